@@ -1,0 +1,52 @@
+import type { InputRequest } from "../task/input.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import type { Outcome } from "../task/outcome.ts";
+import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { TaskEvent } from "../task/transition.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
+
+/** A task as one consistent read: what every generation's answer is projected from. */
+export interface TaskSnapshot {
+  readonly task: TaskRecord;
+  /** Open inputs in the order in which they were asked; empty on a finished task. */
+  readonly inputs: readonly InputRequest[];
+  readonly outcome: Outcome | null;
+}
+
+/** A committed change; whoever cares reads the task again. */
+export interface TaskChange {
+  readonly id: string;
+  readonly event: TaskEvent | "create" | "delete";
+}
+
+/**
+ * Where tasks live. A write resolves only after its commit, and nothing shows a change before that (guarantee 1); a
+ * refused command is a value, a failed write rejects with a `HoldfastError` and has changed nothing. Reads show
+ * every change that was acknowledged before they were asked.
+ */
+export interface TaskStore {
+  /** Takes the store for this process and brings its schema up to date; rejects with `store_locked`,
+   * `store_unusable` and a message that names the way out. */
+  open(): Promise<void>;
+  /** Resolves when what was written is safe and the store is free for another owner. Later calls reject with
+   * `store_closed`. */
+  close(): Promise<void>;
+
+  write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+
+  get(id: string): Promise<TaskRecord | undefined>;
+  snapshot(id: string): Promise<TaskSnapshot | undefined>;
+  request(id: string): Promise<TaskRequest | undefined>;
+  /** All entries of a task, in the order in which they were first written. */
+  journal(id: string): Promise<readonly JournalEntry[]>;
+  journalEntry(id: string, key: string): Promise<JournalEntry | undefined>;
+  /** Unfinished tasks by age, in pages: ids above `after`, at most `limit`. */
+  unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
+  /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
+  due(now: number, limit: number): Promise<readonly string[]>;
+  /** The earliest time at which the sweeper has work, or null. */
+  nextSweepAt(): Promise<number | null>;
+
+  /** Calls `listener` after each commit; returns the way to stop it. */
+  subscribe(listener: (changes: readonly TaskChange[]) => void): () => void;
+}

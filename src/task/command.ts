@@ -1,0 +1,120 @@
+import type { Expiry } from "./expiry.ts";
+import type { InputAnswer, InputRequest } from "./input.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Progress, TaskRecord, TaskRequest } from "./record.ts";
+
+/** The part of a record that its creator decides; the rest follows from it. */
+export type NewTask = Pick<
+  TaskRecord,
+  | "id"
+  | "wireId"
+  | "generation"
+  | "scope"
+  | "principal"
+  | "method"
+  | "tool"
+  | "idempotencyKey"
+  | "requestHash"
+  | "expiry"
+  | "pollIntervalMs"
+  | "statusMessage"
+>;
+
+/** What the handler can change while it runs; a member that is left out stays as it is. */
+export interface TaskChanges {
+  readonly statusMessage?: string | null;
+  readonly pollIntervalMs?: number;
+  readonly expiry?: Expiry;
+  readonly progress?: Progress;
+}
+
+/**
+ * Every change that a store makes, as plain data: one command is one atomic change, and its name is the event of
+ * the transition table that allows it. `now` is the caller's clock; stores own none.
+ */
+export interface TaskCommands {
+  /** Inserts a task; with a `token` it is already running under it, else queued. */
+  create: { readonly task: NewTask; readonly request: TaskRequest; readonly token: string | null };
+  start: { readonly id: string; readonly token: string };
+  release: { readonly id: string; readonly token: string };
+  /** Before the first journalled call of an attempt runs, and when an attempt waits for an open input again. */
+  mark: { readonly id: string; readonly token: string; readonly waiting: boolean };
+  /** A step's end: exactly one of `value` and `error`, or neither for a step that returned nothing. */
+  record_step: {
+    readonly id: string;
+    readonly token: string;
+    readonly key: string;
+    readonly value: string | null;
+    readonly error: string | null;
+  };
+  open_input: {
+    readonly id: string;
+    readonly token: string;
+    readonly input: InputRequest;
+    readonly requestHash: string;
+  };
+  /** Takes the answers to open inputs and ignores all others (X-063). */
+  answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
+  update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
+  settle: {
+    readonly id: string;
+    readonly token: string;
+    readonly outcome: Outcome;
+    /** Replaces the status text where it is not undefined. */
+    readonly statusMessage?: string;
+  };
+  fail: { readonly id: string; readonly outcome: Outcome; readonly statusMessage: string };
+  /** Refused as `not_due` while the task's end of life lies after `now`. Visible until `visibleUntil`. */
+  expire: {
+    readonly id: string;
+    readonly outcome: Outcome;
+    readonly statusMessage: string;
+    readonly visibleUntil: number;
+  };
+  request_cancel: { readonly id: string };
+  /** Ends a task as cancelled; counts as the request too where none came before. */
+  cancel: { readonly id: string; readonly statusMessage?: string };
+  /** Gives every running task back to the queue: their owner is gone. Only for who owns the whole store. */
+  recover: object;
+  /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
+  delete_expired: { readonly limit: number };
+}
+
+export type TaskCommandName = keyof TaskCommands;
+
+export type TaskCommand<N extends TaskCommandName = TaskCommandName> = {
+  [K in N]: { readonly type: K; readonly now: number } & TaskCommands[K];
+}[N];
+
+/** Why a command changed nothing. None of these is a fault: callers decide what each means to them. */
+export type Refusal =
+  /** no such task */
+  | "unknown"
+  /** the task is finished; the first settlement won */
+  | "finished"
+  /** the token is not the one that holds the task */
+  | "fenced"
+  /** the state allows it not, for another reason than these */
+  | "state"
+  /** the journal has the key already */
+  | "duplicate"
+  /** the idempotency key, or the wire id, belongs to another call */
+  | "conflict"
+  /** the task was extended; its end of life is still to come */
+  | "not_due";
+
+export type Refused = { readonly ok: false; readonly reason: Refusal };
+type Changed = { readonly ok: true; readonly task: TaskRecord };
+
+interface SpecialResults {
+  /** `created: false`: the same call was made before under its idempotency key; `task` is that one. */
+  create: (Changed & { readonly created: boolean }) | Refused;
+  /** `accepted`: the keys whose answers were taken; empty when none was open. */
+  answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
+  recover: { readonly ok: true; readonly recovered: number };
+  delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
+}
+
+export type CommandResult<N extends TaskCommandName = TaskCommandName> = {
+  [K in N]: K extends keyof SpecialResults ? SpecialResults[K] : Changed | Refused;
+}[N];

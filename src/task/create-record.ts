@@ -1,0 +1,30 @@
+import type { TaskCommand } from "./command.ts";
+import { expiresAt } from "./expiry.ts";
+import type { TaskRecord } from "./record.ts";
+
+/** The record that a `create` command makes. */
+export function createRecord({ task, token, now }: TaskCommand<"create">): TaskRecord {
+  return {
+    ...task,
+    state: token === null ? "queued" : "running",
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
+    finishedAt: null,
+    sweepAt: expiresAt(task.expiry, now),
+    progress: null,
+    openInputs: 0,
+    cancelRequestedAt: null,
+    attempt: token === null ? 0 : 1,
+    token,
+    startedAt: token === null ? null : now,
+    journalled: false,
+    waiting: false,
+    crashes: 0,
+  };
+}
+
+/** Whether `create` repeats the call that made `existing` under the same idempotency key (A-48). */
+export function isSameCall(existing: TaskRecord, { task }: TaskCommand<"create">): boolean {
+  return existing.requestHash === task.requestHash && existing.generation === task.generation;
+}

@@ -1,0 +1,199 @@
+import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
+import { deletableAt, expiresAt } from "./expiry.ts";
+import type { JournalEntry } from "./journal.ts";
+import type { Outcome } from "./outcome.ts";
+import type { TaskRecord } from "./record.ts";
+import { isTerminal } from "./status.ts";
+import { nextState, transitions, type TaskEvent } from "./transition.ts";
+
+/** Commands about one existing task. */
+export type TaskChangeName = Exclude<TaskCommandName, "create" | "recover" | "delete_expired"> | "recover";
+
+export type TaskChangeCommand = {
+  [N in TaskChangeName]: N extends "recover"
+    ? { readonly type: "recover"; readonly id: string; readonly now: number }
+    : TaskCommand<Exclude<N, "recover">>;
+}[TaskChangeName];
+
+/** Looks up one journal entry of the task in question. */
+export type JournalLookup = (key: string) => JournalEntry | undefined;
+
+/** What a store has to write, all of it or nothing. */
+export interface Decision {
+  readonly ok: true;
+  readonly task: TaskRecord;
+  /** Entries to insert, or to replace where the key exists. */
+  readonly journal: readonly JournalEntry[];
+  readonly outcome: Outcome | null;
+}
+
+type Refuse = { readonly ok: false; readonly reason: Refusal };
+
+/**
+ * What a command does to a task, or why it does nothing. Every store asks here, inside the transaction that
+ * writes the answer, so that all of them follow one table.
+ */
+export function decide(
+  task: TaskRecord | undefined,
+  command: TaskChangeCommand,
+  entry: JournalLookup,
+): Decision | Refuse {
+  if (task === undefined) return refuse("unknown");
+  const refusal = guard(task, command);
+  if (refusal !== undefined) return refuse(refusal);
+  const state = nextState(task.state, command.type) ?? task.state;
+  return effect({ ...task, state }, command, entry);
+}
+
+function guard(task: TaskRecord, command: TaskChangeCommand): Refusal | undefined {
+  const event: TaskEvent = command.type;
+  const { now } = command;
+  if (nextState(task.state, event) === undefined) {
+    if (isTerminal(task.state)) return "finished";
+    return transitions[event].underToken ? "fenced" : "state";
+  }
+  if ("token" in command && transitions[event].underToken && command.token !== task.token) return "fenced";
+  if (command.type === "expire" && (task.sweepAt === null || task.sweepAt > now)) return "not_due";
+  return undefined;
+}
+
+function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLookup): Decision | Refuse {
+  const { now } = command;
+  switch (command.type) {
+    case "start":
+      return decision({
+        ...task,
+        token: command.token,
+        attempt: task.attempt + 1,
+        startedAt: task.startedAt ?? now,
+        waiting: false,
+      });
+    case "release":
+      return decision({ ...task, token: null, waiting: false });
+    case "recover":
+      return decision({
+        ...task,
+        token: null,
+        waiting: false,
+        crashes: task.crashes + (task.waiting ? 0 : 1),
+      });
+    case "mark":
+      return decision({ ...task, journalled: true, waiting: command.waiting });
+    case "record_step":
+      if (entry(command.key) !== undefined) return refuse("duplicate");
+      return decision({ ...task, journalled: true, waiting: false, crashes: 0 }, [
+        {
+          key: command.key,
+          kind: "step",
+          method: null,
+          request: null,
+          requestHash: null,
+          value: command.value,
+          error: command.error,
+          doneAt: now,
+        },
+      ]);
+    case "open_input":
+      if (entry(command.input.key) !== undefined) return refuse("duplicate");
+      return decision(
+        {
+          ...task,
+          journalled: true,
+          waiting: true,
+          crashes: 0,
+          openInputs: task.openInputs + 1,
+          updatedAt: now,
+        },
+        [
+          {
+            key: command.input.key,
+            kind: "input",
+            method: command.input.method,
+            request: command.input.params,
+            requestHash: command.requestHash,
+            value: null,
+            error: null,
+            doneAt: null,
+          },
+        ],
+      );
+    case "answer_inputs": {
+      const answered = takeAnswers(command, entry);
+      if (answered.length === 0) return { ok: true, task, journal: [], outcome: null };
+      const openInputs = task.openInputs - answered.length;
+      return decision({ ...task, openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, answered);
+    }
+    case "update":
+      return decision(withChanges(task, command));
+    case "settle":
+      return decision(
+        finish({ ...task, statusMessage: command.statusMessage ?? task.statusMessage }, now),
+        [],
+        command.outcome,
+      );
+    case "fail":
+      return decision(finish({ ...task, statusMessage: command.statusMessage }, now), [], command.outcome);
+    case "expire": {
+      const finished = finish({ ...task, statusMessage: command.statusMessage }, now);
+      return decision({ ...finished, sweepAt: command.visibleUntil }, [], command.outcome);
+    }
+    case "request_cancel":
+      return decision({ ...task, cancelRequestedAt: task.cancelRequestedAt ?? now });
+    case "cancel": {
+      const statusMessage = command.statusMessage ?? task.statusMessage;
+      const cancelRequestedAt = task.cancelRequestedAt ?? now;
+      return decision(finish({ ...task, statusMessage, cancelRequestedAt }, now));
+    }
+  }
+}
+
+function takeAnswers(command: TaskCommand<"answer_inputs">, entry: JournalLookup): JournalEntry[] {
+  const taken = new Map<string, JournalEntry>();
+  for (const { key, value } of command.answers) {
+    const open = entry(key);
+    if (open === undefined || open.kind !== "input" || open.doneAt !== null || taken.has(key)) continue;
+    taken.set(key, { ...open, value, doneAt: command.now });
+  }
+  return [...taken.values()];
+}
+
+function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">): TaskRecord {
+  const expiry = changes.expiry ?? task.expiry;
+  const visible =
+    changes.statusMessage !== undefined ||
+    changes.pollIntervalMs !== undefined ||
+    changes.expiry !== undefined;
+  return {
+    ...task,
+    statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
+    pollIntervalMs: changes.pollIntervalMs ?? task.pollIntervalMs,
+    progress: changes.progress ?? task.progress,
+    expiry,
+    sweepAt: expiresAt(expiry, task.createdAt),
+    updatedAt: visible ? now : task.updatedAt,
+  };
+}
+
+function finish(task: TaskRecord, now: number): TaskRecord {
+  return {
+    ...task,
+    token: null,
+    waiting: false,
+    openInputs: 0,
+    finishedAt: now,
+    updatedAt: now,
+    sweepAt: deletableAt(task.expiry, task.createdAt, now),
+  };
+}
+
+function decision(
+  task: TaskRecord,
+  journal: readonly JournalEntry[] = [],
+  outcome: Outcome | null = null,
+): Decision {
+  return { ok: true, task: { ...task, version: task.version + 1 }, journal, outcome };
+}
+
+function refuse(reason: Refusal): Refuse {
+  return { ok: false, reason };
+}

@@ -1,0 +1,18 @@
+/**
+ * How long a task is kept (A-47). `ms` counts from creation or from the terminal status; `null` is without end.
+ */
+export interface Expiry {
+  readonly from: "created" | "terminal";
+  readonly ms: number | null;
+}
+
+/** When an unfinished task reaches its end of life (epoch ms), or null where only its end can start the clock. */
+export function expiresAt(expiry: Expiry, createdAt: number): number | null {
+  return expiry.from === "created" && expiry.ms !== null ? createdAt + expiry.ms : null;
+}
+
+/** When a finished task may be deleted (epoch ms), or null to keep it. */
+export function deletableAt(expiry: Expiry, createdAt: number, finishedAt: number): number | null {
+  if (expiry.ms === null) return null;
+  return (expiry.from === "created" ? createdAt : finishedAt) + expiry.ms;
+}

@@ -1,0 +1,32 @@
+import type { InputMethod } from "./input.ts";
+
+export type JournalKind = "step" | "input" | "sleep";
+
+/**
+ * One thing that an attempt must not do twice. Its key is unique in its task; on replay the kind has to match,
+ * and for an input also the hash of its method and params. Order, and entries that are not reached, do not matter.
+ */
+export interface JournalEntry {
+  readonly key: string;
+  readonly kind: JournalKind;
+  /** Inputs only: which request was put to the client. */
+  readonly method: InputMethod | null;
+  /** Inputs only: the raw JSON params of the request. */
+  readonly request: string | null;
+  /** Inputs only: hash of method and params; another one under the same key cannot be replayed. */
+  readonly requestHash: string | null;
+  /** Raw JSON of the result; null while an input is open, where the step threw, and where it returned nothing. */
+  readonly value: string | null;
+  /** Raw JSON of a step's final error (name, message, code, data). */
+  readonly error: string | null;
+  /** Epoch ms; null while an input is open. */
+  readonly doneAt: number | null;
+}
+
+/** A journal key as authors write it; an array reads well for items of a collection: `["hash", path]`. */
+export type JournalKey = string | readonly (string | number)[];
+
+/** The stored and wire form of a key: a string is itself, an array its JSON. */
+export function encodeJournalKey(key: JournalKey): string {
+  return typeof key === "string" ? key : JSON.stringify(key);
+}

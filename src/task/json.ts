@@ -1,0 +1,54 @@
+import { HoldfastError } from "./fault.ts";
+
+/**
+ * The JSON text of a value that JSON can carry and give back unchanged; throws `not_json` for anything else (a
+ * `Date`, a `Map`, `NaN`, `undefined` inside an object, a cycle), and says where. Thus a value that would come
+ * back different after a crash breaks on the first run, in development.
+ */
+export function encodeJson(value: unknown, what: string): string {
+  assertJson(value, what, new Set());
+  return JSON.stringify(value);
+}
+
+function assertJson(value: unknown, path: string, above: Set<object>): void {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return;
+    case "number":
+      if (Number.isFinite(value)) return;
+      throw notJson(path, String(value));
+    case "object":
+      if (value === null) return;
+      assertContainer(value, path, above);
+      return;
+    default:
+      throw notJson(path, typeof value);
+  }
+}
+
+function assertContainer(value: object, path: string, above: Set<object>): void {
+  if (above.has(value)) throw notJson(path, "a reference to itself");
+  above.add(value);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) assertJson(value[index], `${path}[${index}]`, above);
+  } else {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) {
+      throw notJson(path, `an instance of ${value.constructor.name}`);
+    }
+    if ("toJSON" in value) throw notJson(path, "an object with toJSON");
+    for (const [key, member] of Object.entries(value)) {
+      // An absent and an undefined member read the same, so leaving it out changes nothing.
+      if (member !== undefined) assertJson(member, `${path}.${key}`, above);
+    }
+  }
+  above.delete(value);
+}
+
+function notJson(path: string, found: string): HoldfastError {
+  return new HoldfastError(
+    "not_json",
+    `${path} is ${found}, which JSON cannot carry unchanged. Return plain data (strings, finite numbers, booleans, null, arrays, objects).`,
+  );
+}

@@ -1,0 +1,81 @@
+import type { Expiry } from "./expiry.ts";
+import type { TaskState } from "./status.ts";
+
+/** One wire form of tasks. `plain` is for callers that have none. */
+export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain";
+
+/** Request types that a task can stand for; a list, so that more can be added (X-012). */
+export type TaskMethod = "tools/call";
+
+/** Where a task came from: what later decides how it may talk to its client (A-24, A-47). */
+export interface Origin {
+  readonly session?: string;
+  readonly requestId?: string | number;
+  readonly progressToken?: string | number;
+  /** The client's capabilities on the creating request. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** W3C trace context of the creating request. */
+  readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
+}
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/**
+ * The durable record of one request that is executed asynchronously: the hot row. Bodies (arguments, outcome,
+ * journal) are kept apart from it. Times are epoch milliseconds.
+ */
+export interface TaskRecord {
+  /** Time-ordered prefix and 122 random bits or more. */
+  readonly id: string;
+  /** The id on the wire, unique per generation and scope: the requestor's in SEP-1686, else `id`. */
+  readonly wireId: string;
+  readonly generation: GenerationName;
+  /** In what `wireId` is unique: the principal or session in SEP-1686, else empty. */
+  readonly scope: string;
+  /** Who owns the task; null where callers are not told apart and the id is the only key (A-39). */
+  readonly principal: string | null;
+  readonly method: TaskMethod;
+  readonly tool: string;
+  /** The requestor's idempotency key (A-48), unique per principal. */
+  readonly idempotencyKey: string | null;
+  /** SHA-256 of tool and canonical arguments (RFC 8785): tells the same call from another one. */
+  readonly requestHash: string;
+  readonly state: TaskState;
+  /** Counts changes, for caches, ordering and pushes; it guards no write. */
+  readonly version: number;
+  readonly createdAt: number;
+  /** Changes with status, status text, ttl, poll interval or the set of open inputs (A-44). */
+  readonly updatedAt: number;
+  readonly finishedAt: number | null;
+  readonly expiry: Expiry;
+  /** When the sweeper has to act next: expire an unfinished task, delete a finished one. */
+  readonly sweepAt: number | null;
+  readonly pollIntervalMs: number;
+  readonly statusMessage: string | null;
+  readonly progress: Progress | null;
+  readonly openInputs: number;
+  readonly cancelRequestedAt: number | null;
+  /** Number of the attempt that holds or last held the task; 0 before the first. */
+  readonly attempt: number;
+  /** Held by the attempt that may write; null while queued or finished. */
+  readonly token: string | null;
+  /** When the first attempt was given the task: from then on its handler may have run. */
+  readonly startedAt: number | null;
+  /** True once a handler began its first step, input or sleep: from then on a lost attempt can be resumed. */
+  readonly journalled: boolean;
+  /** True while the attempt waits for a client or a timer: a crash in that time is not the task's fault. */
+  readonly waiting: boolean;
+  /** Attempts lost since the last journal write. */
+  readonly crashes: number;
+}
+
+/** What was asked for: kept beside the record, read when an attempt starts. */
+export interface TaskRequest {
+  readonly origin: Origin;
+  /** Raw JSON text of the arguments as the requestor sent them. */
+  readonly arguments: string;
+}

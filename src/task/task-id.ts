@@ -1,0 +1,8 @@
+/**
+ * A task id: 12 hexadecimal digits of time, so that new rows land beside each other in the index and ids sort by
+ * age, then 128 random bits, so that no id can be guessed or counted up (X-104). 34 characters, all URL-safe.
+ */
+export function taskId(now: number, randomBytes: (size: number) => Uint8Array): string {
+  const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
+  return time + Buffer.from(randomBytes(16)).toString("base64url");
+}

@@ -1,0 +1,135 @@
+import { isTerminal, type TaskState } from "./status.ts";
+
+/** Who may cause an event: its writers differ in what guards their write. */
+export type TaskActor = "requestor" | "attempt" | "dispatch" | "recovery" | "sweeper";
+
+interface Transition {
+  /** States in which the event is accepted; in every other one the write is refused. */
+  readonly from: readonly TaskState[];
+  /** The state afterwards; `"same"` keeps it. */
+  readonly to: TaskState | "same";
+  readonly by: TaskActor;
+  /** True where the write is valid only under the token of the attempt that holds the task. */
+  readonly underToken: boolean;
+  readonly meaning: string;
+}
+
+const unfinished = ["queued", "running"] as const;
+
+/**
+ * The state machine of a task, as data. Stores derive the guards of their statements from it, and nothing else
+ * in the project decides which change is allowed when.
+ */
+export const transitions = {
+  start: {
+    from: ["queued"],
+    to: "running",
+    by: "dispatch",
+    underToken: false,
+    meaning: "an attempt takes the task and holds it under a fresh token",
+  },
+  release: {
+    from: ["running"],
+    to: "queued",
+    by: "attempt",
+    underToken: true,
+    meaning: "an orderly stop gives the task back",
+  },
+  recover: {
+    from: ["running"],
+    to: "queued",
+    by: "recovery",
+    underToken: false,
+    meaning: "the owner of the attempt is gone; the attempt is lost",
+  },
+  mark: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    meaning: "the attempt is about to begin its first journalled call, or begins to wait again",
+  },
+  record_step: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    meaning: "a step's result or final error enters the journal",
+  },
+  open_input: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    meaning: "a question to the client enters the journal",
+  },
+  answer_inputs: {
+    from: unfinished,
+    to: "same",
+    by: "requestor",
+    underToken: false,
+    meaning: "answers to open questions enter the journal",
+  },
+  update: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    meaning: "the handler changes status text, poll interval, expiry or progress",
+  },
+  settle: {
+    from: ["running"],
+    to: "settled",
+    by: "attempt",
+    underToken: true,
+    meaning: "the handler ended; its outcome is final",
+  },
+  fail: {
+    from: ["queued"],
+    to: "settled",
+    by: "recovery",
+    underToken: false,
+    meaning: "the task cannot be run (again) and fails honestly",
+  },
+  expire: {
+    from: unfinished,
+    to: "settled",
+    by: "sweeper",
+    underToken: false,
+    meaning: "the task reached its end of life before it ended",
+  },
+  request_cancel: {
+    from: unfinished,
+    to: "same",
+    by: "requestor",
+    underToken: false,
+    meaning: "the requestor asked to cancel; the request is durable, the handler is told",
+  },
+  cancel: {
+    from: unfinished,
+    to: "cancelled",
+    by: "dispatch",
+    underToken: false,
+    meaning: "the cancellation takes effect",
+  },
+} as const satisfies Record<string, Transition>;
+
+export type TaskEvent = keyof typeof transitions;
+
+/** The states in which `event` is accepted. */
+export function statesFor(event: TaskEvent): readonly TaskState[] {
+  return transitions[event].from;
+}
+
+/** The state after `event`, or undefined where the table refuses it. */
+export function nextState(state: TaskState, event: TaskEvent): TaskState | undefined {
+  const transition: Transition = transitions[event];
+  if (!transition.from.includes(state)) return undefined;
+  return transition.to === "same" ? state : transition.to;
+}
+
+/** Whether `event` ends the task. */
+export function ends(event: TaskEvent): boolean {
+  const { to }: Transition = transitions[event];
+  return to !== "same" && isTerminal(to);
+}
