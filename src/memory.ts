@@ -1,1 +1,1 @@
-export {};
+export { memoryStore } from "./store/memory/memory-store.ts";

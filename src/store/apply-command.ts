@@ -1,0 +1,79 @@
+import type { CommandResult, TaskCommand } from "../task/command.ts";
+import { createRecord, isSameCall } from "../task/create-record.ts";
+import { decide, type TaskChangeCommand } from "../task/decide.ts";
+import type { TaskChange } from "./store.ts";
+import type { TaskTables } from "./task-tables.ts";
+
+/** What one command did; to be told to anybody only after its commit. */
+export interface Applied {
+  readonly result: CommandResult;
+  readonly changes: readonly TaskChange[];
+}
+
+const recoverPage = 1000;
+
+/** Applies one command to the tables; the caller owns the transaction around it. */
+export function applyCommand(tables: TaskTables, command: TaskCommand): Applied {
+  switch (command.type) {
+    case "create":
+      return create(tables, command);
+    case "recover":
+      return recover(tables, command);
+    case "delete_expired":
+      return deleteExpired(tables, command);
+    default:
+      return change(tables, command);
+  }
+}
+
+function create(tables: TaskTables, command: TaskCommand<"create">): Applied {
+  const { idempotencyKey, principal } = command.task;
+  const existing =
+    idempotencyKey === null ? undefined : tables.taskByIdempotencyKey(principal, idempotencyKey);
+  if (existing !== undefined) {
+    return isSameCall(existing, command)
+      ? { result: { ok: true, created: false, task: existing }, changes: [] }
+      : { result: { ok: false, reason: "conflict" }, changes: [] };
+  }
+  const task = createRecord(command);
+  if (!tables.insert(task, command.request)) {
+    return { result: { ok: false, reason: "conflict" }, changes: [] };
+  }
+  return { result: { ok: true, created: true, task }, changes: [{ id: task.id, event: "create" }] };
+}
+
+function change(tables: TaskTables, command: TaskChangeCommand): Applied {
+  const { id } = command;
+  const before = tables.task(id);
+  const decision = decide(before, command, (key) => tables.entry(id, key));
+  if (!decision.ok) return { result: decision, changes: [] };
+  const { task, journal, outcome } = decision;
+  const changed = task.version !== before?.version;
+  if (changed) tables.save(task, journal, outcome);
+  return {
+    result:
+      command.type === "answer_inputs"
+        ? { ok: true, task, accepted: journal.map(({ key }) => key) }
+        : { ok: true, task },
+    changes: changed ? [{ id, event: command.type }] : [],
+  };
+}
+
+function recover(tables: TaskTables, { now }: TaskCommand<"recover">): Applied {
+  const changes: TaskChange[] = [];
+  let page = tables.running("", recoverPage);
+  while (page.length > 0) {
+    for (const id of page) changes.push(...change(tables, { type: "recover", id, now }).changes);
+    page = tables.running(page.at(-1) ?? "", recoverPage);
+  }
+  return { result: { ok: true, recovered: changes.length }, changes };
+}
+
+function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_expired">): Applied {
+  const deleted = tables.deletable(now, limit);
+  for (const id of deleted) tables.remove(id);
+  return {
+    result: { ok: true, deleted },
+    changes: deleted.map((id) => ({ id, event: "delete" as const })),
+  };
+}

@@ -1,0 +1,29 @@
+import type { TaskChange } from "./store.ts";
+
+export type ChangeListener = (changes: readonly TaskChange[]) => void;
+
+/** Tells listeners what was committed. */
+export class ChangeFeed {
+  readonly #listeners = new Set<{ readonly listener: ChangeListener }>();
+
+  subscribe(listener: ChangeListener): () => void {
+    // A wrapper of its own, so that one function can subscribe twice and stop once.
+    const subscription = { listener };
+    this.#listeners.add(subscription);
+    return () => void this.#listeners.delete(subscription);
+  }
+
+  /** To be called after the commit. A listener that throws harms neither the store nor its neighbours. */
+  publish(changes: readonly TaskChange[]): void {
+    if (changes.length === 0) return;
+    // A copy: a listener that subscribes another one must not have it told of what came before.
+    for (const subscription of Array.from(this.#listeners)) {
+      if (!this.#listeners.has(subscription)) continue;
+      try {
+        subscription.listener(changes);
+      } catch (error) {
+        process.emitWarning(`A listener of the store threw: ${String(error)}`, "HoldfastWarning");
+      }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { InputRequest } from "../../task/input.ts";
+import type { JournalEntry } from "../../task/journal.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { applyCommand, type Applied } from "../apply-command.ts";
+import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import type { TaskSnapshot, TaskStore } from "../store.ts";
+import { MemoryTables, sweepsUntil, type StoredTask } from "./memory-tables.ts";
+
+/** A store that forgets everything with its process: for tests, and for tools whose tasks may be lost. */
+export function memoryStore(): TaskStore {
+  return new MemoryStore();
+}
+
+class MemoryStore implements TaskStore {
+  readonly #tables = new MemoryTables();
+  readonly #feed = new ChangeFeed();
+  readonly #lifecycle = new Lifecycle();
+
+  open(): Promise<void> {
+    return this.#lifecycle.open(() => undefined);
+  }
+
+  close(): Promise<void> {
+    return this.#lifecycle.close(() => undefined);
+  }
+
+  write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  async write(command: TaskCommand): Promise<CommandResult> {
+    this.#lifecycle.assertOpen();
+    // As with any other store, later changes to the caller's objects change nothing here …
+    const copy = clone(command);
+    // … and the commit comes after the call, never inside it.
+    await Promise.resolve();
+    const { result, changes } = this.#apply(copy);
+    this.#feed.publish(changes);
+    return result;
+  }
+
+  #apply(command: TaskCommand): Applied {
+    try {
+      return applyCommand(this.#tables, command);
+    } catch (error) {
+      throw new HoldfastError("store_failed", `The store could not apply ${command.type}.`, { cause: error });
+    }
+  }
+
+  async get(id: string): Promise<TaskRecord | undefined> {
+    return this.#stored(id)?.record;
+  }
+
+  async snapshot(id: string): Promise<TaskSnapshot | undefined> {
+    const stored = this.#stored(id);
+    if (stored === undefined) return undefined;
+    const { record: task, journal, outcome } = stored;
+    return { task, inputs: task.openInputs > 0 ? openInputs(journal.values()) : [], outcome };
+  }
+
+  async request(id: string): Promise<TaskRequest | undefined> {
+    return this.#stored(id)?.request;
+  }
+
+  async journal(id: string): Promise<readonly JournalEntry[]> {
+    return [...(this.#stored(id)?.journal.values() ?? [])];
+  }
+
+  async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
+    return this.#stored(id)?.journal.get(key);
+  }
+
+  async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
+    this.#lifecycle.assertOpen();
+    return this.#tables.unfinishedAfter(after, limit);
+  }
+
+  async due(now: number, limit: number): Promise<readonly string[]> {
+    this.#lifecycle.assertOpen();
+    return sweepsUntil(this.#tables.due, now, limit);
+  }
+
+  async nextSweepAt(): Promise<number | null> {
+    this.#lifecycle.assertOpen();
+    const due = this.#tables.due.first()?.at ?? null;
+    const done = this.#tables.done.first()?.at ?? null;
+    return due === null || done === null ? (due ?? done) : Math.min(due, done);
+  }
+
+  subscribe(listener: ChangeListener): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  #stored(id: string): StoredTask | undefined {
+    this.#lifecycle.assertOpen();
+    return this.#tables.stored.get(id);
+  }
+}
+
+function clone(command: TaskCommand): TaskCommand {
+  try {
+    return structuredClone(command);
+  } catch (error) {
+    throw new HoldfastError("store_failed", "The command is not plain data.", { cause: error });
+  }
+}
+
+function openInputs(entries: Iterable<JournalEntry>): InputRequest[] {
+  const inputs: InputRequest[] = [];
+  for (const { key, kind, method, request, doneAt } of entries) {
+    if (kind !== "input" || doneAt !== null || method === null) continue;
+    inputs.push({ key, method, params: request ?? "{}" });
+  }
+  return inputs;
+}

@@ -1,0 +1,145 @@
+import type { JournalEntry } from "../../task/journal.ts";
+import type { Outcome } from "../../task/outcome.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { isTerminal } from "../../task/status.ts";
+import type { TaskTables } from "../task-tables.ts";
+import { SortedSet } from "./sorted-set.ts";
+
+/** A task with all that belongs to it. */
+export interface StoredTask {
+  record: TaskRecord;
+  readonly request: TaskRequest;
+  /** In the order of first writes, which a Map keeps. */
+  readonly journal: Map<string, JournalEntry>;
+  outcome: Outcome | null;
+}
+
+interface Sweep {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** The tables as Maps, and in place of indexes Maps and sorted sets. */
+export class MemoryTables implements TaskTables {
+  readonly stored = new Map<string, StoredTask>();
+  readonly unfinished = new SortedSet<string>(compareText);
+  readonly due = new SortedSet<Sweep>(compareSweeps);
+  readonly done = new SortedSet<Sweep>(compareSweeps);
+  readonly #idByIdempotencyKey = new Map<string, string>();
+  readonly #wireIds = new Set<string>();
+
+  task(id: string): TaskRecord | undefined {
+    return this.stored.get(id)?.record;
+  }
+
+  entry(id: string, key: string): JournalEntry | undefined {
+    return this.stored.get(id)?.journal.get(key);
+  }
+
+  taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {
+    const id = this.#idByIdempotencyKey.get(idempotencyIndex(principal, key));
+    return id === undefined ? undefined : this.task(id);
+  }
+
+  insert(task: TaskRecord, request: TaskRequest): boolean {
+    const wireId = wireIndex(task);
+    if (this.stored.has(task.id) || this.#wireIds.has(wireId)) return false;
+    this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null });
+    this.#wireIds.add(wireId);
+    if (task.idempotencyKey !== null) {
+      this.#idByIdempotencyKey.set(idempotencyIndex(task.principal, task.idempotencyKey), task.id);
+    }
+    this.#index(task);
+    return true;
+  }
+
+  save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
+    const stored = this.stored.get(task.id);
+    if (stored === undefined) return;
+    this.#unindex(stored.record);
+    stored.record = task;
+    this.#index(task);
+    for (const entry of journal) stored.journal.set(entry.key, entry);
+    if (outcome !== null) stored.outcome = outcome;
+  }
+
+  running(after: string, limit: number): readonly string[] {
+    return take(this.#unfinishedAfter(after), limit, ({ state }) => state === "running").map(({ id }) => id);
+  }
+
+  deletable(now: number, limit: number): readonly string[] {
+    return sweepsUntil(this.done, now, limit);
+  }
+
+  remove(id: string): void {
+    const task = this.task(id);
+    if (task === undefined) return;
+    this.#unindex(task);
+    this.stored.delete(id);
+    this.#wireIds.delete(wireIndex(task));
+    if (task.idempotencyKey !== null) {
+      this.#idByIdempotencyKey.delete(idempotencyIndex(task.principal, task.idempotencyKey));
+    }
+  }
+
+  unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {
+    return take(this.#unfinishedAfter(after), limit, () => true);
+  }
+
+  *#unfinishedAfter(after: string): Generator<TaskRecord, void, undefined> {
+    for (const id of this.unfinished.from(after)) {
+      const task = this.task(id);
+      if (id !== after && task !== undefined) yield task;
+    }
+  }
+
+  #index(task: TaskRecord): void {
+    if (!isTerminal(task.state)) this.unfinished.add(task.id);
+    if (task.sweepAt !== null) this.#sweeps(task).add({ at: task.sweepAt, id: task.id });
+  }
+
+  #unindex(task: TaskRecord): void {
+    if (!isTerminal(task.state)) this.unfinished.delete(task.id);
+    if (task.sweepAt !== null) this.#sweeps(task).delete({ at: task.sweepAt, id: task.id });
+  }
+
+  #sweeps(task: TaskRecord): SortedSet<Sweep> {
+    return isTerminal(task.state) ? this.done : this.due;
+  }
+}
+
+/** Ids whose time has come at `now`, earliest first. */
+export function sweepsUntil(sweeps: SortedSet<Sweep>, now: number, limit: number): string[] {
+  const ids: string[] = [];
+  for (const { at, id } of sweeps.from({ at: -Infinity, id: "" })) {
+    if (at > now || ids.length >= limit) break;
+    ids.push(id);
+  }
+  return ids;
+}
+
+function take<T>(entries: Iterable<T>, limit: number, wanted: (entry: T) => boolean): T[] {
+  const taken: T[] = [];
+  if (limit <= 0) return taken;
+  for (const entry of entries) {
+    if (wanted(entry)) taken.push(entry);
+    if (taken.length >= limit) break;
+  }
+  return taken;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function compareSweeps(a: Sweep, b: Sweep): number {
+  return a.at === b.at ? compareText(a.id, b.id) : a.at - b.at;
+}
+
+function idempotencyIndex(principal: string | null, key: string): string {
+  return JSON.stringify([principal ?? "", key]);
+}
+
+function wireIndex({ generation, scope, wireId }: TaskRecord): string {
+  return JSON.stringify([generation, scope, wireId]);
+}

@@ -1,0 +1,88 @@
+/** Entries per chunk: a chunk is copied when one is inserted or removed, so it stays small. */
+const chunkSize = 256;
+
+/** A set in order, as a list of sorted chunks: no operation walks or moves all of its entries. */
+export class SortedSet<T> {
+  readonly #compare: (a: T, b: T) => number;
+  #chunks: T[][] = [];
+
+  constructor(compare: (a: T, b: T) => number) {
+    this.#compare = compare;
+  }
+
+  add(entry: T): void {
+    const chunkIndex = Math.min(this.#chunkFor(entry), Math.max(0, this.#chunks.length - 1));
+    const chunk = this.#chunks[chunkIndex];
+    if (chunk === undefined) {
+      this.#chunks.push([entry]);
+      return;
+    }
+    const index = this.#lowerBound(chunk, entry);
+    if (this.#equals(chunk[index], entry)) return;
+    chunk.splice(index, 0, entry);
+    if (chunk.length > chunkSize) {
+      // New entries mostly come last: a full chunk stays full, and the next one starts with little.
+      const keep = index === chunk.length - 1 ? chunkSize : chunkSize / 2;
+      this.#chunks.splice(chunkIndex + 1, 0, chunk.splice(keep));
+    }
+  }
+
+  delete(entry: T): void {
+    const chunkIndex = this.#chunkFor(entry);
+    const chunk = this.#chunks[chunkIndex];
+    if (chunk === undefined) return;
+    const index = this.#lowerBound(chunk, entry);
+    if (!this.#equals(chunk[index], entry)) return;
+    chunk.splice(index, 1);
+    if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
+  }
+
+  /** The entries in order, from the first that is not below `start`. The set must not change meanwhile. */
+  *from(start: T): Generator<T, void, undefined> {
+    let chunkIndex = this.#chunkFor(start);
+    const first = this.#chunks[chunkIndex];
+    let index = first === undefined ? 0 : this.#lowerBound(first, start);
+    for (let chunk = first; chunk !== undefined; chunk = this.#chunks[++chunkIndex]) {
+      for (; index < chunk.length; index++) {
+        const entry = chunk[index];
+        if (entry !== undefined) yield entry;
+      }
+      index = 0;
+    }
+  }
+
+  first(): T | undefined {
+    return this.#chunks[0]?.[0];
+  }
+
+  /** The first chunk whose last entry is not below `entry`. */
+  #chunkFor(entry: T): number {
+    return partition(this.#chunks.length, (index) => {
+      const last = this.#chunks[index]?.at(-1);
+      return last !== undefined && this.#compare(last, entry) < 0;
+    });
+  }
+
+  #lowerBound(chunk: readonly T[], entry: T): number {
+    return partition(chunk.length, (index) => {
+      const other = chunk[index];
+      return other !== undefined && this.#compare(other, entry) < 0;
+    });
+  }
+
+  #equals(found: T | undefined, entry: T): boolean {
+    return found !== undefined && this.#compare(found, entry) === 0;
+  }
+}
+
+/** The first of `length` positions that is not below, where all that are below come first. */
+function partition(length: number, isBelow: (index: number) => boolean): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBelow(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,21 @@
+import type { JournalEntry } from "../task/journal.ts";
+import type { Outcome } from "../task/outcome.ts";
+import type { TaskRecord, TaskRequest } from "../task/record.ts";
+
+/** What a synchronous store offers to the code that applies commands, inside one transaction. */
+export interface TaskTables {
+  task(id: string): TaskRecord | undefined;
+  entry(id: string, key: string): JournalEntry | undefined;
+  /** A null principal is one principal like any other: that of callers who are not told apart. */
+  taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined;
+  /** False, with nothing written, where the id or the wire id is taken. */
+  insert(task: TaskRecord, request: TaskRequest): boolean;
+  /** Writes the effect of a decision: the whole record, entries to insert or replace, the outcome if there is one. */
+  save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void;
+  /** Running tasks with ids above `after`, in order of id. */
+  running(after: string, limit: number): readonly string[];
+  /** Finished tasks to be deleted at `now`, earliest first. */
+  deletable(now: number, limit: number): readonly string[];
+  /** Removes a task with all that belongs to it. */
+  remove(id: string): void;
+}
