@@ -3,12 +3,35 @@ export const inputMethods = ["elicitation/create", "sampling/createMessage", "ro
 
 export type InputMethod = (typeof inputMethods)[number];
 
-/** The client capability that a question of each kind needs; none is sent without it (X-B-011). */
-export const capabilityForInput: Readonly<Record<InputMethod, "elicitation" | "sampling" | "roots">> = {
-  "elicitation/create": "elicitation",
-  "sampling/createMessage": "sampling",
-  "roots/list": "roots",
-};
+type Capabilities = Readonly<Record<string, unknown>>;
+
+/**
+ * The client capabilities that a question needs and the client did not declare, in the form in which capabilities
+ * are declared; undefined where it can be asked. None is asked without its capability (X-B-011, A-24).
+ */
+export function missingForInput(
+  method: InputMethod,
+  params: Capabilities,
+  declared: Capabilities,
+): Capabilities | undefined {
+  switch (method) {
+    case "sampling/createMessage":
+      return declared["sampling"] === undefined ? { sampling: {} } : undefined;
+    case "roots/list":
+      return declared["roots"] === undefined ? { roots: {} } : undefined;
+    case "elicitation/create":
+      return missingForElicitation(params["mode"] === "url" ? "url" : "form", declared["elicitation"]);
+  }
+}
+
+/** A client that names no mode can show forms: the first revision of elicitation had nothing else. */
+function missingForElicitation(mode: "form" | "url", declared: unknown): Capabilities | undefined {
+  const modes = typeof declared === "object" && declared !== null ? declared : undefined;
+  if (modes === undefined) return { elicitation: mode === "url" ? { url: {} } : {} };
+  const namesModes = "form" in modes || "url" in modes;
+  if (mode in modes || (mode === "form" && !namesModes)) return undefined;
+  return { elicitation: { [mode]: {} } };
+}
 
 /** A question to the client. `key` is unique for the whole life of its task and never used again (X-070). */
 export interface InputRequest {

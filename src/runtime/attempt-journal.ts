@@ -1,0 +1,21 @@
+import type { JournalEntry, JournalKey } from "../task/journal.ts";
+
+/**
+ * What the calls of a task context need from whoever runs the handler: a durable attempt, or a direct run that
+ * keeps no record.
+ */
+export interface AttemptJournal {
+  readonly taskId: string;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  readonly maxBodyBytes: number;
+  /** Takes a key for this attempt; rejects with `duplicate_key` when the attempt used it before. */
+  claim(key: JournalKey): string;
+  find(key: string): JournalEntry | undefined;
+  /**
+   * Awaited before anything that is journalled begins. Marks the attempt as one that can be resumed; throws where
+   * the attempt may begin nothing more.
+   */
+  begin(): Promise<void>;
+  recordStep(key: string, value: string | null, error: string | null): Promise<void>;
+}

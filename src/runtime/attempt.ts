@@ -1,0 +1,193 @@
+import type { TaskStore } from "../store/store.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { JournalEntry, JournalKey } from "../task/journal.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { AttemptJournal } from "./attempt-journal.ts";
+import { ClaimedKeys } from "./claimed-keys.ts";
+import type { Clock } from "./clock.ts";
+import type { Slots } from "./slots.ts";
+import { writeUntilStored } from "./write-until-stored.ts";
+
+/** Commands that are valid only under an attempt's token. */
+type HeldCommandName = "release" | "mark" | "record_step" | "open_input" | "update" | "settle";
+type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type" | "now" | "id" | "token">;
+
+export interface AttemptSetup {
+  readonly task: TaskRecord;
+  /** What earlier attempts journalled. */
+  readonly journal: readonly JournalEntry[];
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly slots: Slots;
+  readonly maxBodyBytes: number;
+  onError(error: unknown): void;
+}
+
+/**
+ * One execution of a handler, under a token. It is the handler's journal, it owns a concurrency slot while it does
+ * not wait, and every write of it is refused once the task is somebody else's.
+ */
+export class Attempt implements AttemptJournal {
+  readonly taskId: string;
+  readonly attempt: number;
+  readonly maxBodyBytes: number;
+  readonly task: TaskRecord;
+  readonly #setup: AttemptSetup;
+  readonly #token: string;
+  readonly #keys = new ClaimedKeys();
+  readonly #earlier: ReadonlyMap<string, JournalEntry>;
+  readonly #abort = new AbortController();
+  readonly #departure = Promise.withResolvers<void>();
+  #marked: Promise<void> | undefined;
+  #holdsSlot = true;
+  #cancelRequested = false;
+  #leaving = false;
+  #left: Promise<void> | undefined;
+  #waits = 0;
+
+  constructor(setup: AttemptSetup) {
+    const { task } = setup;
+    if (task.token === null) throw new HoldfastError("internal", `Task ${task.id} is held by no attempt.`);
+    this.#setup = setup;
+    this.#token = task.token;
+    this.task = task;
+    this.taskId = task.id;
+    this.attempt = task.attempt;
+    this.maxBodyBytes = setup.maxBodyBytes;
+    this.#earlier = new Map(setup.journal.map((entry) => [entry.key, entry]));
+    if (task.journalled) this.#marked = Promise.resolve();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** True once the task was given back: what the handler still does counts for nothing. */
+  get left(): boolean {
+    return this.#left !== undefined;
+  }
+
+  /** Resolves once the task was given back. */
+  get departed(): Promise<void> {
+    return this.#departure.promise;
+  }
+
+  /** True once the requestor asked to cancel: a handler that throws from then on ends as cancelled. */
+  get cancelRequested(): boolean {
+    return this.#cancelRequested;
+  }
+
+  /** Tells the handler that the requestor wants it to end; its calls on the context reject from now on. */
+  requestCancel(): void {
+    this.#cancelRequested = true;
+    this.#abort.abort(new DOMException("The task was cancelled.", "AbortError"));
+  }
+
+  /** Tells the handler that the task is no longer its own. */
+  lose(): HoldfastError {
+    const lost = new HoldfastError("fenced", `Task ${this.taskId} is no longer held by this attempt.`);
+    this.#abort.abort(lost);
+    return lost;
+  }
+
+  claim(key: JournalKey): string {
+    return this.#keys.claim(key);
+  }
+
+  find(key: string): JournalEntry | undefined {
+    return this.#earlier.get(key);
+  }
+
+  async begin(): Promise<void> {
+    await this.#boundary();
+    this.#marked ??= this.write("mark", { waiting: false }).then(() => undefined);
+    await this.#marked;
+  }
+
+  async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
+    await this.write("record_step", { key, value, error });
+    await this.#boundary();
+  }
+
+  /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
+  async write<N extends HeldCommandName>(type: N, command: HeldCommand<N>): Promise<CommandResult<N>> {
+    const { store, clock, onError } = this.#setup;
+    const full = { ...command, type, now: clock.now(), id: this.taskId, token: this.#token };
+    // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
+    const pending = full as unknown as TaskCommand<N>;
+    const result = await writeUntilStored<N & TaskCommandName>(store, pending, clock, this.signal, onError);
+    if (!result.ok && result.reason !== "duplicate") throw this.lose();
+    return result;
+  }
+
+  /**
+   * Gives the slot back while `wait` lasts and takes one again before it resolves. A server that stops does not
+   * wait for a client: the task goes back to the queue.
+   */
+  async whileWaiting<T>(wait: Promise<T>): Promise<T> {
+    this.#waits++;
+    this.#giveSlot();
+    if (this.#leaving) void this.#leave();
+    try {
+      return await wait;
+    } finally {
+      this.#waits--;
+      if (!this.left) await this.#takeSlot();
+    }
+  }
+
+  /** From now on the attempt ends at its next journalled call, or at once where it waits. */
+  prepareToLeave(): void {
+    this.#leaving = true;
+    if (this.#waits > 0) void this.#leave();
+  }
+
+  /** Gives the task back now; the handler, if it still runs, has lost it. */
+  async leaveNow(): Promise<void> {
+    await this.#leave();
+    this.#abort.abort(new HoldfastError("stopping", "The server stops."));
+  }
+
+  /** The handler ended: the slot is free again. */
+  end(): void {
+    this.#giveSlot();
+  }
+
+  /** Where the handler can be left: a stopping server drops it here, and never rejects, so that no code of the
+   * author's takes the stop for a failure. */
+  async #boundary(): Promise<void> {
+    if (this.#leaving) {
+      await this.#leave();
+      await new Promise<never>(() => undefined);
+    }
+    this.signal.throwIfAborted();
+  }
+
+  #leave(): Promise<void> {
+    this.#left ??= this.#release();
+    return this.#left;
+  }
+
+  async #release(): Promise<void> {
+    const { store, clock, onError } = this.#setup;
+    try {
+      await store.write({ type: "release", now: clock.now(), id: this.taskId, token: this.#token });
+    } catch (error) {
+      onError(error); // the next start finds the task running and recovers it
+    }
+    this.#departure.resolve();
+  }
+
+  #giveSlot(): void {
+    if (!this.#holdsSlot) return;
+    this.#holdsSlot = false;
+    this.#setup.slots.give();
+  }
+
+  async #takeSlot(): Promise<void> {
+    if (this.#holdsSlot) return;
+    this.#holdsSlot = true;
+    await this.#setup.slots.takeToResume();
+  }
+}

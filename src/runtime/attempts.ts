@@ -1,0 +1,116 @@
+import type { TaskChange } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { JsonRpcError, Outcome } from "../task/outcome.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { Attempt } from "./attempt.ts";
+import { makeContext } from "./make-context.ts";
+import { Questions } from "./questions.ts";
+import { runToEnd, type HandlerEnd } from "./run-to-end.ts";
+import type { Services } from "./services.ts";
+import type { Slots } from "./slots.ts";
+import type { Tool } from "./tool.ts";
+
+interface Live {
+  readonly attempt: Attempt;
+  readonly questions: Questions;
+  readonly ended: Promise<void>;
+}
+
+/** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
+export class Attempts {
+  readonly #services: Services;
+  readonly #slots: Slots;
+  readonly #live = new Map<string, Live>();
+
+  constructor(services: Services, slots: Slots) {
+    this.#services = services;
+    this.#slots = slots;
+  }
+
+  /** Runs the handler of a task that was started under `task.token`; its slot is taken already. */
+  async run(task: TaskRecord, tool: Tool): Promise<void> {
+    const { store, clock, options, onError } = this.#services;
+    const slots = this.#slots;
+    try {
+      const request = await store.request(task.id);
+      if (request === undefined)
+        throw new HoldfastError("store_failed", `Task ${task.id} has lost its request.`);
+      const journal = task.journalled ? await store.journal(task.id) : [];
+      const { maxBodyBytes } = options;
+      const attempt = new Attempt({ task, journal, store, clock, slots, maxBodyBytes, onError });
+      const questions = new Questions(attempt, store, request.origin);
+      const ended = this.#runHandler(attempt, questions, tool, JSON.parse(request.arguments));
+      this.#live.set(task.id, { attempt, questions, ended });
+      // A cancel that came while the journal was read found nobody to tell.
+      const now = await store.get(task.id);
+      if (now?.cancelRequestedAt != null) attempt.requestCancel();
+    } catch (error) {
+      slots.give();
+      onError(error);
+    }
+  }
+
+  /** Hears every committed change of the store. */
+  onChanges(changes: readonly TaskChange[]): void {
+    for (const { id, event } of changes) {
+      const live = this.#live.get(id);
+      if (live === undefined) continue;
+      if (event === "answer_inputs") live.questions.deliver().catch(this.#services.onError);
+      if (event === "request_cancel") live.attempt.requestCancel();
+      if (event === "cancel" || event === "expire") live.attempt.lose();
+    }
+  }
+
+  /** Lets handlers end, or leave at their next journalled call, until `deadline` resolves; then gives back the rest. */
+  async stop(deadline: Promise<void>): Promise<void> {
+    const all = [...this.#live.values()];
+    for (const { attempt } of all) attempt.prepareToLeave();
+    const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.departed])));
+    await Promise.race([gone, deadline]);
+    await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.leaveNow()));
+  }
+
+  async #runHandler(attempt: Attempt, questions: Questions, tool: Tool, args: unknown): Promise<void> {
+    const context = makeContext(
+      attempt,
+      {
+        ask: (key, method, params) => questions.ask(key, method, params),
+        status: async (statusMessage) => {
+          await attempt.write("update", { changes: { statusMessage } });
+        },
+      },
+      this.#services.clock,
+    );
+    const end = await runToEnd(tool, args, context, attempt.maxBodyBytes);
+    try {
+      await this.#settle(attempt, end);
+    } catch (error) {
+      this.#services.onError(error);
+    } finally {
+      this.#live.delete(attempt.taskId);
+      attempt.end();
+    }
+  }
+
+  /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
+  async #settle(attempt: Attempt, { outcome, threw }: HandlerEnd): Promise<void> {
+    if (attempt.left) return;
+    const { store, clock } = this.#services;
+    if (threw && attempt.cancelRequested) {
+      await store.write({ type: "cancel", now: clock.now(), id: attempt.taskId });
+      return;
+    }
+    try {
+      await attempt.write("settle", { outcome, ...diagnostics(outcome) });
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
+    }
+  }
+}
+
+/** A failed task says why in its status text too (X-098). */
+function diagnostics(outcome: Outcome): { statusMessage?: string } {
+  if (outcome.kind === "result") return {};
+  const { message } = JSON.parse(outcome.body) as JsonRpcError;
+  return { statusMessage: message };
+}

@@ -1,0 +1,49 @@
+import { writeUntilStored } from "./write-until-stored.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * Cancels tasks cooperatively: the request is durable, the handler is told through the change feed, and a task
+ * whose handler has not ended after the grace ends as cancelled all the same.
+ */
+export class Cancellation {
+  readonly #services: Services;
+  readonly #graces = new Map<string, () => void>();
+  readonly #stopped = new AbortController();
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** Resolves once the request is durable; does nothing to a finished task. */
+  async request(id: string): Promise<void> {
+    const { store, clock, options } = this.#services;
+    const result = await store.write({ type: "request_cancel", now: clock.now(), id });
+    if (!result.ok) return;
+    if (result.task.state === "queued") await this.#finish(id);
+    else this.#armGrace(result.task, options.cancelGraceMs);
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    for (const callOff of this.#graces.values()) callOff();
+    this.#graces.clear();
+  }
+
+  #armGrace({ id }: TaskRecord, ms: number): void {
+    if (this.#graces.has(id)) return;
+    const end = (): void => {
+      this.#graces.delete(id);
+      this.#finish(id).catch((error: unknown) => {
+        if (!this.#stopped.signal.aborted) this.#services.onError(error);
+      });
+    };
+    this.#graces.set(id, this.#services.clock.after(ms, end));
+  }
+
+  async #finish(id: string): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    const command = { type: "cancel", now: clock.now(), id } as const;
+    await writeUntilStored<"cancel">(store, command, clock, this.#stopped.signal, onError);
+  }
+}

@@ -1,0 +1,19 @@
+import { HoldfastError } from "../task/fault.ts";
+import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
+
+/** The journal keys that one attempt has used. A key names one thing in a task, else a replay could mix them up. */
+export class ClaimedKeys {
+  readonly #keys = new Set<string>();
+
+  claim(key: JournalKey): string {
+    const encoded = encodeJournalKey(key);
+    if (this.#keys.has(encoded)) {
+      throw new HoldfastError(
+        "duplicate_key",
+        `The key ${JSON.stringify(key)} was used before in this task. Give each step and question a key of its own; in a loop put the item into it: ["hash", path].`,
+      );
+    }
+    this.#keys.add(encoded);
+    return encoded;
+  }
+}

@@ -1,0 +1,173 @@
+import type { TaskStore, TaskSnapshot } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { InputAnswer } from "../task/input.ts";
+import type { Outcome } from "../task/outcome.ts";
+import { isTerminal } from "../task/status.ts";
+import { Attempts } from "./attempts.ts";
+import { Cancellation } from "./cancellation.ts";
+import { systemClock, type Clock } from "./clock.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { newTask } from "./new-task.ts";
+import { defaultOptions, type RuntimeOptions } from "./options.ts";
+import { isAnswerTo } from "./questions.ts";
+import { Recovery } from "./recovery.ts";
+import type { Registry } from "./registry.ts";
+import { runInline, type InlineRun } from "./run-inline.ts";
+import type { Runtime, TaskCall } from "./runtime.ts";
+import type { Services } from "./services.ts";
+import { Slots } from "./slots.ts";
+import { Sweeper } from "./sweeper.ts";
+
+export interface RuntimeSetup {
+  readonly store: TaskStore;
+  readonly registry: Registry;
+  readonly options?: Partial<RuntimeOptions>;
+  readonly clock?: Clock;
+  /** Hears of faults that no caller is there for; a line on stderr by default. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A runtime on one store; `start` opens it. */
+export function createRuntime(setup: RuntimeSetup): Runtime {
+  return new LocalRuntime({
+    store: setup.store,
+    registry: setup.registry,
+    options: { ...defaultOptions, ...setup.options },
+    clock: setup.clock ?? systemClock,
+    onError: setup.onError ?? ((error) => console.error("holdfast:", error)),
+  });
+}
+
+/** Wires the parts and answers the neutral commands. */
+class LocalRuntime implements Runtime {
+  readonly registry: Registry;
+  readonly options: RuntimeOptions;
+  readonly #services: Services;
+  readonly #slots: Slots;
+  readonly #attempts: Attempts;
+  readonly #dispatcher: Dispatcher;
+  readonly #cancellation: Cancellation;
+  readonly #sweeper: Sweeper;
+  readonly #recovery: Recovery;
+  #unsubscribe: () => void = () => undefined;
+  #started: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(services: Services) {
+    this.registry = services.registry;
+    this.options = services.options;
+    this.#services = services;
+    this.#slots = new Slots(services.options.concurrency);
+    this.#attempts = new Attempts(services, this.#slots);
+    this.#dispatcher = new Dispatcher(services, this.#slots, this.#attempts);
+    this.#cancellation = new Cancellation(services);
+    this.#sweeper = new Sweeper(services);
+    this.#recovery = new Recovery(services, this.#dispatcher);
+  }
+
+  start(): Promise<void> {
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async create(call: TaskCall): Promise<TaskSnapshot> {
+    this.#assertRunning();
+    const { store, registry, options, clock } = this.#services;
+    const tool = registry.get(call.tool);
+    if (tool === undefined) throw new HoldfastError("invalid_params", `Tool ${call.tool} not found`);
+    const fresh = newTask(call, tool, options, clock);
+    const holdsSlot = this.#dispatcher.idle && this.#slots.tryTake();
+    const token = holdsSlot ? clock.uniqueName() : null;
+    const giveSlot = (): void => {
+      if (holdsSlot) this.#slots.give();
+    };
+    const result = await store
+      .write({ type: "create", now: clock.now(), ...fresh, token })
+      .catch((error: unknown) => {
+        giveSlot();
+        throw error;
+      });
+    if (!result.ok || !result.created) giveSlot();
+    if (!result.ok) {
+      throw new HoldfastError("idempotency_conflict", "This idempotency key belongs to another call.");
+    }
+    if (!result.created) return this.get(result.task.id, call.principal);
+    this.#sweeper.consider(result.task.sweepAt);
+    if (holdsSlot) this.#dispatcher.run(result.task);
+    else this.#dispatcher.enqueue(result.task.id);
+    return { task: result.task, inputs: [], outcome: null };
+  }
+
+  async runInline(run: InlineRun): Promise<Outcome> {
+    this.#assertRunning();
+    return runInline(run, this.#services.clock, this.options.maxBodyBytes);
+  }
+
+  async get(id: string, principal: string | null): Promise<TaskSnapshot> {
+    const snapshot = await this.#services.store.snapshot(id);
+    if (snapshot === undefined || snapshot.task.principal !== principal) throw unknownTask();
+    const { state, sweepAt } = snapshot.task;
+    const over = isTerminal(state) && sweepAt !== null && sweepAt <= this.#services.clock.now();
+    if (over) throw unknownTask(); // deleted for all but the sweeper
+    return snapshot;
+  }
+
+  async answer(id: string, principal: string | null, answers: readonly InputAnswer[]): Promise<void> {
+    const { inputs } = await this.get(id, principal);
+    const methods = new Map(inputs.map(({ key, method }) => [key, method]));
+    const fitting = answers.filter(({ key, value }) => {
+      const method = methods.get(key);
+      return method !== undefined && isAnswerTo(method, JSON.parse(value));
+    });
+    if (fitting.length === 0) return;
+    const { store, clock } = this.#services;
+    await store.write({ type: "answer_inputs", now: clock.now(), id, answers: fitting });
+  }
+
+  async cancel(id: string, principal: string | null): Promise<void> {
+    await this.get(id, principal);
+    await this.#cancellation.request(id);
+  }
+
+  async #start(): Promise<void> {
+    const { store, registry } = this.#services;
+    registry.seal();
+    await store.open();
+    this.#unsubscribe = store.subscribe((changes) => this.#attempts.onChanges(changes));
+    await this.#sweeper.start();
+    await this.#recovery.run();
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#started === undefined) return;
+    await this.#started;
+    this.#recovery.stop();
+    await this.#dispatcher.close();
+    const { clock, options, store } = this.#services;
+    let callOff = (): void => undefined;
+    const deadline = new Promise<void>((resolve) => {
+      callOff = clock.after(options.stopDeadlineMs, resolve);
+    });
+    await this.#attempts.stop(deadline);
+    callOff();
+    this.#cancellation.stop();
+    await this.#sweeper.stop();
+    this.#unsubscribe();
+    await store.close();
+  }
+
+  #assertRunning(): void {
+    if (this.#started === undefined) throw new HoldfastError("configuration", "Call start() first.");
+    if (this.#stopped !== undefined) throw new HoldfastError("stopping", "The server is stopping.");
+  }
+}
+
+/** One text for unknown, foreign and expired ids, so that an id's existence does not show (A-40). */
+function unknownTask(): HoldfastError {
+  return new HoldfastError("unknown_task", "Unknown or expired task");
+}

@@ -1,0 +1,73 @@
+import type { TaskRecord } from "../task/record.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Services } from "./services.ts";
+import type { Slots } from "./slots.ts";
+
+/** Brings queued tasks to handlers, oldest first, as slots come free: dispatch inside one process. */
+export class Dispatcher {
+  readonly #services: Services;
+  readonly #slots: Slots;
+  readonly #attempts: Attempts;
+  readonly #queue = new Set<string>();
+  readonly #starting = new Set<Promise<void>>();
+  #open = true;
+
+  constructor(services: Services, slots: Slots, attempts: Attempts) {
+    this.#services = services;
+    this.#slots = slots;
+    this.#attempts = attempts;
+    slots.onFree(() => this.#pump());
+  }
+
+  /** True where a new task may start at once, without passing one that waits. */
+  get idle(): boolean {
+    return this.#open && this.#queue.size === 0;
+  }
+
+  enqueue(id: string): void {
+    this.#queue.add(id);
+    this.#pump();
+  }
+
+  /** Starts nothing more; resolves when starts that are under way have come to their end. */
+  async close(): Promise<void> {
+    this.#open = false;
+    await Promise.all(this.#starting);
+  }
+
+  /** Hands over a task that already runs under its token, with a slot taken. */
+  run(task: TaskRecord): void {
+    const tool = this.#services.registry.get(task.tool);
+    if (tool === undefined) {
+      this.#slots.give();
+      return; // recovery waits for the tool
+    }
+    this.#track(this.#attempts.run(task, tool));
+  }
+
+  #pump(): void {
+    while (this.#open && this.#queue.size > 0 && this.#slots.tryTake()) {
+      const [id] = this.#queue;
+      if (id === undefined) return;
+      this.#queue.delete(id);
+      this.#track(this.#start(id));
+    }
+  }
+
+  async #start(id: string): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    try {
+      const result = await store.write({ type: "start", now: clock.now(), id, token: clock.uniqueName() });
+      if (result.ok) this.run(result.task);
+      else this.#slots.give(); // cancelled or expired while it was queued
+    } catch (error) {
+      this.#slots.give();
+      onError(error);
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#starting.add(work);
+    void work.finally(() => this.#starting.delete(work));
+  }
+}

@@ -1,0 +1,40 @@
+import type { NewTask } from "../task/command.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { TaskRequest } from "../task/record.ts";
+import { taskId } from "../task/task-id.ts";
+import type { Clock } from "./clock.ts";
+import type { RuntimeOptions } from "./options.ts";
+import { requestHash } from "./request-hash.ts";
+import type { TaskCall } from "./runtime.ts";
+import type { Tool } from "./tool.ts";
+
+/** The record and request of a call that becomes a task. */
+export function newTask(
+  call: TaskCall,
+  tool: Tool,
+  options: RuntimeOptions,
+  clock: Clock,
+): { task: NewTask; request: TaskRequest } {
+  const raw = JSON.stringify(call.arguments ?? {});
+  if (Buffer.byteLength(raw) > options.maxBodyBytes) {
+    throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
+  }
+  const id = taskId(clock.now(), (size) => clock.randomBytes(size));
+  return {
+    task: {
+      id,
+      wireId: id,
+      generation: call.generation,
+      scope: "",
+      principal: call.principal,
+      method: "tools/call",
+      tool: tool.name,
+      idempotencyKey: call.idempotencyKey ?? null,
+      requestHash: requestHash(tool.name, call.arguments ?? {}),
+      expiry: { from: "created", ms: tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs },
+      pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
+      statusMessage: null,
+    },
+    request: { origin: call.origin, arguments: raw },
+  };
+}

@@ -1,0 +1,40 @@
+/** Settings of the runtime; times in milliseconds, sizes in bytes of UTF-8 JSON text. */
+export interface RuntimeOptions {
+  /** How long a task is kept, counted from its creation; null: without end. */
+  readonly ttlMs: number | null;
+  /** What clients are told to wait between two polls. */
+  readonly pollIntervalMs: number;
+  /** Handlers that run at the same time; one that waits for input does not count. */
+  readonly concurrency: number;
+  /** How long a handler may go on after a cancel request before the task ends as cancelled all the same. */
+  readonly cancelGraceMs: number;
+  /** How long a task that expired while unfinished stays visible as failed. */
+  readonly expiredVisibleMs: number;
+  /** How long an orderly stop waits for running handlers before it releases their tasks. */
+  readonly stopDeadlineMs: number;
+  /** Largest arguments, result, step result, question or answer. */
+  readonly maxBodyBytes: number;
+  /** Crashes in a row, without a journal write between them, after which a task fails. */
+  readonly maxCrashes: number;
+  /** Pause before a task runs again after its second crash in a row; doubles with each further one. */
+  readonly crashBackoffMs: number;
+  readonly maxCrashBackoffMs: number;
+  /** How long after the start tasks wait for a tool that is not registered before they fail. */
+  readonly unregisteredGraceMs: number;
+}
+
+const hour = 3_600_000;
+
+export const defaultOptions: RuntimeOptions = {
+  ttlMs: 24 * hour,
+  pollIntervalMs: 1_000,
+  concurrency: 64,
+  cancelGraceMs: 5_000,
+  expiredVisibleMs: 60_000,
+  stopDeadlineMs: 10_000,
+  maxBodyBytes: 4 * 1024 * 1024,
+  maxCrashes: 5,
+  crashBackoffMs: 1_000,
+  maxCrashBackoffMs: 60_000,
+  unregisteredGraceMs: 60_000,
+};

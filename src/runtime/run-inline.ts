@@ -1,0 +1,45 @@
+import { HoldfastError } from "../task/fault.ts";
+import type { Outcome } from "../task/outcome.ts";
+import { taskId } from "../task/task-id.ts";
+import type { AttemptJournal } from "./attempt-journal.ts";
+import { ClaimedKeys } from "./claimed-keys.ts";
+import type { Clock } from "./clock.ts";
+import { makeContext, type ContextEffects } from "./make-context.ts";
+import { runToEnd } from "./run-to-end.ts";
+import type { Tool } from "./tool.ts";
+
+/** Puts a question of a handler to its client and resolves with the answer's result object. */
+export type Ask = ContextEffects["ask"];
+
+export interface InlineRun {
+  readonly tool: Tool;
+  readonly arguments: unknown;
+  /** Aborts the handler, for one when the caller went away. */
+  readonly signal: AbortSignal;
+  /** How questions reach the caller; without it they are refused. */
+  readonly ask?: Ask;
+}
+
+/**
+ * Answers a call directly, without a record: steps run under the same rules but are journalled nowhere.
+ */
+export async function runInline(run: InlineRun, clock: Clock, maxBodyBytes: number): Promise<Outcome> {
+  const keys = new ClaimedKeys();
+  const journal: AttemptJournal = {
+    taskId: taskId(clock.now(), (size) => clock.randomBytes(size)),
+    attempt: 1,
+    signal: run.signal,
+    maxBodyBytes,
+    claim: (key) => keys.claim(key),
+    find: () => undefined,
+    begin: async () => run.signal.throwIfAborted(),
+    recordStep: async () => undefined,
+  };
+  const effects: ContextEffects = { ask: run.ask ?? refuse, status: async () => undefined };
+  const end = await runToEnd(run.tool, run.arguments, makeContext(journal, effects, clock), maxBodyBytes);
+  return end.outcome;
+}
+
+const refuse: Ask = async () => {
+  throw new HoldfastError("missing_capability", "This tool has a question, and this client cannot be asked.");
+};

@@ -1,0 +1,33 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Outcome } from "../task/outcome.ts";
+import type { TaskContext } from "./task-context.ts";
+import { outcomeOfReturn, outcomeOfThrow, validateArguments } from "./tool-outcome.ts";
+import type { Tool } from "./tool.ts";
+
+/** How a run of a handler ended; `threw` tells a result with `isError` that the handler returned from a throw. */
+export interface HandlerEnd {
+  readonly outcome: Outcome;
+  readonly threw: boolean;
+}
+
+/** Runs a tool's handler to its end; never rejects. */
+export async function runToEnd(
+  tool: Tool,
+  rawArguments: unknown,
+  context: TaskContext,
+  maxBytes: number,
+): Promise<HandlerEnd> {
+  try {
+    const validated = await validateArguments(tool, rawArguments);
+    if (!validated.ok) return { outcome: validated.outcome, threw: false };
+    // The registry paired this handler with the schema that has just accepted the arguments.
+    const handler = tool.handler as (
+      args: unknown,
+      task: TaskContext,
+    ) => CallToolResult | Promise<CallToolResult>;
+    const returned = await handler(validated.args, context);
+    return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
+  } catch (error) {
+    return { outcome: outcomeOfThrow(error), threw: true };
+  }
+}

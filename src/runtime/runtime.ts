@@ -1,0 +1,41 @@
+import type { TaskSnapshot } from "../store/store.ts";
+import type { InputAnswer } from "../task/input.ts";
+import type { Outcome } from "../task/outcome.ts";
+import type { GenerationName, Origin } from "../task/record.ts";
+import type { RuntimeOptions } from "./options.ts";
+import type { Registry } from "./registry.ts";
+import type { InlineRun } from "./run-inline.ts";
+
+/** One accepted tools/call that becomes a task. */
+export interface TaskCall {
+  readonly generation: GenerationName;
+  readonly tool: string;
+  /** As the requestor sent them; undefined where it sent none. */
+  readonly arguments: unknown;
+  readonly origin: Origin;
+  readonly principal: string | null;
+  /** A-48 */
+  readonly idempotencyKey?: string;
+}
+
+/**
+ * The neutral commands that every generation's messages come down to. Unknown, foreign and deleted ids are one and
+ * the same fault, `unknown_task` (A-40).
+ */
+export interface Runtime {
+  readonly registry: Registry;
+  readonly options: RuntimeOptions;
+  /** Opens the store, takes over what an earlier process left, and begins to run tasks. Idempotent. */
+  start(): Promise<void>;
+  /** Takes no new calls, lets handlers end until the stop deadline, releases the rest, closes the store. */
+  stop(): Promise<void>;
+  /** Resolves once the task is durable (X-037). */
+  create(call: TaskCall): Promise<TaskSnapshot>;
+  /** Runs a tool without a record and resolves with what it answers. */
+  runInline(run: InlineRun): Promise<Outcome>;
+  get(id: string, principal: string | null): Promise<TaskSnapshot>;
+  /** Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). */
+  answer(id: string, principal: string | null, answers: readonly InputAnswer[]): Promise<void>;
+  /** Makes the request durable and tells the handler; nothing happens on a finished task (A-22). */
+  cancel(id: string, principal: string | null): Promise<void>;
+}

@@ -1,0 +1,14 @@
+import type { TaskStore } from "../store/store.ts";
+import type { Clock } from "./clock.ts";
+import type { RuntimeOptions } from "./options.ts";
+import type { Registry } from "./registry.ts";
+
+/** What every part of the runtime is given. */
+export interface Services {
+  readonly store: TaskStore;
+  readonly registry: Registry;
+  readonly options: RuntimeOptions;
+  readonly clock: Clock;
+  /** Hears of faults that no caller is there for. */
+  onError(error: unknown): void;
+}

@@ -1,0 +1,121 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { HoldfastError } from "../task/fault.ts";
+import type { JournalEntry, JournalKey } from "../task/journal.ts";
+import { encodeJson } from "../task/json.ts";
+import type { AttemptJournal } from "./attempt-journal.ts";
+import type { Clock } from "./clock.ts";
+import { decodeError, encodeError } from "./error-json.ts";
+import { retryDelay } from "./retry-delay.ts";
+import type { StepContext, StepOptions } from "./task-context.ts";
+import { waitFor } from "./wait-for.ts";
+
+type StepFunction<T> = (step: StepContext) => T | Promise<T>;
+
+/** True inside a step's function: a step begun there could not be told from its parent on replay. */
+const insideStep = new AsyncLocalStorage<string>();
+
+/** Runs a step once and journals how it ended, or replays what the journal has (guarantee 4). */
+export async function runStep<T>(
+  journal: AttemptJournal,
+  clock: Clock,
+  key: JournalKey,
+  options: StepOptions,
+  fn: StepFunction<T>,
+): Promise<T> {
+  const outer = insideStep.getStore();
+  if (outer !== undefined) {
+    throw new HoldfastError("nested_step", `Step ${JSON.stringify(key)} was begun inside step "${outer}".`);
+  }
+  const claimed = journal.claim(key);
+  const entry = journal.find(claimed);
+  if (entry !== undefined) return replay<T>(entry);
+  await journal.begin();
+  let value: string | null;
+  try {
+    value = await runWithRetries(journal, clock, claimed, options, fn);
+  } catch (error) {
+    // An abort is not how the step ended: a later attempt runs it again.
+    if (journal.signal.aborted) throw error;
+    const encoded = encodeError(error);
+    await journal.recordStep(claimed, null, encoded);
+    throw decodeError(encoded, error);
+  }
+  await journal.recordStep(claimed, value, null);
+  return decodeValue<T>(value);
+}
+
+function replay<T>(entry: JournalEntry): T {
+  if (entry.kind !== "step") {
+    throw new HoldfastError(
+      "replay_mismatch",
+      `The journal has an ${entry.kind} under the key "${entry.key}", but the handler asks for a step. Keys must not change their meaning while tasks that used them run.`,
+    );
+  }
+  if (entry.error !== null) throw decodeError(entry.error);
+  return decodeValue<T>(entry.value);
+}
+
+/** What a step returned, as every later attempt sees it; null stands for a step that returned nothing. */
+function decodeValue<T>(value: string | null): T {
+  return (value === null ? undefined : JSON.parse(value)) as T;
+}
+
+async function runWithRetries<T>(
+  journal: AttemptJournal,
+  clock: Clock,
+  key: string,
+  options: StepOptions,
+  fn: StepFunction<T>,
+): Promise<string | null> {
+  for (let failures = 0; ;) {
+    try {
+      const returned = await runOnce(journal, clock, key, options, fn);
+      return encodeReturned(journal, key, returned);
+    } catch (error) {
+      failures++;
+      const final = error instanceof HoldfastError && error.code !== "step_timeout";
+      if (final || journal.signal.aborted || failures > (options.retries ?? 0)) throw error;
+      await waitFor(clock, retryDelay(failures, clock), journal.signal);
+    }
+  }
+}
+
+async function runOnce<T>(
+  journal: AttemptJournal,
+  clock: Clock,
+  key: string,
+  { timeoutMs }: StepOptions,
+  fn: StepFunction<T>,
+): Promise<T> {
+  const idempotencyKey = `${journal.taskId}:${key}`;
+  const run = (signal: AbortSignal): Promise<T> =>
+    insideStep.run(key, async () => fn({ idempotencyKey, signal }));
+  if (timeoutMs === undefined) return run(journal.signal);
+
+  const timeout = new AbortController();
+  const error = new HoldfastError("step_timeout", `Step "${key}" took longer than ${timeoutMs} ms.`);
+  let stopTimer = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    stopTimer = clock.after(timeoutMs, () => {
+      timeout.abort(error);
+      reject(error);
+    });
+  });
+  try {
+    return await Promise.race([run(AbortSignal.any([journal.signal, timeout.signal])), late]);
+  } finally {
+    stopTimer();
+  }
+}
+
+function encodeReturned(journal: AttemptJournal, key: string, returned: unknown): string | null {
+  if (returned === undefined) return null;
+  const value = encodeJson(returned, `The result of step "${key}"`);
+  if (Buffer.byteLength(value) > journal.maxBodyBytes) {
+    throw new HoldfastError(
+      "too_large",
+      `The result of step "${key}" is larger than ${journal.maxBodyBytes} bytes.`,
+    );
+  }
+  return value;
+}

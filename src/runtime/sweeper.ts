@@ -1,0 +1,92 @@
+import { errorOutcome } from "../task/outcome.ts";
+import type { Services } from "./services.ts";
+
+const batch = 200;
+/** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */
+const longestTimerMs = 60_000;
+const pauseAfterErrorMs = 5_000;
+
+/** Ends tasks whose time is over and deletes finished ones after theirs, in batches. */
+export class Sweeper {
+  readonly #services: Services;
+  #callOff: (() => void) | undefined;
+  #armedFor = Number.POSITIVE_INFINITY;
+  #sweeping: Promise<void> | undefined;
+  #stopped = true;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false;
+    await this.#sweep();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#callOff?.();
+    await this.#sweeping;
+  }
+
+  /** Tells the sweeper of a time at which it has work; null is none. */
+  consider(at: number | null): void {
+    if (at === null || at >= this.#armedFor) return;
+    this.#arm(at);
+  }
+
+  #arm(at: number): void {
+    if (this.#stopped) return;
+    this.#callOff?.();
+    this.#armedFor = at;
+    const ms = Math.min(Math.max(0, at - this.#services.clock.now()), longestTimerMs);
+    this.#callOff = this.#services.clock.after(ms, () => {
+      void this.#sweep();
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    this.#armedFor = Number.NEGATIVE_INFINITY; // until the next time is known, nothing has to be considered
+    this.#sweeping = this.#sweepAndArm();
+    await this.#sweeping;
+  }
+
+  async #sweepAndArm(): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    let next: number | null;
+    try {
+      await this.#expireDue();
+      await this.#deleteDue();
+      next = await store.nextSweepAt();
+    } catch (error) {
+      onError(error);
+      next = clock.now() + pauseAfterErrorMs;
+    }
+    this.#arm(next ?? clock.now() + longestTimerMs);
+  }
+
+  async #expireDue(): Promise<void> {
+    const { store, clock, options } = this.#services;
+    const message = "The task expired before it ended.";
+    for (;;) {
+      const now = clock.now();
+      const due = await store.due(now, batch);
+      const visibleUntil = now + options.expiredVisibleMs;
+      const outcome = errorOutcome({ code: -32603, message });
+      await Promise.all(
+        due.map((id) =>
+          store.write({ type: "expire", now, id, outcome, statusMessage: message, visibleUntil }),
+        ),
+      );
+      if (due.length < batch || this.#stopped) return;
+    }
+  }
+
+  async #deleteDue(): Promise<void> {
+    const { store, clock } = this.#services;
+    for (;;) {
+      const { deleted } = await store.write({ type: "delete_expired", now: clock.now(), limit: batch });
+      if (deleted.length < batch || this.#stopped) return;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+  ListRootsResult,
+} from "@modelcontextprotocol/server";
+import type { JournalKey } from "../task/journal.ts";
+
+/** What a step's function gets. */
+export interface StepContext {
+  /** The same for every run of this step of this task: hand it to services that deduplicate by such a key. */
+  readonly idempotencyKey: string;
+  /** Aborts on cancel, expiry, lost ownership and the step's own timeout. */
+  readonly signal: AbortSignal;
+}
+
+export interface StepOptions {
+  /** Runs after the first that a throwing step gets; 0 by default. Pauses: 1 s, doubling to 60 s, with jitter. */
+  readonly retries?: number;
+  /** For each run; none by default. */
+  readonly timeoutMs?: number;
+}
+
+/** A question without `mode` is a form. */
+export type ElicitParams =
+  Omit<ElicitRequestFormParams, "mode"> | ElicitRequestFormParams | ElicitRequestURLParams;
+
+/**
+ * What a handler does with its task. Keys are durable: each is used once in a task, and not renamed while tasks
+ * that used it still run. Code between these calls may run again after a crash; what they returned does not.
+ */
+export interface TaskContext {
+  /** The task's id; for a call that is answered directly an id of this run only. */
+  readonly id: string;
+  /** 1 for the first run of the handler, one more for each that followed a crash or a release. */
+  readonly attempt: number;
+  /** Aborts on cancel, expiry, lost ownership and stop. */
+  readonly signal: AbortSignal;
+  /**
+   * Runs `fn` once and journals its result; a later attempt gets the journalled result. What `fn` finally throws
+   * is journalled too. The result has to be plain JSON data. Rejects with `duplicate_key`, `nested_step`,
+   * `not_json`, `replay_mismatch`, `too_large`.
+   */
+  step<T>(key: JournalKey, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
+  step<T>(key: JournalKey, options: StepOptions, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
+  /** Asks the client's user; the answer is journalled, so an answered question is not asked again. */
+  elicit(key: JournalKey, params: ElicitParams): Promise<ElicitResult>;
+  /** Asks the client's model. */
+  sample(key: JournalKey, params: CreateMessageRequestParams): Promise<CreateMessageResult>;
+  /** Asks for the client's roots. */
+  roots(key: JournalKey): Promise<ListRootsResult>;
+  /** Sets the text that clients see beside the status. Not awaited by need: the last one wins. */
+  status(message: string): Promise<void>;
+}

@@ -1,0 +1,98 @@
+import { ProtocolError, type CallToolResult, type StandardSchemaV1 } from "@modelcontextprotocol/server";
+import { HoldfastError, jsonRpcCodeOf } from "../task/fault.ts";
+import { encodeJson } from "../task/json.ts";
+import { errorOutcome, resultOutcome, type JsonRpcError, type Outcome } from "../task/outcome.ts";
+import type { Tool } from "./tool.ts";
+
+/** Validates arguments as the SDK does before it calls a tool; a failure is the result that the SDK would report. */
+export async function validateArguments(
+  tool: Tool,
+  raw: unknown,
+): Promise<{ ok: true; args: unknown } | { ok: false; outcome: Outcome }> {
+  if (tool.inputSchema === undefined) return { ok: true, args: raw ?? {} };
+  const validated = await tool.inputSchema["~standard"].validate(raw ?? {});
+  if (validated.issues === undefined) return { ok: true, args: validated.value };
+  const problems = describeIssues(validated.issues);
+  return {
+    ok: false,
+    outcome: toolErrorOutcome(`Input validation error: Invalid arguments for tool ${tool.name}: ${problems}`),
+  };
+}
+
+/** The outcome of a handler that returned: its result, checked against the tool's output schema and size limit. */
+export async function outcomeOfReturn(
+  tool: Tool,
+  returned: CallToolResult,
+  maxBytes: number,
+): Promise<Outcome> {
+  const problem = await outputProblem(tool, returned);
+  if (problem !== undefined) return toolErrorOutcome(`Output validation error: ${problem}`);
+  const body = encodeJson(withTextFallback(returned), `The result of tool ${tool.name}`);
+  if (Buffer.byteLength(body) > maxBytes) {
+    throw new HoldfastError("too_large", `The result of tool ${tool.name} is larger than ${maxBytes} bytes.`);
+  }
+  return { kind: "result", body };
+}
+
+/**
+ * The outcome of a handler that threw (A-04). A protocol error is the JSON-RPC error of the call; any other error is
+ * a result with `isError`, as a plain SDK tool reports it; a fault of ours is an internal error.
+ */
+export function outcomeOfThrow(thrown: unknown): Outcome {
+  if (thrown instanceof HoldfastError) {
+    return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), thrown.message, thrown.data));
+  }
+  if (ProtocolError.isInstance(thrown))
+    return errorOutcome(jsonRpcError(thrown.code, thrown.message, thrown.data));
+  return toolErrorOutcome(thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+async function outputProblem(tool: Tool, result: CallToolResult): Promise<string | undefined> {
+  if (tool.outputSchema === undefined || result.isError === true) return undefined;
+  if (result.structuredContent === undefined) {
+    return `Tool ${tool.name} has an output schema but no structured content was provided`;
+  }
+  const validated = await tool.outputSchema["~standard"].validate(result.structuredContent);
+  if (validated.issues === undefined) return undefined;
+  return `Invalid structured content for tool ${tool.name}: ${describeIssues(validated.issues)}`;
+}
+
+/** Structured content that is no object gets a text twin, for clients that read text only, as the SDK does. */
+function withTextFallback(result: CallToolResult): CallToolResult {
+  const structured: unknown = result.structuredContent;
+  const content = result.content ?? [];
+  const isObject = typeof structured === "object" && structured !== null && !Array.isArray(structured);
+  if (structured === undefined || isObject || content.some((block) => block.type === "text")) {
+    return { ...result, content };
+  }
+  return { ...result, content: [...content, { type: "text", text: JSON.stringify(structured) }] };
+}
+
+function toolErrorOutcome(message: string): Outcome {
+  return resultOutcome({
+    content: [{ type: "text", text: message }],
+    isError: true,
+  } satisfies CallToolResult);
+}
+
+function jsonRpcError(code: number, message: string, data: unknown): JsonRpcError {
+  try {
+    return data === undefined
+      ? { code, message }
+      : { code, message, data: JSON.parse(JSON.stringify(data)) as unknown };
+  } catch {
+    return { code, message }; // data that JSON cannot carry is no reason to lose the error itself
+  }
+}
+
+/** The SDK's own wording of schema issues. */
+function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
+  return issues
+    .map(({ path, message }) => {
+      const at = path
+        ?.map((segment) => String(typeof segment === "object" ? segment.key : segment))
+        .join(".");
+      return at === undefined || at === "" ? message : `${at}: ${message}`;
+    })
+    .join(", ");
+}

@@ -1,0 +1,65 @@
+import type {
+  CallToolResult,
+  Icon,
+  StandardSchemaWithJSON,
+  ToolAnnotations,
+} from "@modelcontextprotocol/server";
+import type { TaskContext } from "./task-context.ts";
+
+/** Whether calls of a tool become tasks (A-34). */
+export type TaskMode =
+  /** only as a task: callers without tasks get an error */
+  | "required"
+  /** as a task where the caller can take one, else answered directly */
+  | "optional"
+  /** never as a task */
+  | "forbidden";
+
+/**
+ * What happens to a task whose attempt was lost in a crash. `auto`: an attempt that never began runs; a tool
+ * marked idempotent or read-only runs again; an attempt that began a step, input or sleep resumes; anything else
+ * fails, since nobody knows what it had done.
+ */
+export type OnCrash = "auto" | "resume" | "fail";
+
+/** Client capabilities that a tool's questions need. */
+export type InputCapability = "elicitation" | "sampling" | "roots";
+
+/** A tool as authors describe it. The schemas are any that the SDK takes (zod 4, for one). */
+export interface ToolConfig<
+  Input extends StandardSchemaWithJSON | undefined = StandardSchemaWithJSON | undefined,
+> {
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema?: Input;
+  readonly outputSchema?: StandardSchemaWithJSON;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: Icon[];
+  readonly _meta?: Record<string, unknown>;
+  /** Default `optional`. */
+  readonly task?: TaskMode;
+  /** Capabilities without which no call is accepted, as its questions could not be asked. */
+  readonly requires?: readonly InputCapability[];
+  /** Default `auto`. */
+  readonly onCrash?: OnCrash;
+  /** Instead of the server's ttl. */
+  readonly ttlMs?: number | null;
+  /** Instead of the server's poll interval. */
+  readonly pollIntervalMs?: number;
+}
+
+/** Arguments as the handler gets them: validated, with the schema's defaults and transforms. */
+export type ToolArguments<Input> = Input extends StandardSchemaWithJSON
+  ? StandardSchemaWithJSON.InferOutput<Input>
+  : Record<string, unknown>;
+
+export type ToolHandler<Args> = (args: Args, task: TaskContext) => CallToolResult | Promise<CallToolResult>;
+
+/** A registered tool. */
+export interface Tool extends ToolConfig {
+  readonly name: string;
+  readonly task: TaskMode;
+  readonly requires: readonly InputCapability[];
+  readonly onCrash: OnCrash;
+  readonly handler: ToolHandler<never>;
+}
