@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { sourceFiles } from "../source-files.ts";
+import { checkSources } from "./check-sources.ts";
+import { parseImports } from "./parse-imports.ts";
+import { edgeOnly, edges, toleratedCycles } from "./rules.ts";
+
+it("src keeps its layers, its purity and its size", async () => {
+  const files = await sourceFiles("src", [".ts"]);
+  // An empty folder would pass every rule.
+  expect(files.size).toBeGreaterThan(10);
+  const found = checkSources(files);
+  expect(found.filter((problem) => !toleratedCycles.includes(problem))).toEqual([]);
+  expect(toleratedCycles.filter((cycle) => !found.includes(cycle))).toEqual([]);
+});
+
+it("every edge is still one", async () => {
+  const files = await sourceFiles("src", [".ts"]);
+  const idle = [...edges.keys()].filter((path) => files.get(path)?.search(edgeOnly) === -1);
+  expect(idle).toEqual([]);
+});
+
+describe("the parser", () => {
+  it("sees every form of import", () => {
+    const source = `
+      import { a, type B } from "./one.ts";
+      import type { C } from './two.ts';
+      import {
+        d,
+      } from "./three.ts";
+      export * from "./four.ts";
+      import "./five.ts";
+      const six = await import("./six.ts");
+      const seven = new Worker(new URL("./seven.ts", import.meta.url));
+      type Eight = import("./eight.ts").Eight;
+    `;
+    const found = parseImports(source).map((edge) => edge.specifier);
+    expect(found.sort()).toEqual(
+      ["one", "two", "three", "four", "five", "six", "seven", "eight"].map((name) => `./${name}.ts`).sort(),
+    );
+    expect(parseImports(source).filter((edge) => edge.typeOnly)).toEqual([
+      { specifier: "./two.ts", typeOnly: true },
+    ]);
+  });
+
+  it("is not fooled by comments, strings and regular expressions", () => {
+    const source = `
+      // import { a } from "./a.ts";
+      /* import "./b.ts"; */
+      const url = "https://example.com"; import { c } from "./c.ts";
+      const trimmed = path.replace(/\\/*$/, ""); import { d } from "./d.ts";
+    `;
+    expect(parseImports(source).map((edge) => edge.specifier)).toEqual(["./c.ts", "./d.ts"]);
+  });
+
+  it("reports a path that it cannot know", () => {
+    expect(parseImports("await import(name);")).toEqual([{ specifier: "<computed>", typeOnly: false }]);
+  });
+});
+
+describe("the checker", () => {
+  const target = "export const x = 1;";
+  const cases: [rule: string, path: string, text: string, others: string[], problem: RegExp | undefined][] = [
+    [
+      "a layer may import the one below",
+      "src/runtime/a.ts",
+      'import "../store/b.ts";',
+      ["src/store/b.ts"],
+      undefined,
+    ],
+    [
+      "and not the one above",
+      "src/store/a.ts",
+      'import "../runtime/b.ts";',
+      ["src/runtime/b.ts"],
+      /store must not/,
+    ],
+    [
+      "task knows nobody",
+      "src/task/a.ts",
+      'import "../store/b.ts";',
+      ["src/store/b.ts"],
+      /task must not import/,
+    ],
+    [
+      "task uses no module of Node",
+      "src/task/a.ts",
+      'import "node:crypto";',
+      [],
+      /task must not use node:crypto/,
+    ],
+    [
+      "server takes types from store",
+      "src/server/a.ts",
+      'import type { x } from "../store/b.ts";',
+      ["src/store/b.ts"],
+      undefined,
+    ],
+    [
+      "and nothing that runs",
+      "src/server/a.ts",
+      'import { x } from "../store/b.ts";',
+      ["src/store/b.ts"],
+      /types only/,
+    ],
+    [
+      "server does not know client",
+      "src/server/a.ts",
+      'import "../client/b.ts";',
+      ["src/client/b.ts"],
+      /server must not/,
+    ],
+    [
+      "nor client server",
+      "src/client/a.ts",
+      'import "../server/b.ts";',
+      ["src/server/b.ts"],
+      /client must not/,
+    ],
+    [
+      "generations are apart",
+      "src/generation/one/a.ts",
+      'import "../two/b.ts";',
+      ["src/generation/two/b.ts"],
+      /not know/,
+    ],
+    [
+      "and share the interface",
+      "src/generation/one/a.ts",
+      'import "../b.ts";',
+      ["src/generation/b.ts"],
+      undefined,
+    ],
+    [
+      "stores are apart",
+      "src/store/memory/a.ts",
+      'import "../sqlite/b.ts";',
+      ["src/store/sqlite/b.ts"],
+      /not know/,
+    ],
+    [
+      "a thread counts",
+      "src/store/memory/a.ts",
+      'new URL("../sqlite/b.ts", import.meta.url);',
+      ["src/store/sqlite/b.ts"],
+      /not know/,
+    ],
+    [
+      "the port knows no store",
+      "src/store/a.ts",
+      'import "./sqlite/b.ts";',
+      ["src/store/sqlite/b.ts"],
+      /the port/,
+    ],
+    [
+      "a chooser knows all",
+      "src/store/from-url.ts",
+      'import "./sqlite/b.ts";',
+      ["src/store/sqlite/b.ts"],
+      undefined,
+    ],
+    ["entries import anything", "src/a.ts", 'import "./server/b.ts";', ["src/server/b.ts"], undefined],
+    ["nothing imports an entry", "src/server/a.ts", 'import "../b.ts";', ["src/b.ts"], /entry file/],
+    [
+      "a new folder needs a rule",
+      "src/misc/a.ts",
+      'import "../task/b.ts";',
+      ["src/task/b.ts"],
+      /has no rule/,
+    ],
+    ["src stands alone", "src/task/a.ts", 'import "../../test/b.ts";', [], /no file of src/],
+    ["the clock is an edge", "src/server/a.ts", "const t = Date.now();", [], /uses Date\.now/],
+    ["also inside a template", "src/server/a.ts", "const t = `${Date.now()}`;", [], /uses Date\.now/],
+    ["not in a comment", "src/server/a.ts", "// Date.now() is for clocks\n", [], undefined],
+    ["an edge may use it", "src/runtime/clock.ts", "const t = Date.now();", [], undefined],
+    ["a given time is no clock", "src/task/a.ts", "const t = new Date(ms).toISOString();", [], undefined],
+    ["pure layers set no timer", "src/generation/a.ts", "setTimeout(run, 1);", [], /layer is pure/],
+    ["a file has an end", "src/server/a.ts", "x();\n".repeat(301), [], /301 lines/],
+  ];
+
+  it.each(cases)("%s", (_rule, path, text, others, problem) => {
+    const found = checkSources(new Map([[path, text], ...others.map((other) => [other, target] as const)]));
+    if (problem === undefined) expect(found).toEqual([]);
+    else expect(found).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it("finds a cycle, however long", () => {
+    const files = new Map([
+      ["src/task/a.ts", 'import type { B } from "./b.ts";'],
+      ["src/task/b.ts", 'import { c } from "./c.ts";'],
+      ["src/task/c.ts", 'export * from "./a.ts";'],
+    ]);
+    expect(checkSources(files)).toEqual([
+      "import cycle: src/task/a.ts → src/task/b.ts → src/task/c.ts → src/task/a.ts",
+    ]);
+  });
+});

@@ -1,0 +1,53 @@
+/** What the files of one folder of src may refer to. */
+export interface LayerRule {
+  /** Folders of src; one that is listed in `typesFrom` only gives types. */
+  readonly from: readonly string[];
+  readonly typesFrom?: readonly string[];
+  /** Packages and `node:` modules by their first letters; left out, the layer may use any. */
+  readonly packages?: readonly string[];
+  /** Decides and never acts: no clock, no timer, no randomness, no environment. */
+  readonly pure?: true;
+  /** Sub-folders are alternatives of one another and never import each other. */
+  readonly apart?: true;
+}
+
+/** `task ← generation`, `task ← store ← runtime ← server`, `task ← client ← cli`. */
+export const layers: Readonly<Record<string, LayerRule>> = {
+  task: { from: ["task"], packages: [], pure: true },
+  generation: {
+    from: ["task", "generation"],
+    packages: ["@modelcontextprotocol/", "zod"],
+    pure: true,
+    apart: true,
+  },
+  store: { from: ["task", "store"], apart: true },
+  runtime: { from: ["task", "store", "runtime"] },
+  server: { from: ["task", "generation", "runtime", "server"], typesFrom: ["store"] },
+  client: { from: ["task", "generation", "client"] },
+  cli: { from: ["task", "generation", "client", "cli"] },
+  testing: { from: ["task", "store", "testing"] },
+};
+
+/** Files beside the sub-folders of a layer that is `apart`, whose work it is to choose among them. */
+export const choosers: readonly string[] = ["src/store/from-url.ts"];
+
+/** Where the clock, randomness and the environment come in; all other files are given them. */
+export const edges: ReadonlyMap<string, string> = new Map([
+  ["src/runtime/clock.ts", "the server's clock: everything that runs is given it, and tests give another"],
+  ["src/client/clock.ts", "the client's clock: polling and waiting are given it, and tests give another"],
+]);
+
+/** What only an edge may touch. */
+export const edgeOnly = /\bDate\.now\b|\bnew Date\(\s*\)|\bMath\.random\b|\bprocess\.env\b/g;
+
+/** What no pure layer may touch, besides the above. */
+export const actsOnTheWorld =
+  /\bset(?:Timeout|Interval|Immediate)\b|\bqueueMicrotask\b|\bperformance\.now\b|\bcrypto\.\w+|\bprocess\.\w+|\bfetch\(|\bconsole\.\w+/g;
+
+/** More lines than this in one file of src want to be two files. */
+export const maxLines = 300;
+
+/** Cycles that wait for their repair, as the checker words them. The list only shrinks: a repaired one fails too. */
+export const toleratedCycles: readonly string[] = [
+  "import cycle: src/task/record.ts → src/task/status.ts → src/task/record.ts",
+];
