@@ -42,6 +42,15 @@ describe("the parser", () => {
     ]);
   });
 
+  it("sees the thread that is started, from the sources and from the build", () => {
+    const source = `
+      const here = import.meta.url.endsWith(".ts") ? "x" : "y";
+      new Worker(new URL(isSource(here) ? "./thread.ts" : "./thread.js", import.meta.url));
+      readFile(new URL("../package.json", import.meta.url));
+    `;
+    expect(parseImports(source)).toEqual([{ specifier: "./thread.ts", typeOnly: false }]);
+  });
+
   it("is not fooled by comments, strings and regular expressions", () => {
     const source = `
       // import { a } from "./a.ts";

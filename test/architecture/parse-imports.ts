@@ -31,9 +31,13 @@ const forms = [
   /\bimport\s*["'](?<specifier>[^"']+)["']/g,
   // import("m"), import.meta.resolve("m")
   /\bimport(?:\.meta\.resolve)?\s*\(\s*["'`](?<specifier>[^"'`]+)["'`]/g,
-  // new URL("./worker.ts", import.meta.url): how a thread or a process is started
-  /\bnew URL\(\s*["'`](?<specifier>[^"'`]+)["'`],\s*import\.meta\.url/g,
 ] as const;
+
+/** `new URL("./worker.ts", import.meta.url)`, also with a choice of names: how a thread or a process is started. */
+const urlOfModule = /\bnew URL\((?<choice>[^;]*?),\s*import\.meta\.url\s*,?\s*\)/g;
+
+/** A source file is `.ts`, and `.js` once it is compiled. What else a URL leads to, such as JSON, is data. */
+const moduleFile = /["'`](?<path>\.{1,2}\/[^"'`]+)\.[jt]s["'`]/g;
 
 /** With the strings gone, something is left between the parentheses. */
 const computed = /\bimport\s*\(\s*[^\s)`]|\brequire\s*\(/;
@@ -46,6 +50,12 @@ export function parseImports(source: string): readonly ImportEdge[] {
     for (const { groups } of code.matchAll(form)) {
       edges.push({ specifier: groups?.["specifier"] ?? "", typeOnly: groups?.["type"] !== undefined });
     }
+  }
+  for (const url of code.matchAll(urlOfModule)) {
+    const paths = [...(url.groups?.["choice"] ?? "").matchAll(moduleFile)].map(
+      (file) => file.groups?.["path"],
+    );
+    for (const path of new Set(paths)) edges.push({ specifier: `${path}.ts`, typeOnly: false });
   }
   if (computed.test(codeOnly(source))) edges.push({ specifier: "<computed>", typeOnly: false });
   return edges;
