@@ -12,10 +12,9 @@ export interface AttemptJournal {
   /** Takes a key for this attempt; rejects with `duplicate_key` when the attempt used it before. */
   claim(key: JournalKey): string;
   find(key: string): JournalEntry | undefined;
-  /**
-   * Awaited before anything that is journalled begins. Marks the attempt as one that can be resumed; throws where
-   * the attempt may begin nothing more.
-   */
+  /** Rejects where the attempt is to end; never settles where it was given back, so that its code stops here. */
+  checkpoint(): Promise<void>;
+  /** Awaited before anything that is journalled begins: a checkpoint, and the mark that the attempt can be resumed. */
   begin(): Promise<void>;
   recordStep(key: string, value: string | null, error: string | null): Promise<void>;
 }

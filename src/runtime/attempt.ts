@@ -21,8 +21,10 @@ export interface AttemptSetup {
   readonly clock: Clock;
   readonly slots: Slots;
   readonly maxBodyBytes: number;
-  onError(error: unknown): void;
+  readonly onError: (error: unknown) => void;
 }
+
+const forEver = new Promise<never>(() => undefined);
 
 /**
  * One execution of a handler, under a token. It is the handler's journal, it owns a concurrency slot while it does
@@ -99,15 +101,23 @@ export class Attempt implements AttemptJournal {
     return this.#earlier.get(key);
   }
 
+  /** A stopping server drops the handler here and never rejects, so that no code of the author's takes the stop
+   * for a failure. */
+  async checkpoint(): Promise<void> {
+    if (this.#leaving) await this.#leave();
+    if (this.left) await forEver;
+    this.signal.throwIfAborted();
+  }
+
   async begin(): Promise<void> {
-    await this.#boundary();
+    await this.checkpoint();
     this.#marked ??= this.write("mark", { waiting: false }).then(() => undefined);
     await this.#marked;
   }
 
   async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
     await this.write("record_step", { key, value, error });
-    await this.#boundary();
+    await this.checkpoint();
   }
 
   /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
@@ -122,8 +132,8 @@ export class Attempt implements AttemptJournal {
   }
 
   /**
-   * Gives the slot back while `wait` lasts and takes one again before it resolves. A server that stops does not
-   * wait for a client: the task goes back to the queue.
+   * Gives the slot back while `wait` lasts and takes one again before it settles. A server that stops does not
+   * wait for a client: the task goes back to the queue, and the handler is dropped here.
    */
   async whileWaiting<T>(wait: Promise<T>): Promise<T> {
     this.#waits++;
@@ -132,8 +142,9 @@ export class Attempt implements AttemptJournal {
     try {
       return await wait;
     } finally {
+      if (this.left) await forEver;
+      await this.#takeSlot();
       this.#waits--;
-      if (!this.left) await this.#takeSlot();
     }
   }
 
@@ -145,6 +156,7 @@ export class Attempt implements AttemptJournal {
 
   /** Gives the task back now; the handler, if it still runs, has lost it. */
   async leaveNow(): Promise<void> {
+    if (this.left) return;
     await this.#leave();
     this.#abort.abort(new HoldfastError("stopping", "The server stops."));
   }
@@ -152,16 +164,6 @@ export class Attempt implements AttemptJournal {
   /** The handler ended: the slot is free again. */
   end(): void {
     this.#giveSlot();
-  }
-
-  /** Where the handler can be left: a stopping server drops it here, and never rejects, so that no code of the
-   * author's takes the stop for a failure. */
-  async #boundary(): Promise<void> {
-    if (this.#leaving) {
-      await this.#leave();
-      await new Promise<never>(() => undefined);
-    }
-    this.signal.throwIfAborted();
   }
 
   #leave(): Promise<void> {

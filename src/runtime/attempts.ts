@@ -1,7 +1,8 @@
 import type { TaskChange } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { JsonRpcError, Outcome } from "../task/outcome.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import { errorOutcome, type JsonRpcError, type Outcome } from "../task/outcome.ts";
+import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import { Attempt } from "./attempt.ts";
 import { makeContext } from "./make-context.ts";
 import { Questions } from "./questions.ts";
@@ -15,6 +16,16 @@ interface Live {
   readonly questions: Questions;
   readonly ended: Promise<void>;
 }
+
+interface Loaded {
+  readonly request: TaskRequest | undefined;
+  readonly journal: readonly JournalEntry[];
+}
+
+const unreadable = errorOutcome({
+  code: -32603,
+  message: "What was asked for could not be read from the store.",
+});
 
 /** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
 export class Attempts {
@@ -30,24 +41,18 @@ export class Attempts {
   /** Runs the handler of a task that was started under `task.token`; its slot is taken already. */
   async run(task: TaskRecord, tool: Tool): Promise<void> {
     const { store, clock, options, onError } = this.#services;
-    const slots = this.#slots;
-    try {
-      const request = await store.request(task.id);
-      if (request === undefined)
-        throw new HoldfastError("store_failed", `Task ${task.id} has lost its request.`);
-      const journal = task.journalled ? await store.journal(task.id) : [];
-      const { maxBodyBytes } = options;
-      const attempt = new Attempt({ task, journal, store, clock, slots, maxBodyBytes, onError });
-      const questions = new Questions(attempt, store, request.origin);
-      const ended = this.#runHandler(attempt, questions, tool, JSON.parse(request.arguments));
-      this.#live.set(task.id, { attempt, questions, ended });
-      // A cancel that came while the journal was read found nobody to tell.
-      const now = await store.get(task.id);
-      if (now?.cancelRequestedAt != null) attempt.requestCancel();
-    } catch (error) {
-      slots.give();
-      onError(error);
-    }
+    const { maxBodyBytes } = options;
+    const { request, journal } = await this.#load(task);
+    const attempt = new Attempt({ task, journal, store, clock, slots: this.#slots, maxBodyBytes, onError });
+    const questions = new Questions(attempt, store, request?.origin ?? { capabilities: {} });
+    const ended =
+      request === undefined
+        ? this.#end(attempt, { outcome: unreadable, threw: true })
+        : this.#runHandler(attempt, questions, tool, JSON.parse(request.arguments));
+    this.#live.set(task.id, { attempt, questions, ended });
+    // A cancel that came while the journal was read found nobody to tell.
+    const now = await store.get(task.id).catch(() => undefined);
+    if (now?.cancelRequestedAt != null) attempt.requestCancel();
   }
 
   /** Hears every committed change of the store. */
@@ -81,7 +86,10 @@ export class Attempts {
       },
       this.#services.clock,
     );
-    const end = await runToEnd(tool, args, context, attempt.maxBodyBytes);
+    await this.#end(attempt, await runToEnd(tool, args, context, attempt.maxBodyBytes));
+  }
+
+  async #end(attempt: Attempt, end: HandlerEnd): Promise<void> {
     try {
       await this.#settle(attempt, end);
     } catch (error) {
@@ -89,6 +97,17 @@ export class Attempts {
     } finally {
       this.#live.delete(attempt.taskId);
       attempt.end();
+    }
+  }
+
+  async #load({ id, journalled }: TaskRecord): Promise<Loaded> {
+    const { store, onError } = this.#services;
+    try {
+      const request = await store.request(id);
+      return { request, journal: request !== undefined && journalled ? await store.journal(id) : [] };
+    } catch (error) {
+      onError(error);
+      return { request: undefined, journal: [] };
     }
   }
 

@@ -49,6 +49,7 @@ class LocalRuntime implements Runtime {
   readonly #cancellation: Cancellation;
   readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
+  readonly #creating = new Set<Promise<TaskSnapshot>>();
   #unsubscribe: () => void = () => undefined;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
@@ -77,6 +78,16 @@ class LocalRuntime implements Runtime {
 
   async create(call: TaskCall): Promise<TaskSnapshot> {
     this.#assertRunning();
+    const creating = this.#create(call);
+    this.#creating.add(creating);
+    try {
+      return await creating;
+    } finally {
+      this.#creating.delete(creating);
+    }
+  }
+
+  async #create(call: TaskCall): Promise<TaskSnapshot> {
     const { store, registry, options, clock } = this.#services;
     const tool = registry.get(call.tool);
     if (tool === undefined) throw new HoldfastError("invalid_params", `Tool ${call.tool} not found`);
@@ -98,7 +109,7 @@ class LocalRuntime implements Runtime {
     }
     if (!result.created) return this.get(result.task.id, call.principal);
     this.#sweeper.consider(result.task.sweepAt);
-    if (holdsSlot) this.#dispatcher.run(result.task);
+    if (holdsSlot) this.#dispatcher.run(result.task, tool);
     else this.#dispatcher.enqueue(result.task.id);
     return { task: result.task, inputs: [], outcome: null };
   }
@@ -147,6 +158,7 @@ class LocalRuntime implements Runtime {
     if (this.#started === undefined) return;
     await this.#started;
     this.#recovery.stop();
+    await Promise.allSettled(this.#creating);
     await this.#dispatcher.close();
     const { clock, options, store } = this.#services;
     let callOff = (): void => undefined;

@@ -2,6 +2,7 @@ import type { TaskRecord } from "../task/record.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Services } from "./services.ts";
 import type { Slots } from "./slots.ts";
+import type { Tool } from "./tool.ts";
 
 /** Brings queued tasks to handlers, oldest first, as slots come free: dispatch inside one process. */
 export class Dispatcher {
@@ -36,12 +37,7 @@ export class Dispatcher {
   }
 
   /** Hands over a task that already runs under its token, with a slot taken. */
-  run(task: TaskRecord): void {
-    const tool = this.#services.registry.get(task.tool);
-    if (tool === undefined) {
-      this.#slots.give();
-      return; // recovery waits for the tool
-    }
+  run(task: TaskRecord, tool: Tool): void {
     this.#track(this.#attempts.run(task, tool));
   }
 
@@ -58,7 +54,8 @@ export class Dispatcher {
     const { store, clock, onError } = this.#services;
     try {
       const result = await store.write({ type: "start", now: clock.now(), id, token: clock.uniqueName() });
-      if (result.ok) this.run(result.task);
+      const tool = result.ok ? this.#services.registry.get(result.task.tool) : undefined;
+      if (result.ok && tool !== undefined) this.run(result.task, tool);
       else this.#slots.give(); // cancelled or expired while it was queued
     } catch (error) {
       this.#slots.give();

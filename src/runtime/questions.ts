@@ -52,11 +52,11 @@ export class Questions {
     open: JournalEntry | undefined,
   ): Promise<string> {
     const { signal } = this.#attempt;
-    const answer = new Promise<string>((resolve, reject) => {
-      this.#waiting.set(key, resolve);
-      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-    });
-    answer.catch(() => undefined); // the write below may reject first
+    const answer = Promise.withResolvers<string>();
+    const onAbort = (): void => answer.reject(signal.reason as Error);
+    answer.promise.catch(() => undefined); // the write below may reject first
+    this.#waiting.set(key, answer.resolve);
+    signal.addEventListener("abort", onAbort, { once: true });
     try {
       if (open === undefined) {
         await this.#attempt.write("open_input", { input: { key, method, params }, requestHash: hash });
@@ -64,8 +64,9 @@ export class Questions {
         await this.#attempt.write("mark", { waiting: true });
         await this.deliver(); // the answer may have come before this attempt began to wait
       }
-      return await answer;
+      return await answer.promise;
     } finally {
+      signal.removeEventListener("abort", onAbort);
       this.#waiting.delete(key);
     }
   }

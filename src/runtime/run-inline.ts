@@ -32,6 +32,7 @@ export async function runInline(run: InlineRun, clock: Clock, maxBodyBytes: numb
     maxBodyBytes,
     claim: (key) => keys.claim(key),
     find: () => undefined,
+    checkpoint: async () => run.signal.throwIfAborted(),
     begin: async () => run.signal.throwIfAborted(),
     recordStep: async () => undefined,
   };

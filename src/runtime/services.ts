@@ -10,5 +10,5 @@ export interface Services {
   readonly options: RuntimeOptions;
   readonly clock: Clock;
   /** Hears of faults that no caller is there for. */
-  onError(error: unknown): void;
+  readonly onError: (error: unknown) => void;
 }

@@ -34,8 +34,11 @@ export async function runStep<T>(
   try {
     value = await runWithRetries(journal, clock, claimed, options, fn);
   } catch (error) {
-    // An abort is not how the step ended: a later attempt runs it again.
-    if (journal.signal.aborted) throw error;
+    // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
+    if (journal.signal.aborted || isMistake(error)) {
+      await journal.checkpoint();
+      throw error;
+    }
     const encoded = encodeError(error);
     await journal.recordStep(claimed, null, encoded);
     throw decodeError(encoded, error);
@@ -73,11 +76,14 @@ async function runWithRetries<T>(
       return encodeReturned(journal, key, returned);
     } catch (error) {
       failures++;
-      const final = error instanceof HoldfastError && error.code !== "step_timeout";
-      if (final || journal.signal.aborted || failures > (options.retries ?? 0)) throw error;
+      if (isMistake(error) || journal.signal.aborted || failures > (options.retries ?? 0)) throw error;
       await waitFor(clock, retryDelay(failures, clock), journal.signal);
     }
   }
+}
+
+function isMistake(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code !== "step_timeout";
 }
 
 async function runOnce<T>(

@@ -10,6 +10,7 @@ const pauseAfterErrorMs = 5_000;
 export class Sweeper {
   readonly #services: Services;
   #callOff: (() => void) | undefined;
+  /** What the timer is armed for; while a sweep runs, the earliest time that came up meanwhile. */
   #armedFor = Number.POSITIVE_INFINITY;
   #sweeping: Promise<void> | undefined;
   #stopped = true;
@@ -32,7 +33,8 @@ export class Sweeper {
   /** Tells the sweeper of a time at which it has work; null is none. */
   consider(at: number | null): void {
     if (at === null || at >= this.#armedFor) return;
-    this.#arm(at);
+    if (this.#sweeping === undefined) this.#arm(at);
+    else this.#armedFor = at;
   }
 
   #arm(at: number): void {
@@ -46,23 +48,23 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
-    this.#armedFor = Number.NEGATIVE_INFINITY; // until the next time is known, nothing has to be considered
-    this.#sweeping = this.#sweepAndArm();
+    this.#armedFor = Number.POSITIVE_INFINITY;
+    this.#sweeping = this.#sweepOnce();
     await this.#sweeping;
+    this.#sweeping = undefined;
+    this.#arm(Math.min(this.#armedFor, this.#services.clock.now() + longestTimerMs));
   }
 
-  async #sweepAndArm(): Promise<void> {
+  async #sweepOnce(): Promise<void> {
     const { store, clock, onError } = this.#services;
-    let next: number | null;
     try {
       await this.#expireDue();
       await this.#deleteDue();
-      next = await store.nextSweepAt();
+      this.consider(await store.nextSweepAt());
     } catch (error) {
       onError(error);
-      next = clock.now() + pauseAfterErrorMs;
+      this.consider(clock.now() + pauseAfterErrorMs);
     }
-    this.#arm(next ?? clock.now() + longestTimerMs);
   }
 
   async #expireDue(): Promise<void> {

@@ -1,5 +1,3 @@
-import type { TaskRecord } from "./record.ts";
-
 /**
  * Where the machinery stands with a task. `queued`: no attempt holds it. `running`: an attempt holds it under
  * its token. `settled` and `cancelled` are terminal: nothing leaves them (X-032).
@@ -18,7 +16,8 @@ export function isTerminal(state: TaskState): boolean {
   return state === "settled" || state === "cancelled";
 }
 
-export function statusOf(task: Pick<TaskRecord, "state" | "openInputs">): TaskStatus {
+/** What a record of this state and with so many open inputs is, seen from outside. */
+export function statusOf(task: { readonly state: TaskState; readonly openInputs: number }): TaskStatus {
   switch (task.state) {
     case "settled":
     case "cancelled":

@@ -46,8 +46,3 @@ export const actsOnTheWorld =
 
 /** More lines than this in one file of src want to be two files. */
 export const maxLines = 300;
-
-/** Cycles that wait for their repair, as the checker words them. The list only shrinks: a repaired one fails too. */
-export const toleratedCycles: readonly string[] = [
-  "import cycle: src/task/record.ts → src/task/status.ts → src/task/record.ts",
-];

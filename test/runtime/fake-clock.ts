@@ -1,0 +1,58 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../src/runtime/clock.ts";
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+/** A clock that stands still until the test moves it. */
+export class FakeClock implements Clock {
+  #now = Date.UTC(2026, 0, 1);
+  readonly #timers = new Set<Timer>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer = { at: this.#now + ms, run };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  randomBytes(size: number): Uint8Array {
+    return randomBytes(size);
+  }
+
+  uniqueName(): string {
+    return randomUUID();
+  }
+
+  get armed(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves time forward, timer by timer, and lets what each one started come to rest. */
+  async advance(ms: number): Promise<void> {
+    await rest(); // what runs now may still arm a timer
+    const end = this.#now + ms;
+    for (;;) {
+      const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+      const [next] = due;
+      if (next === undefined) break;
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.run();
+      await rest();
+    }
+    this.#now = end;
+    await rest();
+  }
+}
+
+/** Lets everything that can go on without time go on. */
+export async function rest(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+}

@@ -1,0 +1,123 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import type { RuntimeOptions } from "../../src/runtime/options.ts";
+import { Registry } from "../../src/runtime/registry.ts";
+import type { Runtime, TaskCall } from "../../src/runtime/runtime.ts";
+import type { ToolConfig, ToolHandler } from "../../src/runtime/tool.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import type { TaskSnapshot } from "../../src/store/store.ts";
+import { isTerminal } from "../../src/task/status.ts";
+import { CrashableStore } from "./crashable-store.ts";
+import { FakeClock, rest } from "./fake-clock.ts";
+
+export type Handler = ToolHandler<Record<string, unknown>>;
+
+interface Setup {
+  readonly tools: Record<string, Handler | { config: ToolConfig<undefined>; handler: Handler }>;
+  readonly options?: Partial<RuntimeOptions>;
+}
+
+/** A process of its own, as far as a runtime can tell: its tools, its clock, and a store that outlives it. */
+export class Process {
+  readonly clock: FakeClock;
+  readonly runtime: Runtime;
+  readonly errors: unknown[] = [];
+  readonly #store: CrashableStore;
+
+  constructor(setup: Setup, clock = new FakeClock(), store?: CrashableStore) {
+    this.clock = clock;
+    this.#store = store ?? new CrashableStore(memoryStoreOpened());
+    const registry = new Registry();
+    for (const [name, tool] of Object.entries(setup.tools)) {
+      if (typeof tool === "function") registry.add(name, {}, tool);
+      else registry.add(name, tool.config, tool.handler);
+    }
+    this.runtime = createRuntime({
+      store: this.#store.store,
+      registry,
+      clock,
+      onError: (error) => this.errors.push(error),
+      ...(setup.options && { options: setup.options }),
+    });
+  }
+
+  static async started(setup: Setup): Promise<Process> {
+    const process = new Process(setup);
+    await process.runtime.start();
+    return process;
+  }
+
+  /** Dies without a word; the next process finds the same store. */
+  async crash(setup: Setup): Promise<Process> {
+    this.#store.crash();
+    return this.#next(setup);
+  }
+
+  /** Stops in order; the next process finds the same store. */
+  async restart(setup: Setup): Promise<Process> {
+    await this.runtime.stop();
+    return this.#next(setup);
+  }
+
+  call(tool: string, more: Partial<TaskCall> = {}): Promise<TaskSnapshot> {
+    return this.runtime.create({
+      generation: "2026-07-28",
+      tool,
+      arguments: {},
+      principal: null,
+      origin: { capabilities: { elicitation: {}, sampling: {}, roots: {} } },
+      ...more,
+    });
+  }
+
+  async callId(tool: string, more: Partial<TaskCall> = {}): Promise<string> {
+    return (await this.call(tool, more)).task.id;
+  }
+
+  get(id: string): Promise<TaskSnapshot> {
+    return this.runtime.get(id, null);
+  }
+
+  answer(id: string, key: string, value: object): Promise<void> {
+    return this.runtime.answer(id, null, [{ key, value: JSON.stringify(value) }]);
+  }
+
+  /** Resolves with the task once `wanted` holds for it. */
+  async until(id: string, wanted: (snapshot: TaskSnapshot) => boolean): Promise<TaskSnapshot> {
+    for (let round = 0; round < 500; round++) {
+      const snapshot = await this.get(id);
+      if (wanted(snapshot)) return snapshot;
+      await rest();
+    }
+    throw new Error(`Task ${id} did not come to what was waited for: ${JSON.stringify(await this.get(id))}`);
+  }
+
+  ended(id: string): Promise<TaskSnapshot> {
+    return this.until(id, ({ task }) => isTerminal(task.state));
+  }
+
+  asked(id: string, questions = 1): Promise<TaskSnapshot> {
+    return this.until(id, ({ inputs }) => inputs.length === questions);
+  }
+
+  async #next(setup: Setup): Promise<Process> {
+    const next = new Process(setup, this.clock, this.#store.successor());
+    await next.runtime.start();
+    return next;
+  }
+}
+
+function memoryStoreOpened(): ReturnType<typeof memoryStore> {
+  const store = memoryStore();
+  void store.open();
+  return store;
+}
+
+export function text(value: string): CallToolResult {
+  return { content: [{ type: "text", text: value }] };
+}
+
+export function bodyOf({ outcome }: TaskSnapshot): Record<string, unknown> {
+  if (outcome === null) throw new Error("The task has no outcome yet.");
+  return JSON.parse(outcome.body) as Record<string, unknown>;
+}

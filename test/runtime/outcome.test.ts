@@ -1,0 +1,116 @@
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { bodyOf, Process, text } from "./harness.ts";
+
+describe("how a task ends", () => {
+  it("settles with what the handler returned", async () => {
+    const process = await Process.started({ tools: { hello: () => text("hi") } });
+    const ended = await process.ended(await process.callId("hello"));
+    expect(ended.task.state).toBe("settled");
+    expect(ended.outcome).toEqual({ kind: "result", body: '{"content":[{"type":"text","text":"hi"}]}' });
+  });
+
+  it("settles an ordinary throw as a result with isError, as a plain tool reports it [A-04]", async () => {
+    const process = await Process.started({
+      tools: {
+        breaks: () => {
+          throw new Error("no paper");
+        },
+      },
+    });
+    const ended = await process.ended(await process.callId("breaks"));
+    expect(ended.outcome?.kind).toBe("result");
+    expect(bodyOf(ended)).toEqual({ content: [{ type: "text", text: "no paper" }], isError: true });
+  });
+
+  it("settles a thrown protocol error as that error, with its code, message and data [A-04 X-098]", async () => {
+    const process = await Process.started({
+      tools: {
+        refuses: () => {
+          throw new ProtocolError(4001, "deliberate", { fixture: true });
+        },
+      },
+    });
+    const ended = await process.ended(await process.callId("refuses"));
+    expect(ended.outcome?.kind).toBe("error");
+    expect(bodyOf(ended)).toEqual({ code: 4001, message: "deliberate", data: { fixture: true } });
+    expect(ended.task.statusMessage).toBe("deliberate");
+  });
+
+  it("answers a direct run exactly as the task of the same tool ends [X-101]", async () => {
+    const handler = (): never => {
+      throw new ProtocolError(4001, "deliberate", { fixture: true });
+    };
+    const process = await Process.started({ tools: { refuses: handler, hello: () => text("hi") } });
+    for (const name of ["refuses", "hello"]) {
+      const ended = await process.ended(await process.callId(name));
+      const tool = process.runtime.registry.get(name);
+      if (tool === undefined) throw new Error(name);
+      const signal = new AbortController().signal;
+      expect(await process.runtime.runInline({ tool, arguments: {}, signal })).toEqual(ended.outcome);
+    }
+  });
+
+  it.each([
+    ["a result that JSON cannot carry", () => ({ content: [], structuredContent: { at: new Date(0) } })],
+    ["a result that is too large", () => text("x".repeat(2_000))],
+  ])("fails with an internal error that says why for %s", async (_, handler) => {
+    const process = await Process.started({ tools: { odd: handler }, options: { maxBodyBytes: 1_000 } });
+    const ended = await process.ended(await process.callId("odd"));
+    expect(bodyOf(ended)).toMatchObject({
+      code: -32603,
+      message: expect.stringContaining("The result of tool odd"),
+    });
+  });
+
+  it("checks structured content against the output schema, as the SDK does", async () => {
+    const config = { outputSchema: z.object({ n: z.number() }) };
+    const process = await Process.started({
+      tools: {
+        wrong: { config, handler: () => ({ content: [], structuredContent: { n: "one" } }) },
+        right: { config, handler: () => ({ content: [], structuredContent: { n: 1 } }) },
+      },
+    });
+    const wrong = await process.ended(await process.callId("wrong"));
+    expect(bodyOf(wrong)).toMatchObject({ isError: true });
+    const right = await process.ended(await process.callId("right"));
+    expect(bodyOf(right)).toEqual({ content: [], structuredContent: { n: 1 } });
+  });
+
+  it("refuses arguments over the size limit before there is a task", async () => {
+    const process = await Process.started({
+      tools: { hello: () => text("hi") },
+      options: { maxBodyBytes: 100 },
+    });
+    await expect(process.call("hello", { arguments: { a: "x".repeat(200) } })).rejects.toMatchObject({
+      code: "invalid_params",
+    });
+  });
+
+  it("keeps ids apart by principal, with one answer for foreign and unknown [A-40 X-P-003]", async () => {
+    const process = await Process.started({ tools: { hello: () => text("hi") } });
+    const id = await process.callId("hello", { principal: "alice" });
+    const foreign = await process.runtime.get(id, "bob").catch((error: unknown) => error);
+    const unknown = await process.runtime.get("no-such", "bob").catch((error: unknown) => error);
+    expect(foreign).toMatchObject({ code: "unknown_task" });
+    expect(String(foreign)).toBe(String(unknown));
+    await expect(process.runtime.cancel(id, "bob")).rejects.toMatchObject({ code: "unknown_task" });
+    await expect(process.runtime.answer(id, "bob", [])).rejects.toMatchObject({ code: "unknown_task" });
+  });
+
+  it("finds the same task for the same idempotency key and call, and refuses another call [A-48]", async () => {
+    let runs = 0;
+    const process = await Process.started({ tools: { count: () => text(String(++runs)) } });
+    const key = { idempotencyKey: "k".repeat(30), principal: "alice" };
+    const first = await process.call("count", { ...key, arguments: { a: 1, b: 2 } });
+    const again = await process.call("count", { ...key, arguments: { b: 2, a: 1 } });
+    expect(again.task.id).toBe(first.task.id);
+    await process.until(first.task.id, () => runs === 1).catch(() => undefined);
+    await expect(process.call("count", { ...key, arguments: { a: 2 } })).rejects.toMatchObject({
+      code: "idempotency_conflict",
+    });
+    const other = await process.call("count", { ...key, principal: "bob", arguments: { a: 1, b: 2 } });
+    expect(other.task.id).not.toBe(first.task.id);
+  });
+});
