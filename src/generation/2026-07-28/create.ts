@@ -1,0 +1,12 @@
+import type { TaskView } from "../task-view.ts";
+import { wireTask, type WireTask } from "./wire-task.ts";
+
+/** The answer to a call that became a task: flat, and the only result with this `resultType` (X-014, X-035). */
+export interface CreateTaskResult extends WireTask {
+  readonly resultType: "task";
+}
+
+/** A repeated call may find its task finished (A-48): its status shows, what it answered is for `tasks/get`. */
+export function createTaskResult(view: TaskView): CreateTaskResult {
+  return { resultType: "task", ...wireTask(view) };
+}

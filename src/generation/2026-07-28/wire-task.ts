@@ -1,0 +1,74 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { statusOf } from "../../task/status.ts";
+import type { JsonObject } from "../json-object.ts";
+import type { TaskView } from "../task-view.ts";
+
+export type WireStatus = "working" | "input_required" | "completed" | "cancelled" | "failed";
+
+/** What every task shows, whatever its status (X-016 to X-025). */
+export interface WireTask {
+  readonly taskId: string;
+  readonly status: WireStatus;
+  readonly statusMessage?: string;
+  /** ISO 8601 */
+  readonly createdAt: string;
+  /** ISO 8601 */
+  readonly lastUpdatedAt: string;
+  /** Milliseconds from creation; null: without end. */
+  readonly ttlMs: number | null;
+  readonly pollIntervalMs: number;
+}
+
+/** A JSON-RPC error object, as it inlines into a failed task (X-030). */
+export interface WireError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export function wireTask(view: TaskView): WireTask {
+  const { task } = view;
+  const status = wireStatus(view);
+  const statusMessage = task.statusMessage ?? (status === "failed" ? diagnosis(view) : undefined);
+  return {
+    taskId: task.wireId,
+    status,
+    ...(statusMessage === undefined ? {} : { statusMessage }),
+    createdAt: isoTime(task.createdAt),
+    lastUpdatedAt: isoTime(task.updatedAt),
+    ttlMs: task.expiry.ms,
+    pollIntervalMs: task.pollIntervalMs,
+  };
+}
+
+/** `failed` is for JSON-RPC errors alone: a result with `isError` is a completed task (X-033, X-034). */
+function wireStatus(view: TaskView): WireStatus {
+  const status = statusOf(view.task);
+  if (status !== "settled") return status;
+  return outcomeOf(view).kind === "result" ? "completed" : "failed";
+}
+
+/** The result of a completed task, as the plain request would have answered it. */
+export function resultOf(view: TaskView): JsonObject {
+  return JSON.parse(outcomeOf(view).body) as JsonObject;
+}
+
+/** The error of a failed task, as the plain request would have answered it. */
+export function errorOf(view: TaskView): WireError {
+  return JSON.parse(outcomeOf(view).body) as WireError;
+}
+
+/** A failed task says why, even where its handler set no text and its error has none (X-098). */
+function diagnosis(view: TaskView): string {
+  const { code, message } = errorOf(view);
+  return message === "" ? `The request failed with code ${code}.` : message;
+}
+
+function outcomeOf({ task, outcome }: TaskView): NonNullable<TaskView["outcome"]> {
+  if (outcome !== null) return outcome;
+  throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
+}
+
+function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,31 @@
+import { HoldfastError } from "../task/fault.ts";
+
+/** Where a requestor puts its idempotency key in `_meta` of a call (A-48). */
+export const idempotencyKeyMeta = "holdfast/idempotencyKey";
+
+/** 22 characters of base64url hold 132 bits, 22 letters and digits 130: enough that nobody can guess the key. */
+const anonymousMinimum = 22;
+const maximum = 255;
+
+/**
+ * The idempotency key of a call, if it has one. Without a principal the key is all that separates one requestor's
+ * calls from another's, so it must be too long to be guessed; throws `invalid_params` for any other (A-48).
+ */
+export function readIdempotencyKey(
+  meta: Readonly<Record<string, unknown>>,
+  principal: string | null,
+): string | undefined {
+  const key = meta[idempotencyKeyMeta];
+  if (key === undefined) return undefined;
+  const minimum = principal === null ? anonymousMinimum : 1;
+  if (typeof key === "string" && key.length >= minimum && key.length <= maximum && isVisibleAscii(key))
+    return key;
+  throw new HoldfastError(
+    "invalid_params",
+    `_meta["${idempotencyKeyMeta}"] has to be a string of ${minimum} to ${maximum} visible ASCII characters.`,
+  );
+}
+
+function isVisibleAscii(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}

@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { wireTask } from "../../../src/generation/2026-07-28/wire-task.ts";
+import { cancelled, completed, failed, working } from "./sample-view.ts";
+
+it("shows ids, ISO times and milliseconds [X-016 X-020 X-021 X-022 X-024]", () => {
+  expect(wireTask(working({ updatedAt: Date.UTC(2026, 10, 1, 12, 0, 3, 7) }))).toEqual({
+    taskId: "task-a",
+    status: "working",
+    createdAt: "2026-11-01T12:00:00.000Z",
+    lastUpdatedAt: "2026-11-01T12:00:03.007Z",
+    ttlMs: 60_000,
+    pollIntervalMs: 1000,
+  });
+});
+
+it("says null for a task without end [X-022]", () => {
+  expect(wireTask(working({ expiry: { from: "created", ms: null } })).ttlMs).toBeNull();
+});
+
+it("shows the status text in any status [X-018]", () => {
+  expect(wireTask(working({ statusMessage: "page 3" })).statusMessage).toBe("page 3");
+  expect(wireTask(completed({}, { statusMessage: "done" })).statusMessage).toBe("done");
+  expect(wireTask(cancelled())).not.toHaveProperty("statusMessage");
+});
+
+it("completes with any result and fails with JSON-RPC errors alone [X-017 X-033 X-034 A-09]", () => {
+  expect(wireTask(completed({ content: [] })).status).toBe("completed");
+  expect(wireTask(completed({ content: [], isError: true })).status).toBe("completed");
+  expect(wireTask(failed({ code: -32603, message: "no" })).status).toBe("failed");
+  expect(wireTask(cancelled()).status).toBe("cancelled");
+});
+
+it("always says why a task failed [X-098]", () => {
+  expect(wireTask(failed({ code: 1, message: "no paper" })).statusMessage).toBe("no paper");
+  expect(wireTask(failed({ code: 1, message: "no paper" }, { statusMessage: "jam" })).statusMessage).toBe(
+    "jam",
+  );
+  expect(wireTask(failed({ code: 1, message: "" })).statusMessage).toBe("The request failed with code 1.");
+});
+
+it("refuses a settled task without an outcome, which no store may show", () => {
+  expect(() => wireTask({ ...completed({}), outcome: null })).toThrow("has no outcome");
+});
