@@ -1,1 +1,22 @@
-export {};
+export { connect } from "./client/connect.ts";
+export type { ConnectOptions } from "./client/connect-options.ts";
+export type {
+  InputFailure,
+  InputRequest,
+  InputResult,
+  OnInput,
+  OnInputError,
+} from "./client/input-request.ts";
+export type {
+  CancelledTask,
+  CompletedTask,
+  FailedTask,
+  InputRequiredTask,
+  OpenQuestion,
+  RemoteTask,
+  WorkingTask,
+} from "./client/remote-task.ts";
+export type { CallAndWaitOptions, CallOptions, TaskClient } from "./client/task-client.ts";
+export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
+export type { TaskHandle, WaitOptions } from "./client/task-handle.ts";
+export type { TaskReference } from "./client/task-reference.ts";

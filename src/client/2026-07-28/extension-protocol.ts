@@ -1,0 +1,93 @@
+import type { ServerCapabilities } from "@modelcontextprotocol/client";
+import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import type { ClientClock } from "../clock.ts";
+import type { InputResult } from "../input-request.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import type { RawRequester } from "../raw-requester.ts";
+import type { RemoteTask } from "../remote-task.ts";
+import { readReply, type Reply } from "../reply.ts";
+import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import { protocolVersion } from "./envelope.ts";
+import { readAcknowledgement, readCallAnswer } from "./read-answer.ts";
+import { readGetResult } from "./read-task.ts";
+
+/** What `tasks/*` may take. A call may take as long as its tool does, so it has no such limit. */
+const taskRequestMs = 30_000;
+
+interface ExtensionProtocolOptions {
+  readonly requester: RawRequester;
+  readonly clock: ClientClock;
+  /** The `_meta` of every request. */
+  readonly meta: JsonObject;
+  readonly server: ServerCapabilities | undefined;
+}
+
+/** The extension `io.modelcontextprotocol/tasks` on protocol 2026-07-28. */
+export class ExtensionProtocol implements TaskProtocol {
+  readonly generation = protocolVersion;
+  readonly recognisesRepeats: boolean;
+  readonly #requester: RawRequester;
+  readonly #clock: ClientClock;
+  readonly #meta: JsonObject;
+
+  constructor({ requester, clock, meta, server }: ExtensionProtocolOptions) {
+    this.#requester = requester;
+    this.#clock = clock;
+    this.#meta = meta;
+    // By the extension of the same name as the key; a repeated call is safe with no other server.
+    this.recognisesRepeats = server?.extensions?.[idempotencyKeyMeta] !== undefined;
+  }
+
+  async call(
+    { name, args, idempotencyKey, round }: ToolCall,
+    signal: AbortSignal,
+  ): Promise<Reply<CallAnswer>> {
+    const params = {
+      name,
+      arguments: args,
+      // The state only if the server gave one (X-B-009).
+      ...(round?.inputResponses !== undefined && { inputResponses: round.inputResponses }),
+      ...(round?.requestState !== undefined && { requestState: round.requestState }),
+      _meta: { ...this.#meta, [idempotencyKeyMeta]: idempotencyKey },
+    };
+    return readReply(await this.#requester.request("tools/call", params, signal), readCallAnswer);
+  }
+
+  async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
+    const reply = await this.#about("tasks/get", taskId, {}, signal);
+    return readReply(reply, (answer) => readGetResult(answer, taskId));
+  }
+
+  async answer(
+    taskId: string,
+    key: string,
+    result: InputResult,
+    signal: AbortSignal,
+  ): Promise<Reply<undefined>> {
+    const reply = await this.#about("tasks/update", taskId, { inputResponses: { [key]: result } }, signal);
+    return readReply(reply, readAcknowledgement);
+  }
+
+  async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
+    return readReply(await this.#about("tasks/cancel", taskId, {}, signal), readAcknowledgement);
+  }
+
+  async #about(
+    method: string,
+    taskId: string,
+    rest: object,
+    signal: AbortSignal,
+  ): Promise<Reply<JsonObject>> {
+    const deadline = this.#clock.deadline(taskRequestMs);
+    try {
+      const either = AbortSignal.any([signal, deadline.signal]);
+      return await this.#requester.request(method, { taskId, ...rest, _meta: this.#meta }, either);
+    } catch (cause) {
+      if (signal.aborted || !deadline.signal.aborted) throw cause;
+      const message = `The server did not answer ${method} within ${taskRequestMs / 1000} seconds`;
+      return { kind: "lost", notReceived: false, retryAfterMs: undefined, message, cause, error: undefined };
+    } finally {
+      deadline.clear();
+    }
+  }
+}

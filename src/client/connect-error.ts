@@ -1,0 +1,26 @@
+import {
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+  UnsupportedProtocolVersionError,
+} from "@modelcontextprotocol/client";
+import { TaskClientError } from "./task-client-error.ts";
+
+/** What a failure of the SDK to connect means. Not to be told by its code: it has one for all that can go wrong. */
+export function connectError(cause: unknown): TaskClientError {
+  if (cause instanceof TaskClientError) return cause;
+  const message = `Could not connect: ${cause instanceof Error ? cause.message : String(cause)}`;
+  if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
+  if (cause instanceof SdkHttpError) {
+    const isDenial = cause.data.status === 401 || cause.data.status === 403;
+    return new TaskClientError(isDenial ? "unauthorized" : "connection", message, { cause });
+  }
+  // Without a cause nothing went wrong on the way: the server is there, and answered something else.
+  const spoke =
+    cause instanceof SdkError &&
+    cause.code === SdkErrorCode.EraNegotiationFailed &&
+    cause.cause === undefined;
+  const isProtocol = spoke || cause instanceof UnsupportedProtocolVersionError;
+  return new TaskClientError(isProtocol ? "protocol" : "connection", message, { cause });
+}

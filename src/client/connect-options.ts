@@ -1,0 +1,27 @@
+import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
+import type { OnInput, OnInputError } from "./input-request.ts";
+
+/** Options of `connect`. */
+export interface ConnectOptions {
+  /** Answers the server's questions, before a task exists and while one runs. */
+  readonly onInput?: OnInput;
+  /** Told of questions that could not be answered, and decides about their task. */
+  readonly onInputError?: OnInputError;
+  /**
+   * The capabilities to declare, in place of the default: `{ elicitation: { form: {} } }` with `onInput`, and none
+   * without. Declare `sampling` or `roots` only if `onInput` answers them. The tasks extension is always added.
+   */
+  readonly capabilities?: ClientCapabilities;
+  /** How this client names itself to the server. Default: holdfast, and its version. */
+  readonly clientInfo?: Implementation;
+  /** Sent with every HTTP request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A bearer token, or what gives one; asked before each request. */
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  /** Sends the HTTP requests, in place of the global one. */
+  readonly fetch?: FetchLike;
+  /** Gives up connecting. Of no effect once connected. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds between polls that no server can talk this client below. Default 250. */
+  readonly pollFloorMs?: number;
+}

@@ -1,0 +1,97 @@
+import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import type { UserCallbacks } from "./ask-user.ts";
+import type { ClientClock } from "./clock.ts";
+import { directHandle } from "./direct-handle.ts";
+import { makeIdempotencyKey } from "./idempotency-key.ts";
+import type { RemoteTask } from "./remote-task.ts";
+import { startCall } from "./start-call.ts";
+import type { CallAndWaitOptions, CallOptions, TaskClient } from "./task-client.ts";
+import { TaskClientError } from "./task-client-error.ts";
+import type { TaskHandle } from "./task-handle.ts";
+import type { TaskProtocol } from "./task-protocol.ts";
+import { checkReference, type TaskReference } from "./task-reference.ts";
+import { TaskWatch, type WatchServices } from "./task-watch.ts";
+import { WatchedHandle } from "./watched-handle.ts";
+
+interface ConnectedClientOptions {
+  readonly sdk: Client;
+  /** The URL, as references name it. */
+  readonly server: string;
+  readonly protocol: TaskProtocol;
+  readonly clock: ClientClock;
+  readonly callbacks: UserCallbacks;
+  readonly pollFloorMs: number;
+}
+
+export class ConnectedClient implements TaskClient {
+  readonly sdk: Client;
+  readonly #server: string;
+  readonly #services: WatchServices;
+  readonly #closing = new AbortController();
+  /** By task id, so that a task with several handles is polled, and asks, once. */
+  readonly #watches = new Map<string, TaskWatch>();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor({ sdk, server, ...services }: ConnectedClientOptions) {
+    this.sdk = sdk;
+    this.#server = server;
+    this.#services = {
+      ...services,
+      closing: this.#closing.signal,
+      run: (work) => this.#keep(work),
+      forget: (taskId) => this.#watches.delete(taskId),
+    };
+  }
+
+  async callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>> = {},
+    { onUpdate, ...options }: CallAndWaitOptions = {},
+  ): Promise<CallToolResult> {
+    const handle = await this.startTool(name, args, options);
+    if (handle.reference !== null && onUpdate !== undefined) {
+      for await (const task of handle.updates(options)) onUpdate(task);
+    }
+    return handle.result(options);
+  }
+
+  async startTool(
+    name: string,
+    args: Readonly<Record<string, unknown>> = {},
+    { signal, idempotencyKey = makeIdempotencyKey() }: CallOptions = {},
+  ): Promise<TaskHandle> {
+    const { closing, clock } = this.#services;
+    const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+    const starting = startCall({ name, args, idempotencyKey }, this.#services, either);
+    this.#keep(starting);
+    const started = await starting;
+    if (started.kind === "result") return directHandle(started.result, clock.now());
+    return this.#handle(started.taskId, true, started.task);
+  }
+
+  async resume(reference: TaskReference | null): Promise<TaskHandle> {
+    this.#closing.signal.throwIfAborted();
+    const { taskId } = checkReference(reference, this.#server, this.#services.protocol.generation);
+    return this.#handle(taskId, false, undefined);
+  }
+
+  async close(): Promise<void> {
+    const reason = new TaskClientError("closed", "The client was closed");
+    this.#closing.abort(reason);
+    for (const watch of this.#watches.values()) watch.close(reason);
+    await Promise.allSettled(this.#running);
+    await this.sdk.close();
+  }
+
+  #handle(taskId: string, created: boolean, task: RemoteTask | undefined): TaskHandle {
+    const watch = this.#watches.get(taskId) ?? new TaskWatch(taskId, created, task, this.#services);
+    this.#watches.set(taskId, watch);
+    const { generation } = this.#services.protocol;
+    return new WatchedHandle({ server: this.#server, generation, taskId }, watch, this.#services);
+  }
+
+  #keep(work: Promise<unknown>): void {
+    const kept = work.catch(() => undefined).finally(() => this.#running.delete(kept));
+    this.#running.add(kept);
+  }
+}

@@ -1,0 +1,27 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { CompletedTask } from "./remote-task.ts";
+import type { TaskHandle } from "./task-handle.ts";
+
+/** The handle for a call that was answered at once, at epoch milliseconds `at`. */
+export function directHandle(result: CallToolResult, at: number): TaskHandle {
+  const answeredAt = new Date(at).toISOString();
+  const task: CompletedTask = {
+    taskId: "",
+    status: "completed",
+    createdAt: answeredAt,
+    lastUpdatedAt: answeredAt,
+    ttlMs: null,
+    result,
+  };
+  return {
+    reference: null,
+    taskId: null,
+    get: async () => task,
+    async *updates() {
+      yield task;
+    },
+    result: async () => result,
+    // There is nothing left to cancel, as with any task that has ended.
+    cancel: async () => undefined,
+  };
+}

@@ -1,0 +1,79 @@
+import {
+  InsufficientScopeError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
+import { errorInBody } from "./json-rpc-error.ts";
+import type { BadReply, ErrorReply, LostReply } from "./reply.ts";
+import { TaskClientError } from "./task-client-error.ts";
+
+type Failure = LostReply | BadReply | ErrorReply;
+
+/** What a failure of the SDK's transport to send, or to be answered, means for the request. */
+export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
+  if (cause instanceof SdkHttpError) return httpFailure(cause, retryAfterMs);
+  if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) {
+    return { kind: "bad", code: "unauthorized", message: cause.message, cause };
+  }
+  // The token callback's own failure comes through as it was thrown.
+  if (cause instanceof TaskClientError) {
+    return { kind: "bad", code: "unauthorized", message: cause.message, cause: cause.cause };
+  }
+  if (isUnreadable(cause)) {
+    return { kind: "bad", code: "protocol", message: `The answer is no JSON-RPC: ${describe(cause)}`, cause };
+  }
+  return {
+    kind: "lost",
+    notReceived: neverConnected(cause),
+    retryAfterMs: undefined,
+    message: `The server was not reached: ${describe(cause)}`,
+    cause,
+    error: undefined,
+  };
+}
+
+function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Failure {
+  const { status, text } = cause.data;
+  const error = errorInBody(text);
+  const message = `The server answered HTTP ${status}${error === undefined ? "" : `: ${error.message}`}`;
+  if (status >= 500 || status === 429 || status === 408 || status === 425) {
+    // 429 is given instead of an answer. Any 5xx may come from a proxy whose server had begun.
+    return { kind: "lost", notReceived: status === 429, retryAfterMs, message, cause, error };
+  }
+  if (status === 401 || status === 403) return { kind: "bad", code: "unauthorized", message, cause };
+  if (error !== undefined) return { kind: "error", error };
+  return { kind: "bad", code: "connection", message, cause };
+}
+
+function isUnreadable(cause: unknown): boolean {
+  if (cause instanceof SdkError) return cause.code === SdkErrorCode.ClientHttpUnexpectedContent;
+  return cause instanceof Error && (cause.name === "SyntaxError" || cause.name.endsWith("ZodError"));
+}
+
+const connectFailures = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Whether no connection was made at all, so that no byte of the request can have arrived. */
+function neverConnected(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  // One failure per address that the host's name stands for.
+  if (cause instanceof AggregateError && cause.errors.length > 0) return cause.errors.every(neverConnected);
+  if ("code" in cause && typeof cause.code === "string") return connectFailures.has(cause.code);
+  return neverConnected(cause.cause);
+}
+
+function describe(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause.cause;
+  if (!(inner instanceof Error)) return cause.message;
+  const code = "code" in inner && typeof inner.code === "string" ? inner.code : inner.name;
+  return `${cause.message} (${inner.message === "" ? code : inner.message})`;
+}

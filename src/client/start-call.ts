@@ -1,0 +1,76 @@
+import { askUser, type UserCallbacks } from "./ask-user.ts";
+import type { ClientClock } from "./clock.ts";
+import type { InputResult } from "./input-request.ts";
+import { persist } from "./persist.ts";
+import type { OpenQuestion } from "./remote-task.ts";
+import { replyError } from "./reply-error.ts";
+import { TaskClientError } from "./task-client-error.ts";
+import type { AnsweredRound, CallAnswer, TaskProtocol, ToolCall } from "./task-protocol.ts";
+
+interface StartServices {
+  readonly protocol: TaskProtocol;
+  readonly clock: ClientClock;
+  readonly callbacks: UserCallbacks;
+  readonly pollFloorMs: number;
+}
+
+/** A server that goes on asking after this many rounds is not getting anywhere. */
+const mostRounds = 100;
+
+export type StartedCall = Exclude<CallAnswer, { kind: "questions" }>;
+
+/**
+ * Sends a call until the server answered it with a result or a task. In between the server may ask for input, round
+ * by round; each round is asked anew, whatever its keys (X-P-018).
+ *
+ * A call is repeated without harm only if no second task can come of it. So it is sent again after a failure that
+ * proves that the server never began on it (no connection, HTTP 429); after any other lost answer only if the server
+ * says that it recognises a repeated call by its idempotency key; otherwise the caller gets the error.
+ */
+export async function startCall(
+  call: Omit<ToolCall, "round">,
+  services: StartServices,
+  signal: AbortSignal,
+): Promise<StartedCall> {
+  const { protocol, clock, pollFloorMs } = services;
+  let round: AnsweredRound | undefined;
+  for (let rounds = 0; rounds < mostRounds; rounds++) {
+    const sent: ToolCall = { ...call, round };
+    const reply = await persist(
+      () => protocol.call(sent, signal),
+      clock,
+      signal,
+      (lost) => lost.notReceived || protocol.recognisesRepeats,
+    );
+    if (reply.kind !== "value") throw replyError(reply);
+    if (reply.value.kind !== "questions") return reply.value;
+    const { questions, requestState } = reply.value;
+    // With nothing to ask, the server only wants to be called again.
+    if (questions.size === 0) await clock.sleep(pollFloorMs, signal);
+    const inputResponses =
+      questions.size === 0 ? undefined : await askAll(questions, services.callbacks, signal);
+    round = { inputResponses, requestState };
+  }
+  throw new TaskClientError("protocol", `The server still asks for input after ${mostRounds} rounds`);
+}
+
+/** Asks a round's questions side by side; if one cannot be answered, takes the others back. */
+async function askAll(
+  questions: ReadonlyMap<string, OpenQuestion>,
+  callbacks: UserCallbacks,
+  signal: AbortSignal,
+): Promise<Record<string, InputResult>> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    const asked = [...questions].map(async ([key, question]): Promise<[string, InputResult]> => {
+      const answer = await askUser({ ...question, key, taskId: null }, callbacks, either);
+      if (answer.kind === "answer") return [key, answer.result];
+      const message = `The server's ${question.method} could not be answered`;
+      throw new TaskClientError("unanswered", message, { cause: answer.error });
+    });
+    return Object.fromEntries(await Promise.all(asked));
+  } finally {
+    over.abort(new Error("The question is no longer open"));
+  }
+}

@@ -1,0 +1,66 @@
+import type { JsonRpcError } from "../task/outcome.ts";
+
+/**
+ * Why a call or a wait did not end in a result:
+ *
+ * | code | meaning |
+ * |---|---|
+ * | `failed` | the task failed; `error` is the JSON-RPC error, exactly as the server stored it |
+ * | `cancelled` | the task was cancelled |
+ * | `expired` | the task outlived its ttl without contact, or the server no longer knows it |
+ * | `unknown_task` | the server does not know the task, and this client never saw it |
+ * | `rpc` | the server answered a request with a JSON-RPC error, see `error` |
+ * | `missing_capability` | the same, for a capability that the client did not declare; `error.data` names it |
+ * | `connection` | the server was not reached, or gave an HTTP error, and a repeat was not safe or not useful |
+ * | `unauthorized` | HTTP 401 or 403 |
+ * | `protocol` | the server's answer breaks the protocol |
+ * | `unanswered` | a question before the task's creation could not be answered |
+ * | `reference` | a task reference does not belong to this client's server or is no reference |
+ * | `closed` | the client was closed meanwhile; the task lives on |
+ */
+export type TaskClientErrorCode =
+  | "failed"
+  | "cancelled"
+  | "expired"
+  | "unknown_task"
+  | "rpc"
+  | "missing_capability"
+  | "connection"
+  | "unauthorized"
+  | "protocol"
+  | "unanswered"
+  | "reference"
+  | "closed";
+
+interface TaskClientErrorOptions extends ErrorOptions {
+  readonly taskId?: string | undefined;
+  readonly error?: JsonRpcError;
+}
+
+/**
+ * What the client throws, told apart by `code`. An aborted signal is not among them: it rejects with its own reason.
+ *
+ * ```ts
+ * try {
+ *   await handle.result();
+ * } catch (error) {
+ *   if (error instanceof TaskClientError && error.code === "failed") console.error(error.error?.message);
+ *   else throw error;
+ * }
+ * ```
+ */
+export class TaskClientError extends Error {
+  override readonly name = "TaskClientError";
+  readonly code: TaskClientErrorCode;
+  /** The task that it is about, if there is one. */
+  readonly taskId: string | undefined;
+  /** The JSON-RPC error for `failed`, `rpc` and `missing_capability`, and where else a server sent one. */
+  readonly error: JsonRpcError | undefined;
+
+  constructor(code: TaskClientErrorCode, message: string, options: TaskClientErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+    this.taskId = options.taskId;
+    this.error = options.error;
+  }
+}

@@ -1,0 +1,61 @@
+import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import type { RemoteTask } from "./remote-task.ts";
+import type { TaskHandle, WaitOptions } from "./task-handle.ts";
+import type { TaskReference } from "./task-reference.ts";
+
+/** Options of one call. Aborting before the server answered withdraws the call; a task once made runs on. */
+export interface CallOptions extends WaitOptions {
+  /**
+   * Names the call, so that the server recognises it when it comes twice, also from another process. Without
+   * authentication at least 122 random bits. Default: a fresh random one, for the repeats of this call only.
+   */
+  readonly idempotencyKey?: string;
+}
+
+export interface CallAndWaitOptions extends CallOptions {
+  /** Called with the task as it stands and with each change; never if the server answers at once. */
+  readonly onUpdate?: (task: RemoteTask) => void;
+}
+
+/** A connection to one server. See `connect`. */
+export interface TaskClient {
+  /** The SDK's client on the same connection, for everything that is no task: listing tools, resources, prompts. */
+  readonly sdk: Client;
+  /**
+   * Calls a tool and waits for its result, whether the server answers at once or with a task, through restarts of the
+   * server. Rejects with a TaskClientError.
+   *
+   * ```ts
+   * const result = await client.callTool("publish_report", { month: "2026-10" });
+   * ```
+   */
+  callTool(
+    name: string,
+    args?: Readonly<Record<string, unknown>>,
+    options?: CallAndWaitOptions,
+  ): Promise<CallToolResult>;
+  /**
+   * Calls a tool and returns as soon as the server has answered: with a task, usually at once.
+   *
+   * While the server cannot be reached at all, the call is sent again until it can. If the connection breaks after the
+   * call may have arrived, it is sent again only to a server that says it recognises idempotency keys, as a Holdfast
+   * server does; otherwise that is the error `connection`, since a second call could make a second task.
+   *
+   * ```ts
+   * const handle = await client.startTool("publish_report", { month: "2026-11" });
+   * await writeFile("task.json", JSON.stringify(handle.reference));
+   * ```
+   */
+  startTool(
+    name: string,
+    args?: Readonly<Record<string, unknown>>,
+    options?: CallOptions,
+  ): Promise<TaskHandle>;
+  /**
+   * The handle of a task that was started earlier, perhaps by another process. Sends nothing: whether the server still
+   * knows the task shows on first use. Throws `reference` for `null` and for another server's task.
+   */
+  resume(reference: TaskReference | null): Promise<TaskHandle>;
+  /** Ends every wait (`closed`) and the connection, and resolves when nothing is left running. Tasks run on. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,39 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { RemoteTask } from "./remote-task.ts";
+import type { TaskReference } from "./task-reference.ts";
+
+/** Every method that waits ends early with the signal's own reason. The task does not notice: it runs on. */
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One call that was started. If the server answered it at once there is no task: `reference` and `taskId` are `null`,
+ * and the rest behaves as for a task that is already completed.
+ */
+export interface TaskHandle {
+  /** What `client.resume` takes, now or after a restart of your own; plain JSON. */
+  readonly reference: TaskReference | null;
+  readonly taskId: string | null;
+  /** Asks the server once, now; does not wait for a server that is away (`connection`). */
+  get(options?: WaitOptions): Promise<RemoteTask>;
+  /**
+   * The task as it stands, and each change once, until it ended. A slow reader is given the newest state only.
+   * Reading also puts the task's questions to `onInput`.
+   *
+   * ```ts
+   * for await (const task of handle.updates()) console.log(task.status, task.statusMessage);
+   * ```
+   */
+  updates(options?: WaitOptions): AsyncIterable<RemoteTask>;
+  /**
+   * Waits for the result, through restarts of the server and broken connections, without limit but the signal and the
+   * task's own end of life. Rejects with a TaskClientError: `failed`, `cancelled`, `expired` and the others.
+   */
+  result(options?: WaitOptions): Promise<CallToolResult>;
+  /**
+   * Asks the server to cancel the task, again until it acknowledges. Cancelling is cooperative: the task may still
+   * end in another way, which `result()` then tells.
+   */
+  cancel(options?: WaitOptions): Promise<void>;
+}

@@ -1,0 +1,39 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { InputResult } from "./input-request.ts";
+import type { OpenQuestion, RemoteTask } from "./remote-task.ts";
+import type { Reply } from "./reply.ts";
+
+/** The answers to a round of questions that came before a task existed, with the state to hand back unread. */
+export interface AnsweredRound {
+  readonly inputResponses: Readonly<Record<string, InputResult>> | undefined;
+  readonly requestState: string | undefined;
+}
+
+export interface ToolCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey: string;
+  readonly round: AnsweredRound | undefined;
+}
+
+/** The three things that a server can say to a call. */
+export type CallAnswer =
+  | { readonly kind: "result"; readonly result: CallToolResult }
+  /** `task` is what the answer told of it, if that is enough to wait by; the id is there in any case. */
+  | { readonly kind: "task"; readonly taskId: string; readonly task: RemoteTask | undefined }
+  | {
+      readonly kind: "questions";
+      readonly questions: ReadonlyMap<string, OpenQuestion>;
+      readonly requestState: string | undefined;
+    };
+
+/** What the client needs from a generation of the Tasks protocol. Each method sends one request, once. */
+export interface TaskProtocol {
+  readonly generation: string;
+  /** Whether the server says that it recognises a repeated call by its idempotency key. */
+  readonly recognisesRepeats: boolean;
+  call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>>;
+  get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>>;
+  answer(taskId: string, key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>>;
+  cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
+}

@@ -1,0 +1,81 @@
+import { askUser, type UserCallbacks } from "./ask-user.ts";
+import type { ClientClock } from "./clock.ts";
+import type { InputRequiredTask, OpenQuestion, RemoteTask } from "./remote-task.ts";
+import { persist } from "./persist.ts";
+import { replyError } from "./reply-error.ts";
+import type { TaskClientError } from "./task-client-error.ts";
+import type { TaskProtocol } from "./task-protocol.ts";
+
+interface TaskQuestionsOptions {
+  readonly taskId: string;
+  readonly protocol: TaskProtocol;
+  readonly clock: ClientClock;
+  readonly callbacks: UserCallbacks;
+  /** Takes what runs on by itself, so that closing the client can wait for it. */
+  readonly run: (work: Promise<void>) => void;
+  /** Takes what a callback threw that has nobody else to go to. */
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * The questions of one task. Each key is asked once and answered once, whatever later polls repeat (X-068, X-069);
+ * several are asked side by side, and each answer is sent as it comes. A question stays open while nobody waits.
+ */
+export class TaskQuestions {
+  readonly #options: TaskQuestionsOptions;
+  readonly #seen = new Set<string>();
+  /** Asked, and its answer not yet acknowledged. */
+  readonly #open = new Map<string, AbortController>();
+  readonly #refused = new Map<string, TaskClientError>();
+
+  constructor(options: TaskQuestionsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes what a poll showed: asks what is new, and takes back what is no longer there. */
+  see(task: RemoteTask): void {
+    const requests = task.status === "input_required" ? task.inputRequests : {};
+    for (const [key, controller] of this.#open) {
+      if (!Object.hasOwn(requests, key)) controller.abort(new Error("The question is no longer open"));
+    }
+    for (const [key, question] of Object.entries(requests)) {
+      if (this.#seen.has(key)) continue;
+      this.#seen.add(key);
+      const controller = new AbortController();
+      this.#open.set(key, controller);
+      this.#options.run(this.#settle(key, question, controller.signal));
+    }
+  }
+
+  /**
+   * The error for a question whose answer the server refused although it still asks it: nobody can answer it any
+   * more. Looked at only after a poll, since an answer may merely have come too late.
+   */
+  refusal(task: InputRequiredTask): TaskClientError | undefined {
+    for (const [key, error] of this.#refused) if (Object.hasOwn(task.inputRequests, key)) return error;
+    return undefined;
+  }
+
+  /** Takes every open question back. */
+  end(reason: unknown): void {
+    for (const controller of this.#open.values()) controller.abort(reason);
+  }
+
+  async #settle(key: string, question: OpenQuestion, signal: AbortSignal): Promise<void> {
+    const { taskId, protocol, clock, callbacks, fail } = this.#options;
+    try {
+      const answer = await askUser({ ...question, key, taskId }, callbacks, signal);
+      if (answer.kind === "leave_open") return;
+      const send =
+        answer.kind === "answer"
+          ? () => protocol.answer(taskId, key, answer.result, signal)
+          : () => protocol.cancel(taskId, signal);
+      const reply = await persist(send, clock, signal);
+      if (reply.kind !== "value") this.#refused.set(key, replyError(reply, taskId));
+    } catch (error) {
+      if (!signal.aborted) fail(error);
+    } finally {
+      this.#open.delete(key);
+    }
+  }
+}
