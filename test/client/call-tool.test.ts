@@ -1,0 +1,245 @@
+import { describe, expect, it } from "vitest";
+import type { InputRequest, InputResult } from "../../src/client/input-request.ts";
+import { approval, asking, completed, created, sampling, sent, taskId, working } from "./answers.ts";
+import { discoveredHoldfast } from "./scripted-server.ts";
+import { setUp } from "./setup.ts";
+
+const accept = async (_request: InputRequest): Promise<InputResult> => ({
+  action: "accept",
+  content: { ok: true },
+});
+
+describe("a call", () => {
+  it("gives the same result when answered at once and when answered with a task [X-007 X-107]", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", { result: { resultType: "complete", ...sent } }, created());
+    server.script("tasks/get", working({ lastUpdatedAt: "2026-10-01T00:00:02Z" }), completed());
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(await client.callTool("publish_report")).toEqual(sent);
+  });
+
+  it("accepts an answer as an event stream", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", { events: [{ result: { resultType: "complete", ...sent } }] });
+    expect(await client.callTool("publish_report")).toEqual(sent);
+  });
+
+  it("takes a result without resultType, in a task too [X-B-006 A-42]", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", { result: sent }, created());
+    server.script("tasks/get", completed({ resultType: "complete", ...sent }));
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(await client.callTool("publish_report")).toEqual(sent);
+  });
+
+  it("returns a result that says isError [X-033 X-100]", async () => {
+    const { server, client } = await setUp();
+    const wrong = { content: [{ type: "text", text: "no template" }], isError: true };
+    server.script("tools/call", created());
+    server.script("tasks/get", completed(wrong));
+    expect(await client.callTool("publish_report")).toEqual(wrong);
+  });
+
+  it("tells of each change of its task", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", working({ statusMessage: "rendering" }), completed());
+    const seen: unknown[] = [];
+    await client.callTool(
+      "publish_report",
+      {},
+      { onUpdate: (task) => seen.push([task.status, task.statusMessage]) },
+    );
+    expect(seen).toEqual([
+      ["working", undefined],
+      ["working", "rendering"],
+      ["completed", undefined],
+    ]);
+  });
+
+  it("starts with whatever status the server gives [X-036]", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created({ status: "completed" }));
+    server.script("tasks/get", completed());
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(clock.naps).toEqual([]);
+  });
+
+  it.each([
+    ["an unknown resultType", { resultType: "teleported", ...sent }],
+    ["a task without taskId", { resultType: "task", status: "working" }],
+    ["a question without questions and state", { resultType: "input_required" }],
+    ["content that is no list", { resultType: "complete", content: "sent" }],
+  ])("refuses %s [X-B-006 X-035]", async (_what, result) => {
+    const { server, client } = await setUp();
+    server.script("tools/call", { result });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "protocol" });
+    expect(server.of("tools/call")).toHaveLength(1);
+  });
+
+  it("passes a JSON-RPC error on exactly", async () => {
+    const { server, client } = await setUp();
+    const error = { code: -32602, message: "no such month", data: { month: "2026-13" } };
+    server.script("tools/call", { error });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
+  });
+
+  it.each([-32021, -32003])("knows a missing capability by the number %i [A-02 X-009]", async (code) => {
+    const { server, client } = await setUp();
+    const error = { code, message: "declare it", data: { requiredCapabilities: { elicitation: {} } } };
+    server.script("tools/call", { error, status: 400 });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({
+      code: "missing_capability",
+      error,
+    });
+  });
+
+  it("gives a finished handle when the server answered at once", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", { result: sent });
+    const handle = await client.startTool("publish_report");
+    expect(handle).toMatchObject({ reference: null, taskId: null });
+    expect(await handle.result()).toEqual(sent);
+    expect(await handle.get()).toMatchObject({ status: "completed", result: sent });
+    const states = [];
+    for await (const task of handle.updates()) states.push(task.status);
+    expect(states).toEqual(["completed"]);
+    await handle.cancel();
+    expect(server.of("tasks/cancel")).toHaveLength(0);
+    await expect(client.resume(handle.reference)).rejects.toMatchObject({ code: "reference" });
+  });
+
+  it("is withdrawn when aborted before its answer", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", "silence");
+    const controller = new AbortController();
+    const call = client.callTool("publish_report", {}, { signal: controller.signal });
+    await server.sees("tools/call", 1);
+    controller.abort(new Error("enough"));
+    await expect(call).rejects.toThrow("enough");
+  });
+});
+
+describe("input before the task", () => {
+  it("is asked for and sent with the unchanged state under a new id [X-B-009 X-040]", async () => {
+    const { server, client } = await setUp({ onInput: accept });
+    const requestState = "v1.eyJyIjoicTMifQ.Hm4c";
+    server.script(
+      "tools/call",
+      { result: { resultType: "input_required", inputRequests: { confirm: approval }, requestState } },
+      { result: { resultType: "input_required", inputRequests: { again: approval } } },
+      { result: sent },
+    );
+    expect(await client.callTool("publish_report", { month: "2026-10" })).toEqual(sent);
+    const [first, second, third] = server.of("tools/call");
+    const content = { action: "accept", content: { ok: true } };
+    expect(first?.params).not.toHaveProperty("inputResponses");
+    expect(second?.params).toMatchObject({ inputResponses: { confirm: content }, requestState });
+    expect(third?.params).toMatchObject({ inputResponses: { again: content } });
+    expect(third?.params).not.toHaveProperty("requestState");
+    expect(new Set([first?.id, second?.id, third?.id]).size).toBe(3);
+    expect(second?.params["_meta"]).toEqual(first?.params["_meta"]);
+    expect(second?.params["arguments"]).toEqual({ month: "2026-10" });
+  });
+
+  it("is apart from the task's own, even under the same key [X-P-018]", async () => {
+    const asked: unknown[] = [];
+    const { server, client } = await setUp({
+      onInput: async (request) => {
+        asked.push([request.key, request.taskId]);
+        return accept(request);
+      },
+    });
+    server.script(
+      "tools/call",
+      { result: { resultType: "input_required", inputRequests: { confirm: approval } } },
+      created(),
+    );
+    server.script("tasks/get", asking({ confirm: approval }), completed());
+    server.script("tasks/update", { result: { resultType: "complete" } });
+    await client.callTool("publish_report");
+    expect(asked).toEqual([
+      ["confirm", null],
+      ["confirm", taskId],
+    ]);
+  });
+
+  it("calls again when the server only gave a state", async () => {
+    const { server, client, clock } = await setUp();
+    server.script(
+      "tools/call",
+      { result: { resultType: "input_required", requestState: "later" } },
+      { result: sent },
+    );
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(server.of("tools/call")[1]?.params).toMatchObject({ requestState: "later" });
+    expect(server.of("tools/call")[1]?.params).not.toHaveProperty("inputResponses");
+    expect(clock.naps).toEqual([250]);
+  });
+
+  it("answers cancel for an elicitation that nobody answers, and fails the call for sampling [A-23]", async () => {
+    const { server, client } = await setUp();
+    server.script(
+      "tools/call",
+      { result: { resultType: "input_required", inputRequests: { confirm: approval } } },
+      { result: { resultType: "input_required", inputRequests: { sum: sampling } } },
+    );
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "unanswered" });
+    expect(server.of("tools/call")[1]?.params["inputResponses"]).toEqual({ confirm: { action: "cancel" } });
+  });
+
+  it("ends with a server that never stops asking", async () => {
+    const { server, client } = await setUp();
+    const round = { result: { resultType: "input_required", inputRequests: { confirm: approval } } };
+    server.script("tools/call", ...Array.from({ length: 200 }, () => round));
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "protocol" });
+    expect(server.of("tools/call")).toHaveLength(100);
+  });
+});
+
+describe("a call whose answer is lost", () => {
+  it("is not repeated to a server that may not recognise it", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", "reset", { result: sent });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "connection" });
+    expect(server.of("tools/call")).toHaveLength(1);
+  });
+
+  it("is repeated, under the same key, to a server that recognises it [A-48]", async () => {
+    const { server, client, clock } = await setUp({}, discoveredHoldfast);
+    server.script("tools/call", "reset", { status: 502 }, { events: [] }, created());
+    server.script("tasks/get", completed());
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    const calls = server.of("tools/call");
+    expect(calls).toHaveLength(4);
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(4);
+    expect(new Set(calls.map(({ params }) => JSON.stringify(params))).size).toBe(1);
+    expect(clock.naps.slice(0, 3)).toEqual([125, 250, 500]);
+  });
+
+  it("is repeated to any server while nothing listens, or it is told 429", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", { status: 429, headers: { "retry-after": "7" } }, { result: sent });
+    clock.hold();
+    await server.stop();
+    const call = client.callTool("publish_report");
+    for (const ms of [125, 250, 500]) {
+      const nap = await clock.nap();
+      expect(nap.ms).toBe(ms);
+      if (ms === 500) await server.listen();
+      nap.wake();
+    }
+    const told = await clock.nap();
+    expect(told.ms).toBe(7000);
+    told.wake();
+    expect(await call).toEqual(sent);
+    expect(server.of("tools/call")).toHaveLength(2);
+  });
+
+  it("is not repeated after HTTP 500 to such a server, and tells the error inside", async () => {
+    const { server, client } = await setUp();
+    const error = { code: -32603, message: "disk full" };
+    server.script("tools/call", { error, status: 500 });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
+  });
+});

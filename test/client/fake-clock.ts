@@ -1,0 +1,103 @@
+import type { ClientClock, Deadline } from "../../src/client/clock.ts";
+
+/** One pause of the code under test. */
+export interface Nap {
+  readonly ms: number;
+  /** Moves the clock to the nap's end, and ends it. */
+  wake(): void;
+}
+
+/**
+ * A clock that moves only by naps. By default a nap ends at once; after `hold()` each waits for the test to wake it.
+ */
+export class FakeClock implements ClientClock {
+  /** The lengths of all naps so far, in milliseconds. */
+  readonly naps: number[] = [];
+  /** What every call of `random` gives: 0 takes the jitter out. */
+  chance = 0;
+  readonly #deadlines = new Set<AbortController>();
+  readonly #held: Nap[] = [];
+  readonly #takers: ((nap: Nap) => void)[] = [];
+  #asleep = 0;
+  #holds = false;
+  #now: number;
+
+  constructor(now = Date.UTC(2026, 9, 1)) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  random(): number {
+    return this.chance;
+  }
+
+  /** Sleeps and deadlines that are armed now: what would keep a process alive. */
+  get armed(): number {
+    return this.#asleep + this.#deadlines.size;
+  }
+
+  hold(): void {
+    this.#holds = true;
+  }
+
+  /** Lets all further naps, and those that are held, end at once. */
+  release(): void {
+    this.#holds = false;
+    for (const nap of this.#held.splice(0)) nap.wake();
+  }
+
+  /** The next nap, as soon as the code under test takes it. */
+  async nap(): Promise<Nap> {
+    const held = this.#held.shift();
+    if (held !== undefined) return held;
+    return new Promise((resolve) => {
+      this.#takers.push(resolve);
+    });
+  }
+
+  /** Lets every armed deadline pass. */
+  passDeadlines(): void {
+    for (const controller of this.#deadlines) controller.abort(new DOMException("too late", "TimeoutError"));
+  }
+
+  async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.naps.push(ms);
+    if (!this.#holds) {
+      this.#now += ms;
+      return;
+    }
+    this.#asleep++;
+    try {
+      await this.#heldSleep(ms, signal);
+    } finally {
+      this.#asleep--;
+    }
+  }
+
+  deadline(_ms: number): Deadline {
+    const controller = new AbortController();
+    this.#deadlines.add(controller);
+    return { signal: controller.signal, clear: () => this.#deadlines.delete(controller) };
+  }
+
+  async #heldSleep(ms: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const end = this.#now + ms;
+    const nap: Nap = {
+      ms,
+      wake: () => {
+        this.#now = Math.max(this.#now, end);
+        resolve();
+      },
+    };
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    const taker = this.#takers.shift();
+    if (taker === undefined) this.#held.push(nap);
+    else taker(nap);
+    await promise;
+  }
+}

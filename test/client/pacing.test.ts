@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { endOfLife, pollDelay, retryDelay } from "../../src/client/pacing.ts";
+import { retryAfterMs } from "../../src/client/noted-fetch.ts";
+import type { RemoteTask } from "../../src/client/remote-task.ts";
+
+const task: RemoteTask = {
+  taskId: "t",
+  status: "working",
+  createdAt: "2026-10-01T00:00:00Z",
+  lastUpdatedAt: "2026-10-01T00:00:10Z",
+  ttlMs: 60_000,
+  pollIntervalMs: 2000,
+};
+
+describe("the pace", () => {
+  it("of polls is never faster than asked for, and at most a tenth slower [X-050]", () => {
+    expect(pollDelay(task, 250, 0)).toBe(2000);
+    expect(pollDelay(task, 250, 0.999_999)).toBe(2200);
+    expect(pollDelay(task, 3000, 0)).toBe(3000);
+  });
+
+  it("of retries doubles up to a limit, and gives way to Retry-After", () => {
+    expect([1, 2, 3, 4, 10, 1000].map((failures) => retryDelay(failures, 0.999_999))).toEqual([
+      250, 500, 1000, 2000, 15_000, 15_000,
+    ]);
+    expect(retryDelay(1, 0)).toBe(125);
+    expect(retryDelay(1, 0, 60_000)).toBe(60_000);
+  });
+
+  it("of Retry-After is read as seconds or as a date", () => {
+    const now = Date.UTC(2026, 9, 1);
+    expect(retryAfterMs("12", now)).toBe(12_000);
+    expect(retryAfterMs("Thu, 01 Oct 2026 00:01:00 GMT", now)).toBe(60_000);
+    expect(retryAfterMs("Wed, 30 Sep 2026 00:00:00 GMT", now)).toBe(0);
+    expect(retryAfterMs("soon", now)).toBeUndefined();
+    expect(retryAfterMs(null, now)).toBeUndefined();
+  });
+});
+
+describe("the end of life", () => {
+  it("counts from the last contact, less the age that the server itself told [X-054]", () => {
+    expect(endOfLife(task, 1_000_000)).toBe(1_000_000 + 50_000);
+  });
+
+  it("is never for a task without ttl [X-022]", () => {
+    expect(endOfLife({ ...task, ttlMs: null }, 0)).toBe(Infinity);
+  });
+
+  it("does not trust times that it cannot read", () => {
+    expect(endOfLife({ ...task, lastUpdatedAt: "yesterday" }, 0)).toBe(60_000);
+    expect(endOfLife({ ...task, lastUpdatedAt: "2020-01-01T00:00:00Z" }, 0)).toBe(60_000);
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import type { InputFailure, InputRequest, InputResult } from "../../src/client/input-request.ts";
+import {
+  acknowledged,
+  approval,
+  asking,
+  cancelled,
+  completed,
+  created,
+  sampling,
+  sent,
+  taskId,
+  working,
+} from "./answers.ts";
+import { setUp } from "./setup.ts";
+
+const yes = { action: "accept", content: { ok: true } } as const;
+
+describe("a task's questions", () => {
+  it("are asked and answered, with the task then watched to its end [X-056 X-057 X-065 X-066 X-067 X-P-008]", async () => {
+    const asked: InputRequest[] = [];
+    const { server, client } = await setUp({
+      onInput: async (request) => {
+        asked.push(request);
+        return yes;
+      },
+    });
+    server.script("tools/call", created());
+    server.script("tasks/get", asking({ approve: approval }), working(), completed());
+    server.script("tasks/update", acknowledged);
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(asked).toMatchObject([{ key: "approve", taskId, ...approval }]);
+    const [update] = server.of("tasks/update");
+    expect(update?.params).toMatchObject({ taskId, inputResponses: { approve: yes } });
+    expect(update?.headers).toMatchObject({ "mcp-method": "tasks/update", "mcp-name": taskId });
+  });
+
+  it("are asked once and answered once, whatever stale polls show [X-046 X-061 X-068 X-069]", async () => {
+    let asked = 0;
+    const { promise: answer, resolve } = Promise.withResolvers<InputResult>();
+    const { server, client } = await setUp({
+      onInput: async () => {
+        asked++;
+        return answer;
+      },
+    });
+    const open = asking({ approve: approval });
+    server.script("tools/call", created());
+    server.script(
+      "tasks/get",
+      open,
+      open,
+      async () => {
+        resolve(yes);
+        await server.sees("tasks/update", 1);
+        return open;
+      },
+      open,
+      completed(),
+    );
+    server.script("tasks/update", acknowledged);
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(asked).toBe(1);
+    expect(server.of("tasks/update")).toHaveLength(1);
+  });
+
+  it("are asked side by side, and each answer goes as it comes [X-064]", async () => {
+    const answers = new Map<string, (result: InputResult) => void>();
+    const { server, client } = await setUp({
+      onInput: async (request) =>
+        new Promise((resolve) => {
+          answers.set(request.key, resolve);
+        }),
+    });
+    server.script("tools/call", created());
+    server.script("tasks/get", asking({ one: approval, two: approval }), async () => {
+      answers.get("two")?.(yes);
+      await server.sees("tasks/update", 1);
+      answers.get("one")?.({ action: "decline" });
+      await server.sees("tasks/update", 2);
+      return completed();
+    });
+    server.script("tasks/update", acknowledged, acknowledged);
+    await client.callTool("publish_report");
+    expect(server.of("tasks/update").map(({ params }) => params["inputResponses"])).toEqual([
+      { two: yes },
+      { one: { action: "decline" } },
+    ]);
+  });
+
+  it("are answered through a failure of the connection", async () => {
+    const { server, client } = await setUp({ onInput: async () => yes });
+    server.script("tools/call", created());
+    server.script("tasks/get", asking({ approve: approval }), async () => {
+      await server.sees("tasks/update", 3);
+      return completed();
+    });
+    server.script("tasks/update", "reset", { status: 503 }, acknowledged);
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(server.of("tasks/update")).toHaveLength(3);
+  });
+
+  it("end the wait when the server refuses the answer and still asks", async () => {
+    const { server, client } = await setUp({ onInput: async () => yes });
+    const error = { code: -32602, message: "not like that" };
+    const open = asking({ approve: approval });
+    server.script("tools/call", created());
+    const refused = Promise.withResolvers<void>();
+    server.script(
+      "tasks/get",
+      open,
+      async () => {
+        await server.sees("tasks/update", 1);
+        return open;
+      },
+      ...Array.from({ length: 50 }, () => open),
+    );
+    server.script("tasks/update", () => {
+      refused.resolve();
+      return { error };
+    });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
+    await refused.promise;
+  });
+
+  it("are taken back when they are gone, and at the task's end", async () => {
+    const signals: AbortSignal[] = [];
+    const { server, client } = await setUp({
+      onInput: async (request) => {
+        signals.push(request.signal);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    server.script("tools/call", created());
+    const gone: boolean[] = [];
+    server.script("tasks/get", asking({ one: approval, two: approval }), asking({ two: approval }), () => {
+      gone.push(...signals.map(({ aborted }) => aborted));
+      return completed();
+    });
+    await client.callTool("publish_report");
+    expect(gone).toEqual([true, false]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    expect(server.of("tasks/update")).toHaveLength(0);
+  });
+
+  it("stay open while nobody waits, and are not asked again by the next wait", async () => {
+    let asked = 0;
+    const { promise: answer, resolve } = Promise.withResolvers<InputResult>();
+    const { server, client } = await setUp({
+      onInput: async () => {
+        asked++;
+        return answer;
+      },
+    });
+    const open = asking({ approve: approval });
+    server.script("tools/call", created());
+    server.script("tasks/get", open, open, completed());
+    server.script("tasks/update", acknowledged);
+    const handle = await client.startTool("publish_report");
+    for await (const task of handle.updates()) if (task.status === "input_required") break;
+    resolve(yes);
+    await server.sees("tasks/update", 1);
+    expect(await handle.result()).toEqual(sent);
+    expect(asked).toBe(1);
+  });
+});
+
+describe("a question that cannot be answered", () => {
+  it("is an elicitation cancelled, with or without onInput [A-23]", async () => {
+    const failures: InputFailure[] = [];
+    const boom = new Error("no terminal");
+    const callbacks = [
+      {},
+      {
+        onInput: async () => Promise.reject(boom),
+        onInputError: (failure: InputFailure) => void failures.push(failure),
+      },
+    ];
+    for (const options of callbacks) {
+      const { server, client } = await setUp(options);
+      server.script("tools/call", created());
+      server.script("tasks/get", asking({ approve: approval }), async () => {
+        await server.sees("tasks/update", 1);
+        return completed();
+      });
+      server.script("tasks/update", acknowledged);
+      expect(await client.callTool("publish_report")).toEqual(sent);
+      expect(server.of("tasks/update")[0]?.params["inputResponses"]).toEqual({
+        approve: { action: "cancel" },
+      });
+    }
+    expect(failures).toEqual([{ key: "approve", method: "elicitation/create", taskId, error: boom }]);
+  });
+
+  it("is the end of its task for sampling and roots [A-23]", async () => {
+    for (const request of [sampling, { method: "roots/list" }, { method: "future/ask", params: {} }]) {
+      const { server, client } = await setUp();
+      server.script("tools/call", created());
+      server.script("tasks/get", asking({ sum: request }), async () => {
+        await server.sees("tasks/cancel", 1);
+        return cancelled();
+      });
+      server.script("tasks/cancel", acknowledged);
+      await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "cancelled", taskId });
+      expect(server.of("tasks/update")).toHaveLength(0);
+    }
+  });
+
+  it("is left open if onInputError says so", async () => {
+    const { server, client } = await setUp({ onInputError: () => "leave_open" });
+    server.script("tools/call", created());
+    server.script("tasks/get", asking({ sum: sampling }), asking({ sum: sampling }), completed());
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(server.seen.map(({ method }) => method)).not.toContain("tasks/cancel");
+  });
+
+  it("ends the wait if onInputError throws", async () => {
+    const { server, client } = await setUp({
+      onInputError: () => {
+        throw new Error("worse");
+      },
+    });
+    server.script("tools/call", created());
+    server.script("tasks/get", ...Array.from({ length: 50 }, () => asking({ sum: sampling })));
+    await expect(client.callTool("publish_report")).rejects.toThrow("worse");
+  });
+});

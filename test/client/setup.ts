@@ -1,0 +1,33 @@
+import { onTestFinished } from "vitest";
+import type { ConnectOptions } from "../../src/client/connect-options.ts";
+import { connectWith } from "../../src/client/connect.ts";
+import type { TaskClient } from "../../src/client/task-client.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { ScriptedServer } from "./scripted-server.ts";
+
+export interface Setup {
+  readonly server: ScriptedServer;
+  readonly clock: FakeClock;
+  readonly client: TaskClient;
+}
+
+/** A scripted server and a client connected to it; both end with the test. */
+export async function setUp(options: ConnectOptions = {}, discover?: object): Promise<Setup> {
+  const server = await ScriptedServer.start();
+  onTestFinished(async () => server.stop());
+  if (discover !== undefined) server.script("server/discover", { result: discover });
+  const clock = new FakeClock();
+  const client = await connectTo(server, clock, options);
+  return { server, clock, client };
+}
+
+/** A further client on the same clock. */
+export async function connectTo(
+  server: ScriptedServer,
+  clock: FakeClock,
+  options: ConnectOptions = {},
+): Promise<TaskClient> {
+  const client = await connectWith(server.url, options, clock);
+  onTestFinished(async () => client.close());
+  return client;
+}

@@ -1,0 +1,278 @@
+import { describe, expect, it } from "vitest";
+import { completed, created, sent, taskId, unknownTask, working } from "./answers.ts";
+import type { Answer } from "./scripted-server.ts";
+import { setUp } from "./setup.ts";
+
+describe("polling", () => {
+  it("keeps to the interval of each answer, and ends with the task [X-025 X-050 X-052]", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created({ pollIntervalMs: 3000 }));
+    server.script(
+      "tasks/get",
+      working({ pollIntervalMs: 5000 }),
+      working({ pollIntervalMs: 400 }),
+      completed(),
+    );
+    await client.callTool("publish_report");
+    expect(clock.naps).toEqual([3000, 5000, 400]);
+    expect(server.of("tasks/get")).toHaveLength(3);
+  });
+
+  it("has its own floor, and a second where the server names nothing", async () => {
+    const { server, client, clock } = await setUp({ pollFloorMs: 700 });
+    server.script("tools/call", created({ pollIntervalMs: undefined }));
+    server.script("tasks/get", working({ pollIntervalMs: 0 }), completed());
+    await client.callTool("publish_report");
+    expect(clock.naps).toEqual([1000, 700]);
+  });
+
+  it("is one for all who wait for a task, and keeps the interval when they change", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", working({ statusMessage: "half" }), completed());
+    clock.hold();
+    const handle = await client.startTool("publish_report");
+    const same = await client.resume(handle.reference);
+    const both = Promise.all([handle.result(), same.result()]);
+    for (let polls = 0; polls < 2; polls++) (await clock.nap()).wake();
+    expect(await both).toEqual([sent, sent]);
+    expect(server.of("tasks/get")).toHaveLength(2);
+    expect(await handle.result()).toEqual(sent);
+    expect(server.of("tasks/get")).toHaveLength(2);
+  });
+
+  it("takes resultType task for complete, and ignores what it does not know [A-03 X-P-004]", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", created({ novelty: 1 }));
+    server.script(
+      "tasks/get",
+      working({ resultType: "task", novelty: { deep: true }, pollIntervalMs: "soon" }),
+      completed(sent, { resultType: "task" }),
+    );
+    expect(await client.callTool("publish_report")).toEqual(sent);
+  });
+
+  it.each<[string, Answer]>([
+    ["another task's state", working({ taskId: "other" })],
+    ["an unknown status", working({ status: "paused" })],
+    ["an unknown resultType", working({ resultType: "odd" })],
+    ["a completed task without result", working({ status: "completed" })],
+    ["a failed task without error", working({ status: "failed" })],
+    ["no answer at all", { status: 202 }],
+    ["a page", { status: 200, headers: { "content-type": "text/html" }, body: "<p>hello</p>" }],
+    ["broken JSON", { status: 200, headers: { "content-type": "application/json" }, body: "{" }],
+  ])("stops at %s [X-B-006]", async (_what, answer) => {
+    const { server, client } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", answer, completed());
+    const handle = await client.startTool("publish_report");
+    await expect(handle.result()).rejects.toMatchObject({ code: "protocol", taskId });
+    expect(await handle.result()).toEqual(sent);
+  });
+});
+
+describe("a wait", () => {
+  it("survives a server that goes away and comes back", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", working(), completed());
+    clock.hold();
+    const call = client.callTool("publish_report");
+    (await clock.nap()).wake();
+    const beforeStop = await clock.nap();
+    await server.stop();
+    beforeStop.wake();
+    for (const ms of [125, 250, 500, 1000, 2000]) {
+      const nap = await clock.nap();
+      expect(nap.ms).toBe(ms);
+      if (ms === 2000) await server.listen();
+      nap.wake();
+    }
+    expect(await call).toEqual(sent);
+  });
+
+  it("survives what may pass, and counts its failures anew after each answer", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script(
+      "tasks/get",
+      "reset",
+      { status: 503 },
+      { events: [] },
+      { status: 500, headers: { "content-type": "application/json" }, body: "{" },
+      working(),
+      { error: { code: -32603, message: "store busy" }, status: 200 },
+      { status: 502, body: "bad gateway" },
+      completed(),
+    );
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(clock.naps).toEqual([2000, 125, 250, 500, 1000, 2000, 125, 250]);
+  });
+
+  it("waits as long as Retry-After says", async () => {
+    const { server, client, clock } = await setUp();
+    const date = new Date(clock.now() + 60_000).toUTCString();
+    server.script("tools/call", created());
+    server.script(
+      "tasks/get",
+      { status: 429, headers: { "retry-after": "9" } },
+      { status: 503, headers: { "retry-after": date } },
+      { status: 503, headers: { "retry-after": "whenever" } },
+      completed(),
+    );
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(clock.naps).toEqual([2000, 9000, 60_000 - 2000 - 9000, 500]);
+  });
+
+  it("asks again when a poll is not answered in time", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", "silence", completed());
+    const call = client.callTool("publish_report");
+    await server.sees("tasks/get", 1);
+    clock.passDeadlines();
+    expect(await call).toEqual(sent);
+    expect(clock.armed).toBe(0);
+  });
+
+  it("gives up after ten internal errors in a row, and no sooner", async () => {
+    const { server, client } = await setUp();
+    const error = { code: -32603, message: "store gone" };
+    const ten = Array.from({ length: 10 }, () => ({ error }));
+    server.script("tools/call", created());
+    server.script("tasks/get", ...ten.slice(1), working(), ...ten, completed());
+    const handle = await client.startTool("publish_report");
+    await expect(handle.result()).rejects.toMatchObject({ code: "rpc", error });
+    expect(await handle.result()).toEqual(sent);
+  });
+
+  it.each([
+    [401, "unauthorized"],
+    [403, "unauthorized"],
+    [404, "connection"],
+  ])("stops at HTTP %i, which will not pass", async (status, code) => {
+    const { server, client } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", { status });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code, taskId });
+  });
+
+  it("reads a JSON-RPC error out of an HTTP error", async () => {
+    const { server, client } = await setUp();
+    const error = { code: -32601, message: "Method not found: tasks/get" };
+    server.script("tools/call", created());
+    server.script("tasks/get", { error, status: 404 });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
+  });
+
+  it("can be given up without harm to the task, and taken up again", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", working({ statusMessage: "half" }), completed());
+    clock.hold();
+    const handle = await client.startTool("publish_report");
+    const controller = new AbortController();
+    const wait = handle.result({ signal: controller.signal });
+    (await clock.nap()).wake();
+    await clock.nap();
+    controller.abort(new Error("no patience"));
+    await expect(wait).rejects.toThrow("no patience");
+    expect(clock.armed).toBe(0);
+    expect(server.seen.map(({ method }) => method)).toEqual(["server/discover", "tools/call", "tasks/get"]);
+    clock.release();
+    expect(await handle.result()).toEqual(sent);
+    await expect(handle.result({ signal: controller.signal })).rejects.toThrow("no patience");
+  });
+
+  it("of one does not end with that of another", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", completed());
+    clock.hold();
+    const handle = await client.startTool("publish_report");
+    const controller = new AbortController();
+    const one = handle.result({ signal: controller.signal });
+    const other = handle.result();
+    const nap = await clock.nap();
+    controller.abort(new Error("no patience"));
+    await expect(one).rejects.toThrow("no patience");
+    nap.wake();
+    expect(await other).toEqual(sent);
+  });
+});
+
+describe("updates", () => {
+  it("give each change once and end after a terminal state [X-018 X-019]", async () => {
+    const { server, client } = await setUp();
+    const half = working({ statusMessage: "half", lastUpdatedAt: "2026-10-01T00:01:00Z" });
+    server.script("tools/call", created());
+    server.script("tasks/get", working(), half, half, completed());
+    const handle = await client.startTool("publish_report");
+    const seen: unknown[] = [];
+    for await (const task of handle.updates()) seen.push([task.status, task.statusMessage]);
+    expect(seen).toEqual([
+      ["working", undefined],
+      ["working", "half"],
+      ["completed", undefined],
+    ]);
+  });
+
+  it("stop the polling when the reader leaves", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    clock.hold();
+    const handle = await client.startTool("publish_report");
+    for await (const task of handle.updates()) {
+      expect(task.status).toBe("working");
+      await clock.nap();
+      break;
+    }
+    await client.close();
+    expect(clock.armed).toBe(0);
+    expect(server.of("tasks/get")).toHaveLength(0);
+  });
+});
+
+describe("the end of a task's life", () => {
+  it("is its ttl without contact [X-054 X-026]", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created({ ttlMs: 60_000 }));
+    server.script("tasks/get", working({ ttlMs: 60_000, lastUpdatedAt: "2026-10-01T00:00:02Z" }));
+    clock.hold();
+    const call = client.callTool("publish_report");
+    (await clock.nap()).wake();
+    (await clock.nap()).wake();
+    await server.sees("tasks/get", 1);
+    await server.stop();
+    const start = clock.now() - 2000;
+    clock.release();
+    await expect(call).rejects.toMatchObject({ code: "expired", taskId });
+    expect(clock.now() - start).toBe(58_000);
+  });
+
+  it("never comes while the server still tells of it, nor without a ttl [X-022]", async () => {
+    const { server, client } = await setUp();
+    const late = { ttlMs: 1000, pollIntervalMs: 10_000 };
+    server.script("tools/call", created(late));
+    server.script(
+      "tasks/get",
+      working(late),
+      working({ ...late, ttlMs: null }),
+      "reset",
+      "reset",
+      completed(),
+    );
+    expect(await client.callTool("publish_report")).toEqual(sent);
+  });
+
+  it("shows in an unknown id, for a task that was known [X-093 X-097]", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/get", unknownTask, unknownTask);
+    const handle = await client.startTool("publish_report");
+    await expect(handle.result()).rejects.toMatchObject({ code: "expired", taskId });
+    await expect(handle.result()).rejects.toMatchObject({ code: "expired" });
+    expect(server.of("tasks/get")).toHaveLength(1);
+    await expect(handle.get()).rejects.toMatchObject({ code: "expired" });
+  });
+});
