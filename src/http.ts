@@ -1,1 +1,11 @@
-export {};
+export { createFetchHandler } from "./server/http/fetch-handler.ts";
+export type { FetchHandler } from "./server/http/fetch-handler.ts";
+export { serveHttp } from "./server/http/serve-http.ts";
+export type { HttpServer } from "./server/http/serve-http.ts";
+export type {
+  Anonymous,
+  Authenticate,
+  FetchHandlerOptions,
+  HttpOptions,
+  Identity,
+} from "./server/http/http-options.ts";

@@ -1,1 +1,16 @@
-export {};
+export { createTasks } from "./server/tasks.ts";
+export type { Tasks, TasksOptions } from "./server/tasks.ts";
+export type { ServerFactory, TaskServer } from "./server/task-server.ts";
+export type { RuntimeOptions } from "./runtime/options.ts";
+export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/task-context.ts";
+export type {
+  InputCapability,
+  OnCrash,
+  TaskMode,
+  ToolArguments,
+  ToolConfig,
+  ToolHandler,
+} from "./runtime/tool.ts";
+export type { JournalKey } from "./task/journal.ts";
+export { HoldfastError } from "./task/fault.ts";
+export type { FaultCode } from "./task/fault.ts";

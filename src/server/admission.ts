@@ -1,0 +1,39 @@
+import {
+  declaresTasks,
+  missingCapabilities,
+  tasksCapability,
+  type Capabilities,
+} from "../generation/2026-07-28/negotiate.ts";
+import type { Tool } from "../runtime/tool.ts";
+import { HoldfastError } from "../task/fault.ts";
+
+/** Whether a call of `tool` becomes a task (X-006, A-34). */
+export function becomesTask(tool: Tool, capabilities: Capabilities): boolean {
+  return tool.task !== "forbidden" && declaresTasks(capabilities);
+}
+
+/** The fault of a call that needs more than its client declared, naming all that is missing; else undefined. */
+export function missingForCall(tool: Tool, capabilities: Capabilities): HoldfastError | undefined {
+  // Questions reach their client through a task: a tool that may have some is not answered directly.
+  const needsTask = tool.task === "required" || (tool.task === "optional" && tool.requires.length > 0);
+  const missing = {
+    ...(needsTask && !declaresTasks(capabilities) && tasksCapability),
+    ...missingCapabilities(tool.requires, capabilities),
+  };
+  return Object.keys(missing).length === 0 ? undefined : missingCapability(`Tool ${tool.name}`, missing);
+}
+
+/** The fault of a `tasks/*` message whose client did not declare the extension (X-095). */
+export function missingForMethod(method: string, capabilities: Capabilities): HoldfastError | undefined {
+  return declaresTasks(capabilities) ? undefined : missingCapability(method, tasksCapability);
+}
+
+function missingCapability(what: string, required: Capabilities): HoldfastError {
+  const { extensions, ...others } = required;
+  const names = [...(extensions === undefined ? [] : ["the tasks extension"]), ...Object.keys(others)];
+  return new HoldfastError(
+    "missing_capability",
+    `${what} needs what the client did not declare on this request: ${names.join(", ")}.`,
+    { data: { requiredCapabilities: required } },
+  );
+}

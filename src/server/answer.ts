@@ -1,0 +1,38 @@
+import { completeResult } from "../generation/2026-07-28/complete-result.ts";
+import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
+import { HoldfastError, jsonRpcCodeOf, type FaultCode } from "../task/fault.ts";
+import type { JsonRpcError, Outcome } from "../task/outcome.ts";
+
+/** What a request is answered with on the wire. */
+export type Answer = { readonly result: JsonObject } | { readonly error: JsonRpcError };
+
+/** Hears of faults that their caller is not told about. */
+export type OnError = (error: unknown) => void;
+
+/** A tool's outcome as the direct answer to its call: equal to what a task would inline (X-101). */
+export function answerOfOutcome({ kind, body }: Outcome): Answer {
+  const parsed: unknown = JSON.parse(body);
+  if (kind === "error") return { error: parsed as JsonRpcError };
+  return { result: completeResult(isJsonObject(parsed) ? parsed : {}) };
+}
+
+/** Internal faults whose text helps the caller and tells nothing about the inside of the server. */
+const tellable: ReadonlySet<FaultCode> = new Set([
+  "too_large",
+  "stopping",
+  "expired",
+  "lost",
+  "unregistered_tool",
+]);
+
+/** The JSON-RPC error for what a request failed with; what callers must not see goes to `onError` (X-094). */
+export function errorOfThrown(thrown: unknown, onError: OnError): JsonRpcError {
+  if (thrown instanceof HoldfastError) {
+    const code = jsonRpcCodeOf(thrown.code);
+    if (code !== -32603 || tellable.has(thrown.code)) {
+      return { code, message: thrown.message, ...(thrown.data === undefined ? {} : { data: thrown.data }) };
+    }
+  }
+  onError(thrown);
+  return { code: -32603, message: "Internal error" };
+}

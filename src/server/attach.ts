@@ -1,0 +1,61 @@
+import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
+import { taskMethods } from "../generation/2026-07-28/methods.ts";
+import { extensionId, readCapabilities } from "../generation/2026-07-28/negotiate.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { errorOfThrown, type Answer, type OnError } from "./answer.ts";
+import { callTool, type ToolRequest } from "./call-tool.ts";
+import type { Caller } from "./caller.ts";
+import { Exchanges } from "./exchanges.ts";
+import { gate } from "./gate.ts";
+import { handle } from "./handle.ts";
+import { intercept } from "./intercept.ts";
+import { registerTool } from "./register-tool.ts";
+import { unchecked } from "./unchecked.ts";
+
+export interface Attachment {
+  readonly runtime: Runtime;
+  /** Who is on the other side of this server; null where callers are not told apart. */
+  readonly principal: string | null;
+  readonly onError: OnError;
+}
+
+/**
+ * Adds the registered tools and the methods of the tasks extension to a server that is not connected yet. The
+ * server's own tools, resources and prompts stay as they are.
+ */
+export function attach(mcp: McpServer, { runtime, principal, onError }: Attachment): void {
+  const exchanges = new Exchanges();
+  mcp.server.registerCapabilities({ extensions: { [extensionId]: {} } });
+
+  for (const tool of runtime.registry.all()) {
+    registerTool(mcp, tool, async (context) => {
+      await answer(context, (request, caller) => callTool(runtime, tool, request, caller));
+      // No output schema is checked on an error; what is sent is the real answer.
+      return { content: [], isError: true };
+    });
+  }
+  for (const method of taskMethods) {
+    mcp.server.setRequestHandler(method, { params: unchecked }, async (_params, context) => {
+      await answer(context, async ({ params }, caller) => ({
+        result: { ...(await handle(runtime, method, params, caller)) },
+      }));
+      return {};
+    });
+  }
+  intercept(mcp, exchanges, gate(runtime.registry));
+
+  async function answer(context: ServerContext, work: Work): Promise<void> {
+    const { id, signal } = context.mcpReq;
+    const params = exchanges.params(id);
+    if (params === undefined) return; // cancelled before it began
+    try {
+      const caller = { capabilities: readCapabilities(params) ?? {}, principal };
+      exchanges.answer(id, await work({ id, params, signal }, caller));
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return;
+      exchanges.answer(id, { error: errorOfThrown(error, onError) });
+    }
+  }
+}
+
+type Work = (request: ToolRequest, caller: Caller) => Promise<Answer>;

@@ -1,0 +1,36 @@
+import type { JSONRPCRequest } from "@modelcontextprotocol/server";
+import { taskableMethods, taskMethods } from "../generation/2026-07-28/methods.ts";
+import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
+import type { Registry } from "../runtime/registry.ts";
+import type { Tool } from "../runtime/tool.ts";
+import type { HoldfastError } from "../task/fault.ts";
+import { missingForCall } from "./admission.ts";
+
+/** Looks at a request before the SDK validates its arguments. */
+export interface Gate {
+  /** Whether the request is one that we answer. */
+  owns(request: JSONRPCRequest): boolean;
+  /** The fault to refuse it with, or undefined to let it pass. */
+  refusal(request: JSONRPCRequest): HoldfastError | undefined;
+}
+
+/** Lets in what belongs to the registry's tools and to the tasks extension. */
+export function gate(registry: Registry): Gate {
+  const toolOf = ({ method, params }: JSONRPCRequest): Tool | undefined => {
+    const name: unknown = params?.["name"];
+    const taskable = taskableMethods.some((candidate) => candidate === method);
+    return taskable && typeof name === "string" ? registry.get(name) : undefined;
+  };
+  return {
+    owns: (request) =>
+      taskMethods.some((method) => method === request.method) || toolOf(request) !== undefined,
+    refusal(request) {
+      const tool = toolOf(request);
+      const capabilities = readCapabilities(request.params);
+      // A request without capabilities is malformed, and the SDK says so.
+      return tool === undefined || capabilities === undefined
+        ? undefined
+        : missingForCall(tool, capabilities);
+    },
+  };
+}

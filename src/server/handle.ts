@@ -1,0 +1,30 @@
+import { readCommand, type TasksMethod } from "../generation/2026-07-28/methods.ts";
+import { detailedTask } from "../generation/2026-07-28/project.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { missingForMethod } from "./admission.ts";
+import type { Caller } from "./caller.ts";
+
+/**
+ * Answers `tasks/get`, `tasks/update` and `tasks/cancel`, whatever carries them: resolves with the result object or
+ * rejects with a `HoldfastError`. The checks come in the order capability, params, task (A-29).
+ */
+export async function handle(
+  runtime: Runtime,
+  method: TasksMethod,
+  params: unknown,
+  { capabilities, principal }: Caller,
+): Promise<object> {
+  const missing = missingForMethod(method, capabilities);
+  if (missing !== undefined) throw missing;
+  const command = readCommand(method, params);
+  switch (command.type) {
+    case "get":
+      return { ...detailedTask(await runtime.get(command.taskId, principal)), resultType: "complete" };
+    case "update":
+      await runtime.answer(command.taskId, principal, command.answers);
+      return { resultType: "complete" };
+    case "cancel":
+      await runtime.cancel(command.taskId, principal);
+      return { resultType: "complete" };
+  }
+}

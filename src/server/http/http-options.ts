@@ -1,0 +1,47 @@
+import type { AuthInfo } from "@modelcontextprotocol/server";
+
+/** Who sent a request: what tasks belong to, and what the SDK hands to the author's own tools. */
+export interface Identity {
+  /** A stable name of the user or client, not empty. Tasks of one principal are hidden from all others. */
+  readonly principal: string;
+  readonly authInfo?: AuthInfo;
+}
+
+/**
+ * Tells who sent a request, as an identity or by the principal's name alone; undefined refuses it with 401. It gets
+ * the request's headers; the body is not its to read.
+ */
+export type Authenticate = (request: Request) => Promise<Identity | string | undefined>;
+
+/**
+ * How callers are told apart where nobody authenticates them (A-39). `isolated`: not at all, and whoever has a
+ * task's id has the task. `shared`: all are one principal.
+ */
+export type Anonymous = "isolated" | "shared";
+
+export interface FetchHandlerOptions {
+  /** Where the protocol is served; default `/mcp`. */
+  readonly path?: string;
+  readonly authenticate?: Authenticate;
+  /** Default `isolated`; cannot be combined with `authenticate`. */
+  readonly anonymous?: Anonymous;
+  /**
+   * Host names, without port, that requests may be addressed to; others get 403, so that a web page cannot reach a
+   * local server under a name of its own. Default: the names of this machine. `any` leaves the check out.
+   */
+  readonly allowedHosts?: readonly string[] | "any";
+  /** Host names of web pages that may send requests; others get 403. Default: the names of this machine. */
+  readonly allowedOrigins?: readonly string[] | "any";
+  /** Largest request in bytes; larger ones get 413. Default: `maxBodyBytes` of the tasks and 64 KiB. */
+  readonly maxRequestBodySize?: number;
+}
+
+export interface HttpOptions extends FetchHandlerOptions {
+  /** Default 3000; 0 takes any free one. */
+  readonly port?: number;
+  /**
+   * The address to listen on; default `127.0.0.1`, this machine alone. Any other has to come with `authenticate`, or
+   * with `anonymous` written out. There the default of `allowedHosts` is `any`.
+   */
+  readonly host?: string;
+}

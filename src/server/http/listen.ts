@@ -1,0 +1,39 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { HoldfastError } from "../../task/fault.ts";
+
+/** Whether only this machine reaches `host`. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Resolves with the port once `server` listens; rejects with `address_in_use`, naming it. */
+export async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    const failed = (error: Error): void => reject(listenFault(error, host, port));
+    server.once("error", failed);
+    server.listen(port, host, () => {
+      server.off("error", failed);
+      resolve();
+    });
+  });
+  // A listening TCP server has an address with a port; the type allows for pipes too.
+  return (server.address() as AddressInfo).port;
+}
+
+/** Where a client on this machine reaches the server. */
+export function urlOf(host: string, port: number, path: string): string {
+  const everywhere = host === "0.0.0.0" || host === "::";
+  const name = everywhere ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}${path}`;
+}
+
+function listenFault(error: Error, host: string, port: number): Error {
+  const code = "code" in error ? error.code : undefined;
+  if (code !== "EADDRINUSE") return error;
+  return new HoldfastError(
+    "address_in_use",
+    `Port ${port} on ${host} is in use by another program. End that program, or give another port.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,82 @@
+import { createServer } from "node:http";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskServer } from "../task-server.ts";
+import { createFetchHandler, requestLimit } from "./fetch-handler.ts";
+import type { HttpOptions } from "./http-options.ts";
+import { isLoopback, listen, urlOf } from "./listen.ts";
+import { OpenResponses } from "./open-responses.ts";
+
+/** A server that listens. */
+export interface HttpServer {
+  /** Where clients connect to, with the path. */
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Takes no more requests, lets those in flight end until `stopDeadlineMs`, stops the tasks and frees the port.
+   * Idempotent.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the tasks and serves them over HTTP. Rejects with `configuration`, with `address_in_use`, and with what the
+ * store rejects with when it cannot be opened.
+ *
+ * ```ts
+ * const http = await serveHttp(tasks.server(makeServer), { port: 3000 });
+ * process.once("SIGTERM", () => void http.close());
+ * ```
+ */
+export async function serveHttp(server: TaskServer, options: HttpOptions = {}): Promise<HttpServer> {
+  const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
+  const handler = createFetchHandler(server, withHostDefault(options, host));
+  const respond = toNodeHandler(handler, {
+    maxRequestBodySize: requestLimit(server, options),
+    onerror: server.onError,
+  });
+  const open = new OpenResponses();
+  const node = createServer((request, response) => {
+    // A listening stream has no end of its own; closing the handler ends it.
+    if (request.headers["mcp-method"] !== "subscriptions/listen") open.add(response);
+    if (!node.listening) response.setHeader("Connection", "close");
+    // The SDK's type differs from node's only in how it writes "may be absent".
+    respond(request as Parameters<typeof respond>[0], response).catch((error: unknown) => {
+      server.onError(error);
+      response.destroy();
+    });
+  });
+
+  await server.start();
+  let bound: number;
+  try {
+    bound = await listen(node, host, port);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  node.on("error", server.onError);
+
+  const close = async (): Promise<void> => {
+    const freed = new Promise((resolve) => node.close(resolve));
+    await open.drained(server.options.stopDeadlineMs);
+    await handler.close();
+    await server.stop();
+    node.closeAllConnections();
+    await freed;
+  };
+  let closing: Promise<void> | undefined;
+  return { url: urlOf(host, bound, path), port: bound, close: () => (closing ??= close()) };
+}
+
+/** Beyond this machine the server's names are not known, and strangers must not come in by oversight. */
+function withHostDefault(options: HttpOptions, host: string): HttpOptions {
+  if (isLoopback(host)) return options;
+  if (options.authenticate === undefined && options.anonymous === undefined) {
+    throw new HoldfastError(
+      "configuration",
+      `Others can reach ${host}. Give authenticate, or say with anonymous: "isolated" that anyone may call.`,
+    );
+  }
+  return { allowedHosts: "any", ...options };
+}

@@ -1,0 +1,59 @@
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type McpServer,
+  type MessageExtraInfo,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { jsonRpcCodeOf } from "../task/fault.ts";
+import type { Exchanges } from "./exchanges.ts";
+import type { Gate } from "./gate.ts";
+
+/**
+ * Puts `gate` before and `exchanges` behind the SDK on every connection of `mcp`. The SDK offers no such place:
+ * it validates arguments before a tool is called, and turns what a tool throws into a result. The transport stays
+ * the same object, since the SDK looks at its class; only its two message functions are wrapped.
+ */
+export function intercept(mcp: McpServer, exchanges: Exchanges, gate: Gate): void {
+  const connect = mcp.connect.bind(mcp);
+  mcp.connect = async (transport) => {
+    await connect(transport);
+    interceptTransport(transport, exchanges, gate);
+  };
+}
+
+function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Gate): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => send(exchanges.resolve(message), options);
+
+  const receive = transport.onmessage;
+  transport.onmessage = <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo): void => {
+    if (isJSONRPCNotification(message)) {
+      forgetCancelled(message, exchanges);
+    } else if (isJSONRPCRequest(message) && gate.owns(message)) {
+      const refusal = gate.refusal(message);
+      if (refusal !== undefined) {
+        const error = { code: jsonRpcCodeOf(refusal.code), message: refusal.message, data: refusal.data };
+        const failed = (reason: unknown): void => transport.onerror?.(reason as Error);
+        send({ jsonrpc: "2.0", id: message.id, error }).catch(failed);
+        return;
+      }
+      exchanges.begin(message.id, message.params ?? {});
+    }
+    receive?.(message, extra);
+  };
+
+  const closed = transport.onclose;
+  transport.onclose = () => {
+    exchanges.close();
+    closed?.();
+  };
+}
+
+/** The SDK sends no answer to a cancelled request. */
+function forgetCancelled(message: JSONRPCMessage, exchanges: Exchanges): void {
+  if (!("method" in message) || message.method !== "notifications/cancelled") return;
+  const id = message.params?.["requestId"];
+  if (typeof id === "string" || typeof id === "number") exchanges.forget(id);
+}

@@ -1,0 +1,76 @@
+import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import { createRuntime } from "../runtime/create-runtime.ts";
+import type { RuntimeOptions } from "../runtime/options.ts";
+import { Registry } from "../runtime/registry.ts";
+import type { ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool.ts";
+import type { TaskStore } from "../store/store.ts";
+import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
+
+/** What `createTasks` takes; every member but `store` has a default. */
+export interface TasksOptions extends Partial<RuntimeOptions> {
+  /** Where tasks live: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
+  readonly store: TaskStore;
+  /** Hears of faults that their caller is not told about; by default a line on stderr. Must not throw. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** The durable tools of a process. */
+export interface Tasks {
+  /**
+   * Registers a tool whose calls survive crashes, deploys and reconnects (X-004). Its handler gets the validated
+   * arguments and the task: what runs in `task.step` is not run again after a crash. Throws `configuration` for a
+   * name that is taken, and after `start`.
+   *
+   * ```ts
+   * tasks.tool(
+   *   "publish_report",
+   *   { description: "Renders and sends a report", inputSchema: z.object({ month: z.string() }) },
+   *   async ({ month }, task) => {
+   *     const pages = await task.step("render", () => render(month));
+   *     await task.step("send", ({ idempotencyKey }) => send(pages, idempotencyKey));
+   *     return { content: [{ type: "text", text: `${pages.length} pages sent` }] };
+   *   },
+   * );
+   * ```
+   */
+  tool<Input extends StandardSchemaWithJSON | undefined = undefined>(
+    name: string,
+    config: ToolConfig<Input>,
+    handler: ToolHandler<ToolArguments<Input>>,
+  ): void;
+  /**
+   * Adds the tools to the servers that `factory` makes, for `serveHttp`. The factory returns a new server each time
+   * it is called, with whatever tools, resources and prompts of its own.
+   *
+   * ```ts
+   * await serveHttp(tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })));
+   * ```
+   */
+  server(factory: ServerFactory): TaskServer;
+  /** Seals the registry, opens the store and takes over what an earlier process left; `serveHttp` calls it. */
+  start(): Promise<void>;
+  /** Lets running handlers end until `stopDeadlineMs`, gives the rest back to the store and closes it. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The durable tools of this process, kept in `store`. Throws nothing by itself: the store is opened by `start`.
+ *
+ * ```ts
+ * const tasks = createTasks({ store: sqliteStore("tasks.db"), ttlMs: 3_600_000 });
+ * ```
+ */
+export function createTasks({ store, onError = report, ...options }: TasksOptions): Tasks {
+  const registry = new Registry();
+  const runtime = createRuntime({ store, registry, options, onError });
+  return {
+    tool: (name, config, handler) => registry.add(name, config, handler),
+    server: (factory) => createTaskServer(runtime, factory, onError),
+    start: () => runtime.start(),
+    stop: () => runtime.stop(),
+  };
+}
+
+function report(error: unknown): void {
+  console.error("holdfast:", error);
+}

@@ -1,0 +1,129 @@
+import type { Tasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { Peer, serve, text } from "./peer.ts";
+
+function tools(tasks: Tasks): void {
+  tasks.tool("shout", { inputSchema: z.object({ word: z.string() }) }, ({ word }) => text(word));
+}
+
+const methods = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
+
+it.each(methods)(
+  "%s of an unknown task is an invalid parameter [X-062 X-078 X-093 X-096]",
+  async (method) => {
+    const peer = await Peer.of({ tools });
+    const { error } = await peer.send(method, { taskId: "no-such-task", inputResponses: {} });
+    expect(error).toEqual({ code: -32602, message: "Unknown or expired task" });
+  },
+);
+
+it.each(methods)("%s without a task id says what is missing [X-096 A-29]", async (method) => {
+  const peer = await Peer.of({ tools });
+  for (const params of [{}, { taskId: "" }]) {
+    const { error } = await peer.send(method, params, { headers: { "Mcp-Name": "" } });
+    expect([error?.code, error?.message]).toEqual([-32602, expect.stringContaining("params.taskId")]);
+  }
+});
+
+it("refuses answers that are no object, before it looks for the task [X-056 A-29]", async () => {
+  const peer = await Peer.of({ tools });
+  for (const inputResponses of [undefined, [], "a", 7, null]) {
+    const { error } = await peer.send("tasks/update", { taskId: "no-such-task", inputResponses });
+    expect(error?.message).toContain("params.inputResponses");
+    expect(error?.code).toBe(-32602);
+  }
+});
+
+it.each(["tasks/list", "tasks/result", "tasks/delete"])(
+  "%s does not exist [X-105 X-P-011 X-B-021]",
+  async (method) => {
+    const peer = await Peer.of({ tools });
+    const { status, error } = await peer.send(method, { taskId: "a" });
+    expect([status, error?.code]).toEqual([404, -32601]);
+  },
+);
+
+it("refuses headers that differ from the message [X-B-018 X-B-019 X-090 X-091]", async () => {
+  const peer = await Peer.of({ tools });
+  const taskId = await peer.start("shout", { word: "a" });
+  for (const headers of [
+    { "Mcp-Name": "another" },
+    { "Mcp-Name": undefined },
+    { "Mcp-Method": "tasks/cancel" },
+  ]) {
+    const { status, error } = await peer.send("tasks/get", { taskId }, { headers });
+    expect([status, error?.code]).toEqual([400, -32020]);
+  }
+});
+
+it("compares a name that is no ASCII after decoding it [X-B-020]", async () => {
+  const peer = await Peer.of({ tools });
+  const header = `=?base64?${Buffer.from("größe").toString("base64")}?=`;
+  const { status, error } = await peer.send(
+    "tasks/get",
+    { taskId: "größe" },
+    { headers: { "Mcp-Name": header } },
+  );
+  expect([status, error?.code]).toEqual([200, -32602]); // an unknown task, and no header mismatch
+});
+
+it("refuses a request without its _meta fields [X-B-001 X-B-002]", async () => {
+  const peer = await Peer.of({ tools });
+  for (const key of ["protocolVersion", "clientCapabilities"]) {
+    const meta = { [`io.modelcontextprotocol/${key}`]: undefined };
+    const { status, error } = await peer.call("shout", { word: "a" }, { meta });
+    expect([status, error?.code]).toEqual([400, -32602]);
+  }
+});
+
+it("refuses a version that it does not speak, and names those it does [X-B-004]", async () => {
+  const peer = await Peer.of({ tools });
+  const { status, error } = await peer.call(
+    "shout",
+    {},
+    {
+      headers: { "MCP-Protocol-Version": "1900-01-01" },
+      meta: { "io.modelcontextprotocol/protocolVersion": "1900-01-01" },
+    },
+  );
+  expect([status, error?.code]).toEqual([400, -32022]);
+  expect(error?.data).toEqual({ supported: ["2026-07-28"], requested: "1900-01-01" });
+});
+
+it("reports bad arguments as the SDK does, and makes no task [X-101]", async () => {
+  const store = memoryStore();
+  const peer = await Peer.of({ tools, options: { store } });
+  for (const args of [{ word: 7 }, {}, undefined]) {
+    const declared = await peer.call("shout", args);
+    expect(declared.result).toMatchObject({ resultType: "complete", isError: true });
+    expect(JSON.stringify(declared.result)).toContain(
+      "Input validation error: Invalid arguments for tool shout",
+    );
+    expect((await peer.call("shout", args, { capabilities: {} })).result).toEqual(declared.result);
+  }
+  expect(await store.unfinished("", 10)).toEqual([]);
+  expect(await store.nextSweepAt()).toBeNull();
+});
+
+it("says no more than that it is an internal error when the store fails, and reports it [X-094]", async () => {
+  const store = memoryStore();
+  const { http, errors } = await serve({ tools, options: { store } });
+  const peer = new Peer(http.url);
+  const fault = new Error("disk /secret/path is full");
+  store.write = () => Promise.reject(fault);
+  store.snapshot = () => Promise.reject(fault);
+  const created = await peer.call("shout", { word: "a" });
+  const got = await peer.send("tasks/get", { taskId: "a" });
+  for (const { error } of [created, got]) expect(error).toEqual({ code: -32603, message: "Internal error" });
+  expect(errors).toEqual([fault, fault]);
+});
+
+it('answers under the id of the request, be it 1 or "1"', async () => {
+  const peer = await Peer.of({ tools });
+  for (const id of [1, "1"]) {
+    expect((await peer.call("shout", { word: "a" }, { id })).id).toBe(id);
+    expect((await peer.send("tasks/get", { taskId: "x" }, { id })).id).toBe(id);
+  }
+});

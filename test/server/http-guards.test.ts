@@ -1,0 +1,124 @@
+import { request } from "node:http";
+import type { Tasks } from "holdfast";
+import type { Authenticate } from "holdfast/http";
+import { expect, it } from "vitest";
+import { Peer, serve, text } from "./peer.ts";
+
+function tools(tasks: Tasks): void {
+  tasks.tool("bare", {}, () => text("bare"));
+}
+
+/** The status that a request gets; `fetch` does not let its caller write the Host header. */
+function statusFor(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: "POST", headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", reject);
+    sent.end("{}");
+  });
+}
+
+const json = { "content-type": "application/json" };
+
+it("serves this machine's own names alone, unless told others", async () => {
+  const { http } = await serve({ tools });
+  expect(await statusFor(http.url, { ...json, host: "evil.example" })).toBe(403);
+  expect(await statusFor(http.url, { ...json, host: `localhost:${http.port}` })).not.toBe(403);
+  const named = await serve({ tools, http: { allowedHosts: ["reports.example"] } });
+  expect(await statusFor(named.http.url, { ...json, host: "reports.example" })).not.toBe(403);
+  expect(await statusFor(named.http.url, { ...json, host: "localhost" })).toBe(403);
+});
+
+it("serves web pages of this machine alone, unless told others", async () => {
+  const { http } = await serve({ tools });
+  expect(await statusFor(http.url, { ...json, origin: "https://evil.example" })).toBe(403);
+  expect(await statusFor(http.url, { ...json, origin: "null" })).toBe(403);
+  expect(await statusFor(http.url, { ...json, origin: "http://localhost:5173" })).not.toBe(403);
+  const named = await serve({ tools, http: { allowedOrigins: ["app.example"] } });
+  expect(await statusFor(named.http.url, { ...json, origin: "https://app.example" })).not.toBe(403);
+  const open = await serve({ tools, http: { allowedHosts: "any", allowedOrigins: "any" } });
+  expect(
+    await statusFor(open.http.url, { ...json, host: "a.example", origin: "https://b.example" }),
+  ).not.toBe(403);
+});
+
+it("refuses who does not authenticate, on every method [X-P-003]", async () => {
+  const authenticate: Authenticate = async (sent) => sent.headers.get("authorization") ?? undefined;
+  const peer = await Peer.of({ tools, http: { authenticate } });
+  for (const method of ["tools/call", "tasks/get", "server/discover"]) {
+    const { status, headers, id, error } = await peer.send(method, { name: "bare", taskId: "a" });
+    expect([status, headers.get("www-authenticate"), id]).toEqual([401, "Bearer", null]);
+    expect(error?.message).toBe("Authentication is needed.");
+  }
+});
+
+it.each([
+  ["throws", () => Promise.reject(new Error("directory down"))],
+  ["names nobody", () => Promise.resolve("")],
+])("serves nobody when authentication %s, and reports it", async (_, authenticate) => {
+  const { http, errors } = await serve({ tools, http: { authenticate } });
+  const { status, error } = await new Peer(http.url).call("bare");
+  expect([status, error]).toEqual([500, { code: -32603, message: "Internal error" }]);
+  expect(errors).toHaveLength(1);
+});
+
+it("refuses the older protocol with a text that names the version it speaks [X-B-004]", async () => {
+  const { http } = await serve({ tools });
+  const params = {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "old", version: "1" },
+  };
+  const response = await fetch(http.url, {
+    method: "POST",
+    headers: { ...json, accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }),
+  });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({
+    id: 0,
+    error: {
+      code: -32022,
+      message: expect.stringContaining("2025-11-25"),
+      data: { supported: ["2026-07-28"] },
+    },
+  });
+});
+
+it("has no stream to GET and no session to DELETE [X-B-022]", async () => {
+  const { http } = await serve({ tools });
+  for (const method of ["GET", "DELETE"]) expect((await fetch(http.url, { method })).status).toBe(405);
+  const peer = new Peer(http.url);
+  expect((await peer.call("bare", {}, { headers: { "Mcp-Session-Id": "old" } })).status).toBe(200);
+});
+
+it("refuses what is no JSON, and what is too large", async () => {
+  const { http } = await serve({ tools, http: { maxRequestBodySize: 1000 } });
+  const status = async (body: string, headers = json): Promise<number> =>
+    (await fetch(http.url, { method: "POST", headers, body })).status;
+  expect(await status("{")).toBe(400);
+  expect(await status("{}", { "content-type": "text/plain" })).toBe(415);
+  expect(await status(" ".repeat(1001))).toBe(413);
+});
+
+it("takes arguments as large as the tasks take", async () => {
+  const maxBodyBytes = 5 * 1024 * 1024; // more than the SDK's own limit
+  const peer = await Peer.of({ tools, options: { maxBodyBytes } });
+  expect((await peer.call("bare", { text: "x".repeat(maxBodyBytes - 100) })).result).toMatchObject({
+    resultType: "task",
+  });
+  const { error } = await peer.call("bare", { text: "x".repeat(maxBodyBytes) });
+  expect(error?.message).toContain("larger than");
+});
+
+it("tells a load balancer that it is there, and nothing else outside its path", async () => {
+  const { http } = await serve({ tools, http: { path: "/tools/mcp" } });
+  const base = new URL(http.url).origin;
+  const health = await fetch(`${base}/healthz`);
+  expect([health.status, await health.text()]).toEqual([200, "ok"]);
+  expect((await fetch(`${base}/mcp`, { method: "POST", headers: json, body: "{}" })).status).toBe(404);
+  expect(http.url).toBe(`http://127.0.0.1:${http.port}/tools/mcp`);
+  expect((await new Peer(http.url).call("bare")).status).toBe(200);
+});
