@@ -32,6 +32,7 @@ export interface TaskStore {
    * `store_closed`. */
   close(): Promise<void>;
 
+  /** The command, and all in it, is plain data that nobody changes until the write has ended. */
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
 
   get(id: string): Promise<TaskRecord | undefined>;

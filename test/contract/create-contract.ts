@@ -43,9 +43,8 @@ export function createContract(current: () => ContractContext): void {
       const { store } = current();
       const capabilities: Record<string, unknown> = { roots: {} };
       const command = createQueued("a");
-      const write = store.write({ ...command, request: { ...command.request, origin: { capabilities } } });
+      await store.write({ ...command, request: { ...command.request, origin: { capabilities } } });
       capabilities["roots"] = "changed";
-      await write;
       expect(await store.request("task-a")).toMatchObject({ origin: { capabilities: { roots: {} } } });
     });
 
