@@ -1,0 +1,37 @@
+import type { DatabaseSync } from "node:sqlite";
+import { HoldfastError } from "../../task/fault.ts";
+
+/** "HOLD" in ASCII: marks a file as ours in its header. */
+export const applicationId = 0x484f4c44;
+
+export function userVersion(db: DatabaseSync): number {
+  return number(db, "PRAGMA user_version");
+}
+
+/**
+ * Throws `store_unusable` unless the database is empty, or ours and not newer than `knownVersion`. Reads only: a
+ * stranger's file must stay as it is.
+ */
+export function assertOurs(db: DatabaseSync, path: string, knownVersion: number): void {
+  const application = number(db, "PRAGMA application_id");
+  const version = userVersion(db);
+  if (application === applicationId) {
+    if (version <= knownVersion) return;
+    throw new HoldfastError(
+      "store_unusable",
+      `${path} was written by a newer Holdfast (schema ${version}, this one knows ${knownVersion}). Update Holdfast, or choose another file.`,
+    );
+  }
+  const objects = number(db, "SELECT count(*) FROM sqlite_schema");
+  if (application === 0 && version === 0 && objects === 0) return;
+  throw new HoldfastError(
+    "store_unusable",
+    `${path} is the SQLite database of another program. Holdfast needs a file of its own: choose another path.`,
+  );
+}
+
+/** The one number that a statement gives. */
+export function number(db: DatabaseSync, sql: string): number {
+  const [value] = Object.values(db.prepare(sql).get() ?? {});
+  return Number(value);
+}

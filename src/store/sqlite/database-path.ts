@@ -1,0 +1,42 @@
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { HoldfastError } from "../../task/fault.ts";
+import { unusable } from "./unusable.ts";
+
+const maxLinks = 40;
+
+/**
+ * The one name of a database file, whatever symbolic links lead to it: the lock goes by it, and two names must not
+ * have two owners. Creates missing directories; the file may be missing. Only asks about the file and never opens
+ * it: closing any descriptor of it would drop SQLite's locks.
+ */
+export function databasePath(path: string): string {
+  try {
+    const real = realPath(resolve(path), maxLinks);
+    const stats = statSync(real, { throwIfNoEntry: false });
+    if (stats !== undefined && !stats.isFile()) throw notFile(path, stats.isDirectory());
+    return real;
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+function realPath(path: string, linksLeft: number): string {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    const directory = dirname(path);
+    mkdirSync(directory, { recursive: true });
+    return join(realpathSync.native(directory), basename(path));
+  }
+  // A link may lead to a file that is not there yet, of which realpath would know nothing.
+  if (stats.isSymbolicLink()) {
+    if (linksLeft === 0) throw new HoldfastError("store_unusable", `${path} leads through too many links.`);
+    return realPath(resolve(realpathSync.native(dirname(path)), readlinkSync(path)), linksLeft - 1);
+  }
+  return realpathSync.native(path);
+}
+
+function notFile(path: string, isDirectory: boolean): HoldfastError {
+  const what = isDirectory ? "a directory" : "not a regular file";
+  return new HoldfastError("store_unusable", `${path} is ${what}. Name a file for the database.`);
+}

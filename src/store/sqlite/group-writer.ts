@@ -1,0 +1,62 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { TaskCommand } from "../../task/command.ts";
+import { applyCommand } from "../apply-command.ts";
+import type { TaskChange } from "../store.ts";
+import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
+import { SqliteTables } from "./sqlite-tables.ts";
+import type { CommandAnswer } from "./writer-messages.ts";
+
+export interface CommittedGroup {
+  readonly answers: readonly CommandAnswer[];
+  readonly changes: readonly TaskChange[];
+}
+
+/** Writes groups of commands through one connection: one transaction and one fsync for all of a group. */
+export class GroupWriter {
+  readonly #db: DatabaseSync;
+  readonly #tables: SqliteTables;
+  readonly #savepoint: StatementSync;
+  readonly #release: StatementSync;
+  readonly #undo: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#tables = new SqliteTables(db);
+    this.#savepoint = db.prepare("SAVEPOINT command");
+    this.#release = db.prepare("RELEASE command");
+    this.#undo = db.prepare("ROLLBACK TO command");
+  }
+
+  /** Returns after the commit; where it throws, nothing of the group was written. */
+  commit(commands: readonly TaskCommand[]): CommittedGroup {
+    this.#db.exec("BEGIN IMMEDIATE");
+    try {
+      const group = this.#apply(commands);
+      this.#db.exec("COMMIT");
+      return group;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #apply(commands: readonly TaskCommand[]): CommittedGroup {
+    const answers: CommandAnswer[] = [];
+    const changes: TaskChange[] = [];
+    for (const command of commands) {
+      this.#savepoint.run();
+      try {
+        const applied = applyCommand(this.#tables, command);
+        answers.push({ result: applied.result });
+        changes.push(...applied.changes);
+      } catch (error) {
+        // A full disk or an I/O error ends the whole transaction, neighbours that seemed to succeed included.
+        if (!this.#db.isTransaction || !isFaultOfOneStatement(error)) throw error;
+        this.#undo.run();
+        answers.push({ problem: messageOf(error) });
+      }
+      this.#release.run();
+    }
+    return { answers, changes };
+  }
+}

@@ -1,0 +1,22 @@
+import type { DatabaseSync } from "node:sqlite";
+import { tasks } from "./migrations/0001-tasks.ts";
+import { applicationId, userVersion } from "./database-header.ts";
+
+/** Every schema change in order; a database's `user_version` is the number of those that it went through. */
+export const migrations: readonly string[] = [tasks];
+
+/** Brings an empty or older database up to date; each migration is there whole or not at all. */
+export function migrate(db: DatabaseSync, known: readonly string[] = migrations): void {
+  for (let version = userVersion(db) + 1; version <= known.length; version++) {
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      db.exec(known[version - 1] ?? "");
+      db.exec(`PRAGMA application_id = ${applicationId}`);
+      db.exec(`PRAGMA user_version = ${version}`);
+      db.exec("COMMIT");
+    } catch (error) {
+      if (db.isTransaction) db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { SQLOutputValue } from "node:sqlite";
+import { HoldfastError } from "../../task/fault.ts";
+import { fromStored } from "./stored-text.ts";
+
+/** A row as SQLite gives it; its values are read through the functions here, which check what they find. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+export function textOrNull(row: Row, column: string): string | null {
+  const value = row[column];
+  if (value === null) return null;
+  if (typeof value !== "string") throw unexpected(column, value);
+  return fromStored(value);
+}
+
+export function text(row: Row, column: string): string {
+  return textOrNull(row, column) ?? missing(column);
+}
+
+export function integerOrNull(row: Row, column: string): number | null {
+  const value = row[column];
+  if (value === null) return null;
+  if (typeof value !== "number") throw unexpected(column, value);
+  return value;
+}
+
+export function integer(row: Row, column: string): number {
+  return integerOrNull(row, column) ?? missing(column);
+}
+
+export function flag(row: Row, column: string): boolean {
+  return integer(row, column) !== 0;
+}
+
+/** A text that has to be one of the names in `allowed`. */
+export function oneOf<T extends string>(row: Row, column: string, allowed: Readonly<Record<T, true>>): T {
+  const value = text(row, column);
+  if (!isNameIn(value, allowed)) throw unexpected(column, value);
+  return value;
+}
+
+function isNameIn<T extends string>(value: string, allowed: Readonly<Record<T, true>>): value is T {
+  return Object.hasOwn(allowed, value);
+}
+
+function missing(column: string): never {
+  throw unexpected(column, null);
+}
+
+function unexpected(column: string, value: unknown): HoldfastError {
+  return new HoldfastError("store_failed", `The database holds ${String(value)} in the column ${column}.`);
+}

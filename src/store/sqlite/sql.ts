@@ -1,0 +1,75 @@
+import { journalColumns } from "./journal-row.ts";
+import { changingTaskColumns, taskColumns } from "./record-row.ts";
+
+// One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not
+// use them; INDEXED BY makes a difference an error instead of a slow query.
+
+const unfinished = "state IN ('queued', 'running')";
+const finished = "state IN ('settled', 'cancelled')";
+const allOfTask = taskColumns.map((column) => `task.${column}`).join(", ");
+const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
+
+export const selectTask = `SELECT ${allOfTask} FROM task WHERE id = ?`;
+
+export const selectTaskByIdempotencyKey = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_idempotency
+  WHERE coalesce(principal, '') = ? AND idempotency_key = ?`;
+
+/** One row per open input, or one without input: a single statement, hence one consistent view. */
+export const selectSnapshot = `
+  SELECT ${allOfTask}, outcome.kind AS outcome_kind, outcome.body AS outcome_body,
+    journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
+  FROM task
+  LEFT JOIN outcome ON outcome.task_id = task.id
+  LEFT JOIN journal INDEXED BY journal_open_input ON task.open_inputs > 0 AND journal.task_id = task.id
+    AND journal.kind = 'input' AND journal.done_at IS NULL
+  WHERE task.id = ?
+  ORDER BY journal.seq`;
+
+export const selectRequest = "SELECT origin, arguments FROM request WHERE task_id = ?";
+
+export const selectJournal = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? ORDER BY seq`;
+
+export const selectJournalEntry = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
+
+export const selectUnfinished = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
+  WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
+
+export const selectRunning = `
+  SELECT id FROM task INDEXED BY task_unfinished
+  WHERE ${unfinished} AND state = 'running' AND id > ? ORDER BY id LIMIT ?`;
+
+export const selectDue = `
+  SELECT id FROM task INDEXED BY task_due
+  WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= ? ORDER BY sweep_at, id LIMIT ?`;
+
+export const selectDeletable = `
+  SELECT id FROM task INDEXED BY task_deletable
+  WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= ? ORDER BY sweep_at, id LIMIT ?`;
+
+export const selectNextSweep = `
+  SELECT min(at) AS at FROM (
+    SELECT min(sweep_at) AS at FROM task INDEXED BY task_due WHERE ${unfinished} AND sweep_at IS NOT NULL
+    UNION ALL
+    SELECT min(sweep_at) AS at FROM task INDEXED BY task_deletable WHERE ${finished} AND sweep_at IS NOT NULL)`;
+
+export const insertTask = `INSERT INTO task (${taskColumns.join(", ")}) VALUES (${places(taskColumns)})`;
+
+export const updateTask = `
+  UPDATE task SET ${changingTaskColumns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`;
+
+export const insertRequest = "INSERT INTO request (task_id, origin, arguments) VALUES (?, ?, ?)";
+
+/** A conflict keeps `seq`, and with it the order of first writes. */
+export const upsertJournal = `
+  INSERT INTO journal (task_id, ${journalColumns.join(", ")}) VALUES (?, ${places(journalColumns)})
+  ON CONFLICT (task_id, key) DO UPDATE SET
+    ${journalColumns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
+
+export const insertOutcome = "INSERT INTO outcome (task_id, kind, body) VALUES (?, ?, ?)";
+
+export const deleteTask = "DELETE FROM task WHERE id = ?";
+export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
+export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
+export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";

@@ -1,0 +1,45 @@
+/** SQLite's primary result codes, as far as they are told apart. */
+export const sqliteCode = {
+  error: 1,
+  busy: 5,
+  readonly: 8,
+  tooBig: 18,
+  constraint: 19,
+  mismatch: 20,
+  range: 25,
+} as const;
+
+/** The primary result code of an error that SQLite reported; undefined for any other error. */
+export function primaryCode(error: unknown): number | undefined {
+  const code = extendedCode(error);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+/** Whether a row was refused because its key is taken. */
+export function isKeyTaken(error: unknown): boolean {
+  const code = extendedCode(error);
+  return code === 1555 || code === 2067 || code === 2579; // PRIMARYKEY, UNIQUE, ROWID
+}
+
+const faultsOfOneStatement: ReadonlySet<number> = new Set([
+  sqliteCode.error,
+  sqliteCode.tooBig,
+  sqliteCode.constraint,
+  sqliteCode.mismatch,
+  sqliteCode.range,
+]);
+
+/** Whether an error says something about one statement's data, and nothing about file, disk or memory. */
+export function isFaultOfOneStatement(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === undefined || faultsOfOneStatement.has(code);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function extendedCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode : undefined;
+}

@@ -1,0 +1,162 @@
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEntry } from "../../task/journal.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import type { TaskSnapshot, TaskStore } from "../store.ts";
+import { databasePath } from "./database-path.ts";
+import { takeFileLock, type FileLock } from "./file-lock.ts";
+import { assertNodeVersion } from "./node-version.ts";
+import { messageOf } from "./sqlite-error.ts";
+import { openReader, type SqliteReader } from "./sqlite-reader.ts";
+import { unusable } from "./unusable.ts";
+import { refuseForeignFile } from "./writer-connection.ts";
+import { Writer } from "./writer.ts";
+
+export interface SqliteStoreOptions {
+  /** How long a write waits for another program that holds the file (a backup, a shell), in ms. Default 5000. */
+  readonly busyTimeoutMs?: number;
+  /** Writes that would make the database file grow beyond this fail; its log comes on top. Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * A store in one SQLite file on a local disk, for one process at a time. Directories that are missing are made.
+ * Throws `node_too_old` where Node has no SQLite of its own, `configuration` for what cannot be a file or an option.
+ */
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): TaskStore {
+  assertNodeVersion();
+  if (path === "" || path === ":memory:") {
+    throw new HoldfastError("configuration", "The SQLite store needs a file; memoryStore() needs none.");
+  }
+  return new SqliteStore(path, {
+    busyTimeoutMs: positive("busyTimeoutMs", options.busyTimeoutMs ?? 5000),
+    maxBytes: options.maxBytes === undefined ? null : positive("maxBytes", options.maxBytes),
+  });
+}
+
+interface Settings {
+  readonly busyTimeoutMs: number;
+  readonly maxBytes: number | null;
+}
+
+interface OpenParts {
+  readonly lock: FileLock;
+  readonly writer: Writer;
+  readonly reader: SqliteReader;
+}
+
+class SqliteStore implements TaskStore {
+  readonly #path: string;
+  readonly #settings: Settings;
+  readonly #feed = new ChangeFeed();
+  readonly #lifecycle = new Lifecycle();
+  #parts: OpenParts | undefined;
+
+  constructor(path: string, settings: Settings) {
+    this.#path = path;
+    this.#settings = settings;
+  }
+
+  open(): Promise<void> {
+    return this.#lifecycle.open(async () => {
+      const path = databasePath(this.#path);
+      refuseForeignFile(path);
+      const lock = takeFileLock(path);
+      try {
+        const writer = await Writer.start({ path, ...this.#settings }, (changes) =>
+          this.#feed.publish(changes),
+        );
+        this.#parts = { lock, writer, reader: await this.#openReader(path, writer) };
+      } catch (error) {
+        lock.release();
+        throw error;
+      }
+    });
+  }
+
+  async #openReader(path: string, writer: Writer): Promise<SqliteReader> {
+    try {
+      return openReader(path, this.#settings.busyTimeoutMs);
+    } catch (error) {
+      await writer.stop();
+      throw unusable(path, error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#lifecycle.close(async () => {
+      const parts = this.#parts;
+      this.#parts = undefined;
+      // The writer last of the connections: only the last one, and only a writing one, clears away its log.
+      parts?.reader.close();
+      await parts?.writer.stop();
+      parts?.lock.release();
+    });
+  }
+
+  write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  async write(command: TaskCommand): Promise<CommandResult> {
+    return this.#open().writer.write(command);
+  }
+
+  get(id: string): Promise<TaskRecord | undefined> {
+    return this.#read((reader) => reader.task(id));
+  }
+
+  snapshot(id: string): Promise<TaskSnapshot | undefined> {
+    return this.#read((reader) => reader.snapshot(id));
+  }
+
+  request(id: string): Promise<TaskRequest | undefined> {
+    return this.#read((reader) => reader.request(id));
+  }
+
+  journal(id: string): Promise<readonly JournalEntry[]> {
+    return this.#read((reader) => reader.journal(id));
+  }
+
+  journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
+    return this.#read((reader) => reader.journalEntry(id, key));
+  }
+
+  unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
+    return this.#read((reader) => reader.unfinished(after, limit));
+  }
+
+  due(now: number, limit: number): Promise<readonly string[]> {
+    return this.#read((reader) => reader.due(now, limit));
+  }
+
+  nextSweepAt(): Promise<number | null> {
+    return this.#read((reader) => reader.nextSweepAt());
+  }
+
+  subscribe(listener: ChangeListener): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  #open(): OpenParts {
+    this.#lifecycle.assertOpen();
+    if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
+    return this.#parts;
+  }
+
+  async #read<T>(read: (reader: SqliteReader) => T): Promise<T> {
+    const { reader } = this.#open();
+    try {
+      return read(reader);
+    } catch (error) {
+      if (error instanceof HoldfastError) throw error;
+      throw new HoldfastError("store_failed", `${this.#path} cannot be read: ${messageOf(error)}.`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+function positive(name: keyof SqliteStoreOptions, value: number): number {
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new HoldfastError("configuration", `${name} has to be a number above 0.`);
+}

@@ -1,0 +1,87 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { JournalEntry } from "../../task/journal.ts";
+import type { Outcome } from "../../task/outcome.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { TaskTables } from "../task-tables.ts";
+import { journalEntryOf, journalRowOf } from "./journal-row.ts";
+import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
+import { text } from "./row.ts";
+import { isKeyTaken } from "./sqlite-error.ts";
+import * as sql from "./sql.ts";
+import { toStored } from "./stored-text.ts";
+
+/** The tables through the writing connection. Whoever uses them has begun a transaction. */
+export class SqliteTables implements TaskTables {
+  readonly #task: StatementSync;
+  readonly #entry: StatementSync;
+  readonly #byIdempotencyKey: StatementSync;
+  readonly #insertTask: StatementSync;
+  readonly #insertRequest: StatementSync;
+  readonly #updateTask: StatementSync;
+  readonly #upsertJournal: StatementSync;
+  readonly #insertOutcome: StatementSync;
+  readonly #running: StatementSync;
+  readonly #deletable: StatementSync;
+  readonly #deletes: readonly StatementSync[];
+
+  constructor(db: DatabaseSync) {
+    this.#task = db.prepare(sql.selectTask);
+    this.#entry = db.prepare(sql.selectJournalEntry);
+    this.#byIdempotencyKey = db.prepare(sql.selectTaskByIdempotencyKey);
+    this.#insertTask = db.prepare(sql.insertTask);
+    this.#insertRequest = db.prepare(sql.insertRequest);
+    this.#updateTask = db.prepare(sql.updateTask);
+    this.#upsertJournal = db.prepare(sql.upsertJournal);
+    this.#insertOutcome = db.prepare(sql.insertOutcome);
+    this.#running = db.prepare(sql.selectRunning);
+    this.#deletable = db.prepare(sql.selectDeletable);
+    this.#deletes = [sql.deleteJournal, sql.deleteOutcome, sql.deleteRequest, sql.deleteTask].map((each) =>
+      db.prepare(each),
+    );
+  }
+
+  task(id: string): TaskRecord | undefined {
+    const row = this.#task.get(toStored(id));
+    return row === undefined ? undefined : recordOf(row);
+  }
+
+  entry(id: string, key: string): JournalEntry | undefined {
+    const row = this.#entry.get(toStored(id), toStored(key));
+    return row === undefined ? undefined : journalEntryOf(row);
+  }
+
+  taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {
+    const row = this.#byIdempotencyKey.get(toStored(principal ?? ""), toStored(key));
+    return row === undefined ? undefined : recordOf(row);
+  }
+
+  insert(task: TaskRecord, request: TaskRequest): boolean {
+    try {
+      this.#insertTask.run(...rowOf(task));
+    } catch (error) {
+      if (isKeyTaken(error)) return false;
+      throw error;
+    }
+    this.#insertRequest.run(toStored(task.id), JSON.stringify(request.origin), toStored(request.arguments));
+    return true;
+  }
+
+  save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
+    const id = toStored(task.id);
+    this.#updateTask.run(...changingRowOf(task), id);
+    for (const entry of journal) this.#upsertJournal.run(id, ...journalRowOf(entry));
+    if (outcome !== null) this.#insertOutcome.run(id, outcome.kind, toStored(outcome.body));
+  }
+
+  running(after: string, limit: number): readonly string[] {
+    return this.#running.all(toStored(after), limit).map((row) => text(row, "id"));
+  }
+
+  deletable(now: number, limit: number): readonly string[] {
+    return this.#deletable.all(now, limit).map((row) => text(row, "id"));
+  }
+
+  remove(id: string): void {
+    for (const statement of this.#deletes) statement.run(toStored(id));
+  }
+}

@@ -1,0 +1,64 @@
+import { statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { HoldfastError } from "../../task/fault.ts";
+import { connect } from "./connect.ts";
+import { assertOurs, number } from "./database-header.ts";
+import { migrate, migrations } from "./migrate.ts";
+import { primaryCode, sqliteCode } from "./sqlite-error.ts";
+import { unusable } from "./unusable.ts";
+
+/** What the writer has to know about its database; plain data, since it crosses to another thread. */
+export interface WriterOptions {
+  /** The real path. */
+  readonly path: string;
+  readonly busyTimeoutMs: number;
+  readonly maxBytes: number | null;
+}
+
+/**
+ * Throws `store_unusable` for a file that is not ours, without leaving a trace in it or beside it. What only a
+ * writing connection can find out (a crash left work to roll back) is left to `openWriterConnection`.
+ */
+export function refuseForeignFile(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
+  let db: DatabaseSync | undefined;
+  try {
+    db = connect(path, { readOnly: true });
+    assertOurs(db, path, migrations.length);
+  } catch (error) {
+    const code = primaryCode(error);
+    if (code !== sqliteCode.busy && code !== sqliteCode.readonly) throw unusable(path, error);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Opens the writing connection, durable in its settings and up to date in its schema; throws `store_unusable`. */
+export function openWriterConnection({ path, busyTimeoutMs, maxBytes }: WriterOptions): DatabaseSync {
+  let db: DatabaseSync | undefined;
+  try {
+    db = connect(path, { timeout: busyTimeoutMs });
+    assertOurs(db, path, migrations.length);
+    useWriteAheadLog(db, path);
+    // An acknowledged write survives a loss of power; on macOS only `fullfsync` reaches the disk itself.
+    db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
+    if (maxBytes !== null) {
+      const pages = Math.max(1, Math.floor(maxBytes / number(db, "PRAGMA page_size")));
+      db.exec(`PRAGMA max_page_count = ${pages}`);
+    }
+    migrate(db);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw unusable(path, error);
+  }
+}
+
+function useWriteAheadLog(db: DatabaseSync, path: string): void {
+  const [mode] = Object.values(db.prepare("PRAGMA journal_mode = WAL").get() ?? {});
+  if (mode === "wal") return;
+  throw new HoldfastError(
+    "store_unusable",
+    `${path} cannot be used: its file system has no shared memory for SQLite's write-ahead log. Use a local disk.`,
+  );
+}

@@ -1,0 +1,22 @@
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import type { FaultCode } from "../../task/fault.ts";
+import type { TaskChange } from "../store.ts";
+
+/** What the main thread tells the writer's thread. It sends a group only when the one before it was answered. */
+export type WriterRequest =
+  { readonly type: "group"; readonly commands: readonly TaskCommand[] } | { readonly type: "stop" };
+
+/** What one command of a committed group came to; `problem` changed nothing. */
+export type CommandAnswer = { readonly result: CommandResult } | { readonly problem: string };
+
+export type WriterAnswer =
+  | { readonly type: "ready" }
+  | { readonly type: "unusable"; readonly code: FaultCode; readonly message: string }
+  /** On disk; one answer per command, in order. */
+  | {
+      readonly type: "committed";
+      readonly answers: readonly CommandAnswer[];
+      readonly changes: readonly TaskChange[];
+    }
+  /** Nothing of the group was written. */
+  | { readonly type: "failed"; readonly problem: string };

@@ -1,0 +1,201 @@
+import { Worker } from "node:worker_threads";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskChange } from "../store.ts";
+import { messageOf } from "./sqlite-error.ts";
+import type { WriterOptions } from "./writer-connection.ts";
+import type { CommandAnswer, WriterAnswer, WriterRequest } from "./writer-messages.ts";
+
+/** Bounds what one failed commit takes with it, and how long the first of a group waits for the last. */
+const maxGroup = 1000;
+
+interface PendingWrite {
+  readonly command: TaskCommand;
+  readonly resolve: (result: CommandResult) => void;
+  readonly reject: (error: HoldfastError) => void;
+}
+
+/**
+ * The main thread's end of the writer. What is asked for while a commit runs forms the next group: under load one
+ * fsync serves many, without load nothing waits.
+ */
+export class Writer {
+  readonly #worker: Worker;
+  readonly #onCommit: (changes: readonly TaskChange[]) => void;
+  #waiting: PendingWrite[] = [];
+  #inFlight: readonly PendingWrite[] = [];
+  #flushQueued = false;
+  #dead: HoldfastError | undefined;
+  #idle: (() => void) | undefined;
+  readonly #started = Promise.withResolvers<void>();
+
+  private constructor(worker: Worker, onCommit: (changes: readonly TaskChange[]) => void) {
+    this.#worker = worker;
+    this.#onCommit = onCommit;
+    worker.on("message", (answer: WriterAnswer) => this.#answer(answer));
+    worker.on("messageerror", (error) => this.#die(messageOf(error)));
+    worker.on("error", (error) => this.#die(messageOf(error)));
+    worker.on("exit", (code) => this.#die(`exit code ${code}`));
+  }
+
+  /** Starts the thread and waits until its connection is open; rejects with `store_unusable`. */
+  static async start(
+    options: WriterOptions,
+    onCommit: (changes: readonly TaskChange[]) => void,
+    workerFile: URL = defaultWorkerFile(),
+  ): Promise<Writer> {
+    const worker = new Worker(workerFile, { workerData: options, execArgv: [] });
+    const writer = new Writer(worker, onCommit);
+    try {
+      await writer.#started.promise;
+    } catch (error) {
+      await worker.terminate();
+      throw error;
+    }
+    return writer;
+  }
+
+  /** Resolves after the commit; rejects with `store_failed` where nothing was written. */
+  write(command: TaskCommand): Promise<CommandResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#dead !== undefined) {
+        reject(this.#dead);
+        return;
+      }
+      this.#waiting.push({ command, resolve, reject });
+      this.#queueFlush();
+    });
+  }
+
+  /** Finishes what was asked for, then ends the thread. */
+  async stop(): Promise<void> {
+    if (this.#waiting.length > 0 || this.#inFlight.length > 0) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    }
+    if (this.#dead !== undefined) {
+      await this.#worker.terminate();
+      return;
+    }
+    this.#worker.ref();
+    const exited = new Promise((resolve) => {
+      this.#worker.once("exit", resolve);
+    });
+    this.#send({ type: "stop" });
+    await exited;
+  }
+
+  /** After the current microtask: calls that are made together become one group. */
+  #queueFlush(): void {
+    if (this.#flushQueued) return;
+    this.#flushQueued = true;
+    queueMicrotask(() => {
+      this.#flushQueued = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#inFlight.length > 0 || this.#dead !== undefined) return;
+    if (this.#waiting.length === 0) {
+      this.#idle?.();
+      return;
+    }
+    const group = this.#waiting.slice(0, maxGroup);
+    this.#waiting = this.#waiting.slice(maxGroup);
+    try {
+      this.#sendGroup(group);
+    } catch {
+      this.#sendPlainOf(group);
+    }
+  }
+
+  /** A command that cannot cross to the other thread fails alone. */
+  #sendPlainOf(group: readonly PendingWrite[]): void {
+    const plain: PendingWrite[] = [];
+    for (const write of group) {
+      if (isPlain(write.command)) plain.push(write);
+      else write.reject(failed("The command is not plain data."));
+    }
+    if (plain.length > 0) this.#sendGroup(plain);
+    else this.#flush();
+  }
+
+  #sendGroup(group: readonly PendingWrite[]): void {
+    this.#send({ type: "group", commands: group.map(({ command }) => command) });
+    this.#inFlight = group;
+    this.#worker.ref();
+  }
+
+  #answer(answer: WriterAnswer): void {
+    // An open store alone keeps no process running; an open that is under way and a write without its commit do.
+    this.#worker.unref();
+    switch (answer.type) {
+      case "ready":
+        this.#started.resolve();
+        return;
+      case "unusable":
+        this.#started.reject(new HoldfastError(answer.code, answer.message));
+        return;
+      case "committed":
+        for (const [index, write] of this.#takeGroup().entries()) settle(write, answer.answers[index]);
+        this.#onCommit(answer.changes);
+        break;
+      case "failed":
+        for (const write of this.#takeGroup())
+          write.reject(failed(`Nothing was written: ${answer.problem}.`));
+        break;
+    }
+    this.#flush();
+  }
+
+  #takeGroup(): readonly PendingWrite[] {
+    const group = this.#inFlight;
+    this.#inFlight = [];
+    return group;
+  }
+
+  #die(cause: string): void {
+    if (this.#dead !== undefined) return;
+    this.#dead = failed(`The thread that writes has ended (${cause}). Restart the process.`);
+    this.#started.reject(
+      new HoldfastError("store_unusable", `The thread that writes did not start (${cause}).`),
+    );
+    const lost = [...this.#takeGroup(), ...this.#waiting];
+    this.#waiting = [];
+    for (const write of lost) write.reject(this.#dead);
+    this.#idle?.();
+  }
+
+  #send(request: WriterRequest): void {
+    this.#worker.postMessage(request);
+  }
+}
+
+/** The thread runs the file of the same kind as this one: the source under Node's own TypeScript, else the build. */
+function defaultWorkerFile(): URL {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  return new URL(`./writer-worker.${extension}`, import.meta.url);
+}
+
+function settle(write: PendingWrite, answer: CommandAnswer | undefined): void {
+  if (answer !== undefined && "result" in answer) write.resolve(answer.result);
+  else
+    write.reject(
+      failed(`The store could not apply ${write.command.type}: ${answer?.problem ?? "no answer"}.`),
+    );
+}
+
+function failed(message: string): HoldfastError {
+  return new HoldfastError("store_failed", message);
+}
+
+function isPlain(command: TaskCommand): boolean {
+  try {
+    structuredClone(command);
+    return true;
+  } catch {
+    return false;
+  }
+}

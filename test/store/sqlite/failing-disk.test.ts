@@ -1,0 +1,139 @@
+import { DatabaseSync } from "node:sqlite";
+import { readdir } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import type { TaskStore } from "../../../src/store/store.ts";
+import { createQueued, noon, sampleRequest } from "../../contract/sample-task.ts";
+import { runChild } from "./child.ts";
+import { useTempDirectory } from "./temp-directory.ts";
+
+const temp = useTempDirectory();
+const maxBytes = 400_000;
+
+/** Writes groups of tasks until one group fails; gives the ids by how their writes ended. */
+async function writeUntilFull(store: TaskStore): Promise<{ kept: string[]; lost: string[] }> {
+  const kept: string[] = [];
+  const lost: string[] = [];
+  const body = JSON.stringify("x".repeat(3000));
+  for (let round = 0; lost.length === 0; round++) {
+    const names = Array.from({ length: 8 }, (_, index) => `${round}-${index}`);
+    const writes = names.map((name) =>
+      store.write({ ...createQueued(name), request: { ...sampleRequest, arguments: body } }),
+    );
+    const ends = await Promise.allSettled(writes);
+    for (const [index, end] of ends.entries()) {
+      if (end.status === "fulfilled") kept.push(`task-${names[index]}`);
+      else lost.push(`task-${names[index]}`);
+      if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "store_failed" });
+    }
+  }
+  return { kept, lost };
+}
+
+async function expectExactly(
+  store: TaskStore,
+  kept: readonly string[],
+  lost: readonly string[],
+): Promise<void> {
+  const found = await store.unfinished("", 10_000);
+  expect(found.map(({ id }) => id).toSorted()).toEqual(kept.toSorted());
+  for (const id of kept) expect(await store.request(id)).toMatchObject({ origin: sampleRequest.origin });
+  for (const id of lost) {
+    expect(await store.get(id)).toBeUndefined();
+    expect(await store.request(id)).toBeUndefined();
+  }
+}
+
+describe("a full database", () => {
+  test("keeps what was acknowledged and nothing of what was refused, whole groups at a time", async () => {
+    const store = await temp.open("tasks.db", { maxBytes });
+    const told: string[] = [];
+    store.subscribe((changes) => void told.push(...changes.map(({ id }) => id)));
+    const { kept, lost } = await writeUntilFull(store);
+    // The first of the group had room by themselves; none of them may have been acknowledged.
+    expect(lost).toHaveLength(8);
+    expect(kept.length).toBeGreaterThan(8);
+    expect(told).toEqual(kept);
+    await expectExactly(store, kept, lost);
+    await store.close();
+    await expectExactly(await temp.open(), kept, lost);
+  });
+
+  test("serves again after something was deleted, and can be read all the while", async () => {
+    const store = await temp.open("tasks.db", { maxBytes });
+    const { kept } = await writeUntilFull(store);
+    const [first = "", second = ""] = kept;
+    expect(await store.get(first)).toBeDefined();
+    for (const id of [first, second]) {
+      expect(await store.write({ type: "cancel", now: noon, id })).toMatchObject({ ok: true });
+    }
+    const swept = await store.write({ type: "delete_expired", now: noon + 60_000, limit: 10 });
+    expect(swept).toEqual({ ok: true, deleted: [first, second] });
+    expect(await store.write(createQueued("new"))).toMatchObject({ ok: true, created: true });
+  });
+});
+
+// The limit on file sizes makes writes fail with a true I/O error, whoever runs the test.
+test.runIf(process.platform !== "win32")(
+  "an I/O error rejects its group and harms nothing before it",
+  async () => {
+    const limited = (command: readonly string[]) => [
+      "sh",
+      "-c",
+      'ulimit -f 600 && exec "$@"',
+      "sh",
+      ...command,
+    ];
+    const child = runChild("write-forever.ts", [temp.path()], limited);
+    const lines = await child.rest();
+    expect(lines[0]).toBe("open");
+    expect(lines.at(-1)).toBe("closed");
+    const ids = (word: string) =>
+      lines.filter((line) => line.startsWith(word)).map((line) => line.split(" ")[1] ?? "");
+    expect(ids("kept").length).toBeGreaterThan(0);
+    expect(ids("lost")).toHaveLength(10);
+    for (const line of lines.filter((each) => each.startsWith("lost"))) {
+      expect(line).toContain("store_failed");
+      expect(line).toContain("disk I/O error");
+    }
+    await expectExactly(await temp.open(), ids("kept"), ids("lost"));
+  },
+);
+
+test("a file that another program holds fails writes, not reads, until it lets go", async () => {
+  const store = await temp.open("tasks.db", { busyTimeoutMs: 1 });
+  await store.write(createQueued("a"));
+  const other = new DatabaseSync(temp.path());
+  try {
+    other.exec("BEGIN IMMEDIATE");
+    const ends = await Promise.allSettled([store.write(createQueued("b")), store.write(createQueued("c"))]);
+    for (const end of ends)
+      expect(end).toMatchObject({ status: "rejected", reason: { code: "store_failed" } });
+    expect(await store.get("task-a")).toBeDefined();
+    expect(await store.get("task-b")).toBeUndefined();
+    other.exec("ROLLBACK");
+  } finally {
+    other.close();
+  }
+  expect(await store.write(createQueued("b"))).toMatchObject({ ok: true });
+});
+
+test("a database that becomes useless under a running store rejects every write, and never hangs", async () => {
+  const store = await temp.open();
+  await store.write(createQueued("a"));
+  const other = new DatabaseSync(temp.path());
+  other.exec("ALTER TABLE request RENAME TO gone");
+  await expect(store.write(createQueued("b"))).rejects.toMatchObject({ code: "store_failed" });
+  other.exec("PRAGMA application_id = 7");
+  await expect(store.request("task-a")).rejects.toMatchObject({ code: "store_failed" });
+  other.exec("ALTER TABLE gone RENAME TO request");
+  other.close();
+  expect(await store.get("task-b")).toBeUndefined();
+  expect(await store.write(createQueued("b"))).toMatchObject({ ok: true });
+});
+
+test("close leaves one file and its lock, with no log beside it", async () => {
+  const store = await temp.open();
+  await store.write(createQueued("a"));
+  await store.close();
+  expect((await readdir(temp.path("."))).toSorted()).toEqual(["tasks.db", "tasks.db.lock"]);
+});

@@ -1,0 +1,102 @@
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { applicationId, number } from "../../../src/store/sqlite/database-header.ts";
+import { journalColumns } from "../../../src/store/sqlite/journal-row.ts";
+import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
+import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
+import * as sql from "../../../src/store/sqlite/sql.ts";
+
+let db: DatabaseSync;
+beforeEach(() => {
+  db = new DatabaseSync(":memory:");
+});
+afterEach(() => db.close());
+
+const columnsOf = (table: string) =>
+  db
+    .prepare("SELECT name FROM pragma_table_info(?)")
+    .all(table)
+    .map((row) => row["name"]);
+
+describe("migrate", () => {
+  test("from nothing to the newest schema, marked as ours", () => {
+    migrate(db);
+    expect(number(db, "PRAGMA user_version")).toBe(migrations.length);
+    expect(number(db, "PRAGMA application_id")).toBe(applicationId);
+  });
+
+  test("every older version comes to the same schema", () => {
+    migrate(db);
+    const schema = () =>
+      db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all();
+    const newest = schema();
+    for (let version = 0; version <= migrations.length; version++) {
+      db.close();
+      db = new DatabaseSync(":memory:");
+      migrate(db, migrations.slice(0, version));
+      migrate(db);
+      expect(schema()).toEqual(newest);
+    }
+  });
+
+  test("runs only what is missing, in order", () => {
+    const log = "INSERT INTO log VALUES";
+    migrate(db, ["CREATE TABLE log (n)", `${log} (2)`]);
+    migrate(db, ["CREATE TABLE log (n)", `${log} (2)`, `${log} (3)`, `${log} (4)`]);
+    expect(
+      db
+        .prepare("SELECT n FROM log")
+        .all()
+        .map((row) => row["n"]),
+    ).toEqual([2, 3, 4]);
+    expect(number(db, "PRAGMA user_version")).toBe(4);
+  });
+
+  test("one that fails leaves nothing of itself and all before it", () => {
+    const broken = "CREATE TABLE half (a); INSERT INTO missing VALUES (1)";
+    expect(() => migrate(db, ["CREATE TABLE whole (a)", broken])).toThrow("missing");
+    expect(columnsOf("whole")).toEqual(["a"]);
+    expect(columnsOf("half")).toEqual([]);
+    expect(number(db, "PRAGMA user_version")).toBe(1);
+    expect(db.isTransaction).toBe(false);
+  });
+});
+
+describe("schema", () => {
+  beforeEach(() => migrate(db));
+
+  test("has the columns that the rows are written with, and no others", () => {
+    expect(columnsOf("task")).toEqual(taskColumns);
+    expect(columnsOf("journal")).toEqual(["seq", "task_id", ...journalColumns]);
+  });
+
+  test("every table is strict", () => {
+    const tables = db.prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").all();
+    const ours = tables.filter((row) => !String(row["name"]).startsWith("sqlite_"));
+    expect(ours).toHaveLength(4);
+    expect(ours.filter((row) => row["strict"] !== 1)).toEqual([]);
+  });
+
+  const statements = Object.entries(sql).filter(([name]) => /^(select|update|delete)/.test(name));
+  test.each(statements)("%s reads by an index", (_, statement) => {
+    const plan = db
+      .prepare(`EXPLAIN QUERY PLAN ${statement}`)
+      .all()
+      .map((row) => String(row["detail"]));
+    expect(plan.filter((step) => step.startsWith("SCAN"))).toEqual([]);
+  });
+
+  test.each([
+    ["snapshot", sql.selectSnapshot],
+    ["unfinished", sql.selectUnfinished],
+    ["running", sql.selectRunning],
+    ["due", sql.selectDue],
+    ["deletable", sql.selectDeletable],
+  ])("%s needs no sorting", (_, statement) => {
+    const plan = db
+      .prepare(`EXPLAIN QUERY PLAN ${statement}`)
+      .all()
+      .map((row) => String(row["detail"]));
+    expect(plan.join()).not.toContain("TEMP B-TREE");
+  });
+});

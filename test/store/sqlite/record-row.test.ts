@@ -1,0 +1,103 @@
+import type { SQLInputValue } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import {
+  changingRowOf,
+  changingTaskColumns,
+  recordOf,
+  rowOf,
+  taskColumns,
+} from "../../../src/store/sqlite/record-row.ts";
+import type { Row } from "../../../src/store/sqlite/row.ts";
+import type { TaskRecord } from "../../../src/task/record.ts";
+
+/** Every member has a value of its own, so that no two can be mixed up. */
+const full: TaskRecord = {
+  id: "id",
+  wireId: "wire",
+  generation: "sep-1686",
+  scope: "scope",
+  principal: "ann",
+  method: "tools/call",
+  tool: "tool",
+  idempotencyKey: "key",
+  requestHash: "hash",
+  state: "running",
+  version: 1,
+  createdAt: 2,
+  updatedAt: 3,
+  finishedAt: 4,
+  expiry: { from: "terminal", ms: 5 },
+  sweepAt: 6,
+  pollIntervalMs: 7,
+  statusMessage: "text",
+  progress: { progress: 0.5, message: "half" },
+  openInputs: 8,
+  cancelRequestedAt: 9,
+  attempt: 10,
+  token: "token",
+  startedAt: 11,
+  journalled: true,
+  waiting: false,
+  crashes: 12,
+};
+
+const sparse: TaskRecord = {
+  ...full,
+  principal: null,
+  idempotencyKey: null,
+  finishedAt: null,
+  expiry: { from: "created", ms: null },
+  sweepAt: null,
+  statusMessage: null,
+  progress: null,
+  cancelRequestedAt: null,
+  token: null,
+  startedAt: null,
+  journalled: false,
+  waiting: true,
+};
+
+function row(columns: readonly string[], values: readonly SQLInputValue[]): Row {
+  return Object.fromEntries(
+    columns.map((column, index) => [column, (values[index] as Row[string] | undefined) ?? null]),
+  );
+}
+
+describe("a record as a row", () => {
+  test.each([
+    ["full", full],
+    ["sparse", sparse],
+  ])("a %s record comes back", (_, task) => {
+    expect(recordOf(row(taskColumns, rowOf(task)))).toEqual(task);
+  });
+
+  test("an update writes all but what is fixed at creation", () => {
+    const fixed = new Set([
+      "id",
+      "wire_id",
+      "generation",
+      "scope",
+      "principal",
+      "method",
+      "tool",
+      "idempotency_key",
+      "request_hash",
+      "created_at",
+    ]);
+    expect(changingTaskColumns).toEqual(taskColumns.filter((column) => !fixed.has(column)));
+    const updated = { ...row(taskColumns, rowOf(full)), ...row(changingTaskColumns, changingRowOf(sparse)) };
+    const { principal, idempotencyKey } = full;
+    expect(recordOf(updated)).toEqual({ ...sparse, principal, idempotencyKey });
+  });
+
+  test.each([
+    ["a state that there is not", { state: "sleeping" }],
+    ["a generation that there is not", { generation: "toString" }],
+    ["nothing where something has to be", { wire_id: null }],
+    ["a text for a number", { version: "1" }],
+    ["a number for a text", { tool: 1 }],
+  ])("%s is a fault and not a record", (_, damage) => {
+    const damaged = { ...row(taskColumns, rowOf(full)), ...damage };
+    expect(() => recordOf(damaged)).toThrow(expect.objectContaining({ code: "store_failed" }));
+  });
+});
