@@ -1,0 +1,31 @@
+import { HoldfastError } from "../task/fault.ts";
+import { memoryStore } from "./memory/memory-store.ts";
+import { sqliteStore } from "./sqlite/sqlite-store.ts";
+import type { TaskStore } from "./store.ts";
+
+/**
+ * The store that a URL names: `memory:`, or `sqlite:PATH` with a relative or an absolute path, taken as it stands
+ * (nothing in it is decoded). Throws `store_url` for anything else.
+ */
+export function storeFromUrl(url: string): TaskStore {
+  if (url === "memory:") return memoryStore();
+  const path = sqlitePath(url);
+  if (path !== undefined) return sqliteStore(path);
+  throw new HoldfastError(
+    "store_url",
+    `${JSON.stringify(withoutPassword(url))} names no store. Use sqlite:PATH (sqlite:tasks.db, sqlite:///var/lib/tasks.db) or memory:.`,
+  );
+}
+
+function sqlitePath(url: string): string | undefined {
+  const [, rest] = /^sqlite:(.+)$/s.exec(url) ?? [];
+  if (rest === undefined) return undefined;
+  // With an authority part only an empty one makes sense: `sqlite://tasks.db` would name a host.
+  if (rest.startsWith("//")) return rest.startsWith("///") ? rest.slice(2) : undefined;
+  return rest;
+}
+
+/** Messages end up in logs. */
+function withoutPassword(url: string): string {
+  return url.replace(/\/\/[^/@]*@/, "//…@");
+}

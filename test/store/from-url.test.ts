@@ -1,0 +1,49 @@
+import { access, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { storeFromUrl } from "../../src/store/from-url.ts";
+import { createQueued } from "../contract/sample-task.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "holdfast-url-"));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+test.each([
+  ["an absolute path", (path: string) => `sqlite:${path}`],
+  ["an absolute path behind an empty host", (path: string) => `sqlite://${path}`],
+  ["a relative path", (path: string) => `sqlite:${relative(process.cwd(), path)}`],
+])("sqlite: with %s", async (_, url) => {
+  const path = join(directory, "a b%20c?d#e.db");
+  const store = storeFromUrl(url(path));
+  await store.open();
+  await store.write(createQueued("a"));
+  await store.close();
+  await access(path);
+});
+
+test("memory: keeps nothing on disk", async () => {
+  const store = storeFromUrl("memory:");
+  await store.open();
+  expect(await store.write(createQueued("a"))).toMatchObject({ ok: true });
+  await store.close();
+});
+
+test.each([
+  "",
+  "tasks.db",
+  "sqlite:",
+  "sqlite://tasks.db",
+  "postgres://localhost/tasks",
+  "memory:x",
+  "MEMORY:",
+])("%j names no store, and the message says what does", (url) => {
+  expect(() => storeFromUrl(url)).toThrow(expect.objectContaining({ code: "store_url" }));
+  expect(() => storeFromUrl(url)).toThrow(/sqlite:PATH.*memory:/);
+});
+
+test("a message repeats no password", () => {
+  expect(() => storeFromUrl("postgres://ann:secret@localhost/tasks")).not.toThrow("secret");
+});
