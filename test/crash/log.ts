@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+
+interface LogLine {
+  readonly event: "run" | "kept" | "answered";
+  readonly task: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What the servers did, in the order in which they did it. */
+export function readLog(file: string): LogLine[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as LogLine);
+}
+
+/** Steps that ran after their result was in the journal, and journalled values that changed: there must be none. */
+export function repeatedSteps(lines: readonly LogLine[]): string[] {
+  const kept = new Map<string, string>();
+  const problems: string[] = [];
+  for (const { event, task, key, value } of lines) {
+    const step = `${task} ${key}`;
+    const before = kept.get(step);
+    if (event === "run" && before !== undefined) problems.push(`${step} ran again`);
+    if (event !== "run" && before !== undefined && before !== value)
+      problems.push(`${step} changed its value`);
+    if (event !== "run") kept.set(step, value);
+  }
+  return problems;
+}
+
+/** The values that a task's journal gave to its handler, by key. */
+export function keptValues(lines: readonly LogLine[], task: string): Map<string, string> {
+  return new Map(
+    lines.filter((line) => line.task === task && line.event !== "run").map(({ key, value }) => [key, value]),
+  );
+}
