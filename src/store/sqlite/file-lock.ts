@@ -13,6 +13,9 @@ export interface FileLock {
 /** For the moments in which another process writes or reads the owner's row; the lock itself is never waited for. */
 const rowTimeoutMs = 2000;
 
+const insertOwner =
+  "INSERT INTO owner (pid, host, since) VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))";
+
 /**
  * Makes this process the one owner of a database, or throws `store_locked` with the owner's name. The lock is an
  * open transaction on a small database beside it: the kernel ends it with the process, however that ends, and the
@@ -50,8 +53,7 @@ function writeOwner(db: DatabaseSync): void {
     "CREATE TABLE IF NOT EXISTS owner (pid INTEGER NOT NULL, host TEXT NOT NULL, since TEXT NOT NULL) STRICT",
   );
   db.exec("DELETE FROM owner");
-  const since = new Date(Date.now()).toISOString();
-  db.prepare("INSERT INTO owner (pid, host, since) VALUES (?, ?, ?)").run(process.pid, hostname(), since);
+  db.prepare(insertOwner).run(process.pid, hostname());
   db.exec("COMMIT");
 }
 

@@ -175,8 +175,9 @@ export class Writer {
 
 /** The thread runs the file of the same kind as this one: the source under Node's own TypeScript, else the build. */
 function defaultWorkerFile(): URL {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  return new URL(`./writer-worker.${extension}`, import.meta.url);
+  return import.meta.url.endsWith(".ts")
+    ? new URL("./writer-worker.ts", import.meta.url)
+    : new URL("./writer-worker.js", import.meta.url);
 }
 
 function settle(write: PendingWrite, answer: CommandAnswer | undefined): void {

@@ -14,14 +14,13 @@ export interface Child {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Runs a program of this directory as a process of its own; `wrap` can put a command in front of Node's. */
+/** Runs a program as a process of its own; `wrap` can put a command in front of Node's. */
 export function runChild(
-  program: string,
+  program: URL,
   args: readonly string[],
   wrap = (command: readonly string[]) => command,
 ): Child {
-  const file = fileURLToPath(new URL(program, import.meta.url));
-  const [command = process.execPath, ...rest] = wrap([process.execPath, file, ...args]);
+  const [command = process.execPath, ...rest] = wrap([process.execPath, fileURLToPath(program), ...args]);
   const child = spawn(command, rest, { stdio: ["pipe", "pipe", "pipe"] });
   const exited = once(child, "exit");
   let problems = "";

@@ -7,6 +7,7 @@ import { runChild } from "./child.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
+const writeForever = new URL("./write-forever.ts", import.meta.url);
 const maxBytes = 400_000;
 
 /** Writes groups of tasks until one group fails; gives the ids by how their writes ended. */
@@ -83,7 +84,7 @@ test.runIf(process.platform !== "win32")(
       "sh",
       ...command,
     ];
-    const child = runChild("write-forever.ts", [temp.path()], limited);
+    const child = runChild(writeForever, [temp.path()], limited);
     const lines = await child.rest();
     expect(lines[0]).toBe("open");
     expect(lines.at(-1)).toBe("closed");

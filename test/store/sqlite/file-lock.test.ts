@@ -7,6 +7,8 @@ import { runChild } from "./child.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
+const holdStore = new URL("./hold-store.ts", import.meta.url);
+const writeForever = new URL("./write-forever.ts", import.meta.url);
 const isLocked = { code: "store_locked" };
 
 test("a second store in the same process is refused, and the first one stays its owner", async () => {
@@ -15,7 +17,7 @@ test("a second store in the same process is refused, and the first one stays its
   // A refused attempt must not have dropped the lock when it closed its own handles.
   await expect(sqliteStore(temp.path()).open()).rejects.toMatchObject(isLocked);
   expect(await first.write(createQueued("a"))).toMatchObject({ ok: true });
-  const child = runChild("hold-store.ts", [temp.path()]);
+  const child = runChild(holdStore, [temp.path()]);
   await expect(child.line()).rejects.toThrow("store_locked");
 });
 
@@ -29,7 +31,7 @@ test("a refused store can be opened once the owner is gone", async () => {
 });
 
 test("another process is refused with the owner's name, and takes over after its orderly end", async () => {
-  const child = runChild("hold-store.ts", [temp.path()]);
+  const child = runChild(holdStore, [temp.path()]);
   expect(await child.line()).toBe("open");
   const problem: unknown = await sqliteStore(temp.path())
     .open()
@@ -43,7 +45,7 @@ test("another process is refused with the owner's name, and takes over after its
 });
 
 test("the owner that a second process is told of is the present one, not the one before", async () => {
-  const child = runChild("hold-store.ts", [temp.path()]);
+  const child = runChild(holdStore, [temp.path()]);
   expect(await child.line()).toBe("open");
   await child.kill("SIGKILL");
   await temp.open();
@@ -51,7 +53,7 @@ test("the owner that a second process is told of is the present one, not the one
 });
 
 test("a killed owner loses the file at once, and everything that it acknowledged is there", async () => {
-  const child = runChild("write-forever.ts", [temp.path()]);
+  const child = runChild(writeForever, [temp.path()]);
   expect(await child.line()).toBe("open");
   const lines: string[] = [];
   while (lines.length < 100) lines.push(await child.line());
@@ -68,7 +70,7 @@ test("a killed owner loses the file at once, and everything that it acknowledged
 });
 
 test.runIf(process.platform !== "win32")("a stopped owner keeps the file", async () => {
-  const child = runChild("hold-store.ts", [temp.path()]);
+  const child = runChild(holdStore, [temp.path()]);
   expect(await child.line()).toBe("open");
   process.kill(child.pid, "SIGSTOP");
   await expect(sqliteStore(temp.path()).open()).rejects.toMatchObject(isLocked);
