@@ -2,6 +2,7 @@ import type { TaskStore, TaskSnapshot } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/status.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
@@ -13,7 +14,7 @@ import { isAnswerTo } from "./questions.ts";
 import { Recovery } from "./recovery.ts";
 import type { Registry } from "./registry.ts";
 import { runInline, type InlineRun } from "./run-inline.ts";
-import type { Runtime, TaskCall } from "./runtime.ts";
+import type { Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -107,7 +108,7 @@ class LocalRuntime implements Runtime {
     if (!result.ok) {
       throw new HoldfastError("idempotency_conflict", "This idempotency key belongs to another call.");
     }
-    if (!result.created) return this.get(result.task.id, call.principal);
+    if (!result.created) return this.get(result.task.id, call);
     this.#sweeper.consider(result.task.sweepAt);
     if (holdsSlot) this.#dispatcher.run(result.task, tool);
     else this.#dispatcher.enqueue(result.task.id);
@@ -119,17 +120,17 @@ class LocalRuntime implements Runtime {
     return runInline(run, this.#services.clock, this.options.maxBodyBytes);
   }
 
-  async get(id: string, principal: string | null): Promise<TaskSnapshot> {
+  async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
     const snapshot = await this.#services.store.snapshot(id);
-    if (snapshot === undefined || snapshot.task.principal !== principal) throw unknownTask();
+    if (snapshot === undefined || !belongsTo(snapshot.task, requestor)) throw unknownTask();
     const { state, sweepAt } = snapshot.task;
     const over = isTerminal(state) && sweepAt !== null && sweepAt <= this.#services.clock.now();
     if (over) throw unknownTask(); // deleted for all but the sweeper
     return snapshot;
   }
 
-  async answer(id: string, principal: string | null, answers: readonly InputAnswer[]): Promise<void> {
-    const { inputs } = await this.get(id, principal);
+  async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
+    const { inputs } = await this.get(id, requestor);
     const methods = new Map(inputs.map(({ key, method }) => [key, method]));
     const fitting = answers.filter(({ key, value }) => {
       const method = methods.get(key);
@@ -140,8 +141,8 @@ class LocalRuntime implements Runtime {
     await store.write({ type: "answer_inputs", now: clock.now(), id, answers: fitting });
   }
 
-  async cancel(id: string, principal: string | null): Promise<void> {
-    await this.get(id, principal);
+  async cancel(id: string, requestor: Requestor): Promise<void> {
+    await this.get(id, requestor);
     await this.#cancellation.request(id);
   }
 
@@ -177,6 +178,10 @@ class LocalRuntime implements Runtime {
     if (this.#started === undefined) throw new HoldfastError("configuration", "Call start() first.");
     if (this.#stopped !== undefined) throw new HoldfastError("stopping", "The server is stopping.");
   }
+}
+
+function belongsTo(task: TaskRecord, { generation, principal }: Requestor): boolean {
+  return task.principal === principal && task.generation === generation;
 }
 
 /** One text for unknown, foreign and expired ids, so that an id's existence does not show. */

@@ -1,4 +1,3 @@
-import { HoldfastError } from "../task/fault.ts";
 import type { Outcome } from "../task/outcome.ts";
 import { taskId } from "../task/task-id.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
@@ -16,8 +15,8 @@ export interface InlineRun {
   readonly arguments: unknown;
   /** Aborts the handler, for one when the caller went away. */
   readonly signal: AbortSignal;
-  /** How questions reach the caller; without it they are refused. */
-  readonly ask?: Ask;
+  /** How questions reach the caller. */
+  readonly ask: Ask;
 }
 
 /**
@@ -36,11 +35,7 @@ export async function runInline(run: InlineRun, clock: Clock, maxBodyBytes: numb
     begin: async () => run.signal.throwIfAborted(),
     recordStep: async () => undefined,
   };
-  const effects: ContextEffects = { ask: run.ask ?? refuse, status: async () => undefined };
+  const effects: ContextEffects = { ask: run.ask, status: async () => undefined };
   const end = await runToEnd(run.tool, run.arguments, makeContext(journal, effects, clock), maxBodyBytes);
   return end.outcome;
 }
-
-const refuse: Ask = async () => {
-  throw new HoldfastError("missing_capability", "This tool has a question, and this client cannot be asked.");
-};

@@ -6,14 +6,18 @@ import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import type { InlineRun } from "./run-inline.ts";
 
-/** One accepted tools/call that becomes a task. */
-export interface TaskCall {
+/** Whose task, made through which generation: a task is visible to nobody else, and through no other. */
+export interface Requestor {
   readonly generation: GenerationName;
+  readonly principal: string | null;
+}
+
+/** One accepted tools/call that becomes a task. */
+export interface TaskCall extends Requestor {
   readonly tool: string;
   /** As the requestor sent them; undefined where it sent none. */
   readonly arguments: unknown;
   readonly origin: Origin;
-  readonly principal: string | null;
   /** */
   readonly idempotencyKey?: string;
 }
@@ -33,9 +37,9 @@ export interface Runtime {
   create(call: TaskCall): Promise<TaskSnapshot>;
   /** Runs a tool without a record and resolves with what it answers. */
   runInline(run: InlineRun): Promise<Outcome>;
-  get(id: string, principal: string | null): Promise<TaskSnapshot>;
+  get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /** Takes the answers to open questions; ignores others, and everything on a finished task. */
-  answer(id: string, principal: string | null, answers: readonly InputAnswer[]): Promise<void>;
+  answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
   /** Makes the request durable and tells the handler; nothing happens on a finished task. */
-  cancel(id: string, principal: string | null): Promise<void>;
+  cancel(id: string, requestor: Requestor): Promise<void>;
 }

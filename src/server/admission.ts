@@ -25,7 +25,12 @@ export function missingForCall(tool: Tool, capabilities: Capabilities): Holdfast
 
 /** The fault of a `tasks/*` message whose client did not declare the extension (X-095). */
 export function missingForMethod(method: string, capabilities: Capabilities): HoldfastError | undefined {
-  return declaresTasks(capabilities) ? undefined : missingCapability(method, tasksCapability);
+  return declaresTasks(capabilities) ? undefined : missingTasks(method);
+}
+
+/** The fault of what can only be done for a client that declares the extension (X-009). */
+export function missingTasks(what: string): HoldfastError {
+  return missingCapability(what, tasksCapability);
 }
 
 function missingCapability(what: string, required: Capabilities): HoldfastError {

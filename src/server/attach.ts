@@ -1,6 +1,7 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { taskMethods } from "../generation/2026-07-28/methods.ts";
 import { extensionId, readCapabilities } from "../generation/2026-07-28/negotiate.ts";
+import { idempotencyKeyMeta } from "../generation/idempotency-key.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { errorOfThrown, type Answer, type OnError } from "./answer.ts";
 import { callTool, type ToolRequest } from "./call-tool.ts";
@@ -25,7 +26,10 @@ export interface Attachment {
  */
 export function attach(mcp: McpServer, { runtime, principal, onError }: Attachment): void {
   const exchanges = new Exchanges();
-  mcp.server.registerCapabilities({ extensions: { [extensionId]: {} } });
+  mcp.server.registerCapabilities({
+    // The second tells clients that a call may be repeated under its idempotency key.
+    extensions: { [extensionId]: {}, [idempotencyKeyMeta]: {} },
+  });
 
   for (const tool of runtime.registry.all()) {
     registerTool(mcp, tool, async (context) => {

@@ -1,10 +1,12 @@
+import { generation } from "../generation/2026-07-28/name.ts";
 import { createTaskResult } from "../generation/2026-07-28/create.ts";
 import { readIdempotencyKey } from "../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
+import type { Ask } from "../runtime/run-inline.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Tool } from "../runtime/tool.ts";
 import type { Origin } from "../task/record.ts";
-import { becomesTask, missingForCall } from "./admission.ts";
+import { becomesTask, missingForCall, missingTasks } from "./admission.ts";
 import { answerOfOutcome, type Answer } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
@@ -27,7 +29,10 @@ export async function callTool(
   if (missing !== undefined) throw missing;
   if (becomesTask(tool, caller.capabilities)) return createTask(runtime, tool, request, caller);
   const { params, signal } = request;
-  return answerOfOutcome(await runtime.runInline({ tool, arguments: params["arguments"], signal }));
+  const ask: Ask = async () => {
+    throw missingTasks(`The question of tool ${tool.name}`);
+  };
+  return answerOfOutcome(await runtime.runInline({ tool, arguments: params["arguments"], signal, ask }));
 }
 
 async function createTask(
@@ -40,7 +45,7 @@ async function createTask(
   const idempotencyKey = readIdempotencyKey(meta, principal);
   signal.throwIfAborted(); // nothing was promised yet, so nothing is begun (A-32)
   const created = await runtime.create({
-    generation: "2026-07-28",
+    generation,
     tool: tool.name,
     arguments: params["arguments"],
     origin: originOf(id, meta, capabilities),
@@ -48,7 +53,7 @@ async function createTask(
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
   // The id can reach nobody any more. With a key the caller finds its task by calling again (A-32).
-  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, principal);
+  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, created.task);
   return { result: { ...createTaskResult(created) } };
 }
 

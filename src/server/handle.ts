@@ -1,3 +1,4 @@
+import { generation } from "../generation/2026-07-28/name.ts";
 import { readCommand, type TasksMethod } from "../generation/2026-07-28/methods.ts";
 import { detailedTask } from "../generation/2026-07-28/project.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -17,14 +18,15 @@ export async function handle(
   const missing = missingForMethod(method, capabilities);
   if (missing !== undefined) throw missing;
   const command = readCommand(method, params);
+  const requestor = { generation, principal };
   switch (command.type) {
     case "get":
-      return { ...detailedTask(await runtime.get(command.taskId, principal)), resultType: "complete" };
+      return { ...detailedTask(await runtime.get(command.taskId, requestor)), resultType: "complete" };
     case "update":
-      await runtime.answer(command.taskId, principal, command.answers);
+      await runtime.answer(command.taskId, requestor, command.answers);
       return { resultType: "complete" };
     case "cancel":
-      await runtime.cancel(command.taskId, principal);
+      await runtime.cancel(command.taskId, requestor);
       return { resultType: "complete" };
   }
 }

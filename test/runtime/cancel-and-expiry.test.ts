@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, Process, text, type Handler } from "./harness.ts";
+import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 
 const never = new Promise<never>(() => undefined);
 const untilAborted: Handler = (_, task) =>
@@ -12,7 +12,7 @@ describe("cancel", () => {
     const process = await Process.started({ tools: { waits: untilAborted } });
     const id = await process.callId("waits");
     await process.until(id, ({ task }) => task.state === "running");
-    await process.runtime.cancel(id, null);
+    await process.runtime.cancel(id, nobody);
     expect((await process.get(id)).task.cancelRequestedAt).not.toBeNull();
     const { task, outcome } = await process.ended(id);
     expect([task.state, outcome]).toEqual(["cancelled", null]);
@@ -29,7 +29,7 @@ describe("cancel", () => {
       },
     });
     const id = await process.callId("finishes");
-    await process.runtime.cancel(id, null);
+    await process.runtime.cancel(id, nobody);
     gate.resolve();
     expect(bodyOf(await process.ended(id))).toEqual(text("done anyway"));
     await process.clock.advance(10_000);
@@ -48,7 +48,7 @@ describe("cancel", () => {
     });
     const id = await process.callId("ignores");
     await process.until(id, ({ task }) => task.state === "running");
-    await process.runtime.cancel(id, null);
+    await process.runtime.cancel(id, nobody);
     await process.clock.advance(4_999);
     expect((await process.get(id)).task.state).toBe("running");
     await process.clock.advance(1);
@@ -70,9 +70,9 @@ describe("cancel", () => {
     await process.asked(asking);
     await process.callId("hang");
     const queued = await process.callId("hang");
-    await process.runtime.cancel(queued, null);
+    await process.runtime.cancel(queued, nobody);
     expect((await process.get(queued)).task.state).toBe("cancelled");
-    await process.runtime.cancel(asking, null);
+    await process.runtime.cancel(asking, nobody);
     await process.clock.advance(5_000);
     expect((await process.ended(asking)).task.state).toBe("cancelled");
   });
@@ -80,7 +80,7 @@ describe("cancel", () => {
   it("does nothing to a finished task [A-22]", async () => {
     const process = await Process.started({ tools: { hello: () => text("hi") } });
     const ended = await process.ended(await process.callId("hello"));
-    await process.runtime.cancel(ended.task.id, null);
+    await process.runtime.cancel(ended.task.id, nobody);
     expect(await process.get(ended.task.id)).toEqual(ended);
   });
 
@@ -91,7 +91,7 @@ describe("cancel", () => {
         busy: async (_, task) => {
           for (let n = 0; ; n++) {
             await task.step(["s", n], () => steps.push("s"));
-            if (n === 2) await process.runtime.cancel(task.id, null);
+            if (n === 2) await process.runtime.cancel(task.id, nobody);
           }
         },
       },
@@ -159,7 +159,7 @@ describe("end of life", () => {
     const process = await Process.started({ tools: { waits: untilAborted, hello: () => text("hi") } });
     await process.ended(await process.callId("hello"));
     const id = await process.callId("waits");
-    await process.runtime.cancel(id, null);
+    await process.runtime.cancel(id, nobody);
     await process.runtime.stop();
     expect(process.clock.armed).toBe(0);
   });

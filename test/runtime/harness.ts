@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/registry.ts";
-import type { Runtime, TaskCall } from "../../src/runtime/runtime.ts";
+import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskSnapshot } from "../../src/store/store.ts";
@@ -16,6 +16,9 @@ interface Setup {
   readonly tools: Record<string, Handler | { config: ToolConfig<undefined>; handler: Handler }>;
   readonly options?: Partial<RuntimeOptions>;
 }
+
+/** A caller who is not told apart from others. */
+export const nobody: Requestor = { generation: "2026-07-28", principal: null };
 
 /** A process of its own, as far as a runtime can tell: its tools, its clock, and a store that outlives it. */
 export class Process {
@@ -75,11 +78,11 @@ export class Process {
   }
 
   get(id: string): Promise<TaskSnapshot> {
-    return this.runtime.get(id, null);
+    return this.runtime.get(id, nobody);
   }
 
   answer(id: string, key: string, value: object): Promise<void> {
-    return this.runtime.answer(id, null, [{ key, value: JSON.stringify(value) }]);
+    return this.runtime.answer(id, nobody, [{ key, value: JSON.stringify(value) }]);
   }
 
   /** Resolves with the task once `wanted` holds for it. */

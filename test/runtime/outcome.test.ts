@@ -1,7 +1,10 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { bodyOf, Process, text } from "./harness.ts";
+import { bodyOf, nobody, Process, text } from "./harness.ts";
+
+const bob = { ...nobody, principal: "bob" };
+const noAnswer = (): Promise<never> => Promise.reject(new Error("nobody to ask"));
 
 describe("how a task ends", () => {
   it("settles with what the handler returned", async () => {
@@ -48,7 +51,9 @@ describe("how a task ends", () => {
       const tool = process.runtime.registry.get(name);
       if (tool === undefined) throw new Error(name);
       const signal = new AbortController().signal;
-      expect(await process.runtime.runInline({ tool, arguments: {}, signal })).toEqual(ended.outcome);
+      expect(await process.runtime.runInline({ tool, arguments: {}, signal, ask: noAnswer })).toEqual(
+        ended.outcome,
+      );
     }
   });
 
@@ -88,15 +93,17 @@ describe("how a task ends", () => {
     });
   });
 
-  it("keeps ids apart by principal, with one answer for foreign and unknown [A-40 X-P-003]", async () => {
+  it("keeps ids apart by principal, with one answer for foreign and unknown [A-35 A-40 X-P-003]", async () => {
     const process = await Process.started({ tools: { hello: () => text("hi") } });
     const id = await process.callId("hello", { principal: "alice" });
-    const foreign = await process.runtime.get(id, "bob").catch((error: unknown) => error);
-    const unknown = await process.runtime.get("no-such", "bob").catch((error: unknown) => error);
+    const foreign = await process.runtime.get(id, bob).catch((error: unknown) => error);
+    const unknown = await process.runtime.get("no-such", bob).catch((error: unknown) => error);
     expect(foreign).toMatchObject({ code: "unknown_task" });
     expect(String(foreign)).toBe(String(unknown));
-    await expect(process.runtime.cancel(id, "bob")).rejects.toMatchObject({ code: "unknown_task" });
-    await expect(process.runtime.answer(id, "bob", [])).rejects.toMatchObject({ code: "unknown_task" });
+    await expect(process.runtime.cancel(id, bob)).rejects.toMatchObject({ code: "unknown_task" });
+    await expect(process.runtime.answer(id, bob, [])).rejects.toMatchObject({ code: "unknown_task" });
+    const elsewhere = { generation: "2025-11-25", principal: "alice" } as const;
+    await expect(process.runtime.get(id, elsewhere)).rejects.toMatchObject({ code: "unknown_task" });
   });
 
   it("finds the same task for the same idempotency key and call, and refuses another call [A-48]", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, Process, text, type Handler } from "./harness.ts";
+import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 
 const never = new Promise<never>(() => undefined);
 const hang: Handler = () => never;
@@ -121,7 +121,7 @@ describe("after a crash", () => {
     const first = await Process.started({ tools });
     const id = await first.callId("again");
     await first.until(id, ({ task }) => task.state === "running");
-    await first.runtime.cancel(id, null);
+    await first.runtime.cancel(id, nobody);
     const second = await first.crash({ tools });
     const { task, outcome } = await second.ended(id);
     expect([task.state, outcome]).toEqual(["cancelled", null]);

@@ -35,7 +35,7 @@ const served = {
   server: authorsOwn,
 };
 
-it("advertises the extension and nothing of the older tasks [X-001 X-003 X-B-005 X-P-013]", async () => {
+it("advertises the extension, the idempotency key, and nothing of the older tasks [A-48 X-001 X-003 X-B-005 X-P-013]", async () => {
   const peer = await Peer.of(served);
   const result = await peer.result("server/discover");
   expect(result).toMatchObject({
@@ -43,7 +43,10 @@ it("advertises the extension and nothing of the older tasks [X-001 X-003 X-B-005
     supportedVersions: ["2026-07-28"],
     capabilities: { tools: {}, resources: {}, prompts: {}, extensions: tasksExtension },
   });
-  expect((result["capabilities"] as object & { extensions: unknown }).extensions).toEqual(tasksExtension);
+  expect((result["capabilities"] as object & { extensions: unknown }).extensions).toEqual({
+    ...tasksExtension,
+    "holdfast/idempotencyKey": {},
+  });
   expect(result["capabilities"]).not.toHaveProperty("tasks");
   expect(ServerTaskCapabilityEnvelopeV2Schema.safeParse(result["capabilities"]).success).toBe(true);
 });

@@ -1,0 +1,4 @@
+import type { GenerationName } from "../../task/record.ts";
+
+/** What records of this generation bear: the protocol version that its extension stands on. */
+export const generation: GenerationName = "2026-07-28";
