@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { createRecord, isSameCall } from "../../src/task/create-record.ts";
+import { createQueued, createRunning, noon, sampleTask } from "../contract/sample-task.ts";
+
+describe("createRecord", () => {
+  test("without a token the task waits for an attempt", () => {
+    expect(createRecord(createQueued("a"))).toEqual({
+      ...sampleTask("a"),
+      state: "queued",
+      version: 1,
+      createdAt: noon,
+      updatedAt: noon,
+      finishedAt: null,
+      sweepAt: noon + 60_000,
+      progress: null,
+      openInputs: 0,
+      cancelRequestedAt: null,
+      attempt: 0,
+      token: null,
+      startedAt: null,
+      journalled: false,
+      waiting: false,
+      crashes: 0,
+    });
+  });
+
+  test("with a token it already runs in its first attempt", () => {
+    expect(createRecord(createRunning("a"))).toEqual({
+      ...createRecord(createQueued("a")),
+      state: "running",
+      attempt: 1,
+      token: "t1",
+      startedAt: noon,
+    });
+  });
+
+  test("the sweeper has nothing to do with a task that only its end dates", () => {
+    expect(createRecord(createQueued("a", { expiry: { from: "terminal", ms: 5 } })).sweepAt).toBeNull();
+  });
+});
+
+describe("isSameCall", () => {
+  const existing = createRecord(createQueued("a", { idempotencyKey: "i" }));
+
+  test("other ids, times and texts are the same call", () => {
+    const again = createRunning("b", { idempotencyKey: "i", statusMessage: "x", pollIntervalMs: 1 });
+    expect(isSameCall(existing, { ...again, now: noon + 1 })).toBe(true);
+  });
+
+  test("another request, or another generation, is another call", () => {
+    expect(isSameCall(existing, createQueued("b", { requestHash: "other" }))).toBe(false);
+    expect(isSameCall(existing, createQueued("b", { generation: "plain" }))).toBe(false);
+  });
+});

@@ -1,0 +1,335 @@
+import { describe, expect, test } from "vitest";
+import { decide, type TaskChangeCommand, type TaskChangeName } from "../../src/task/decide.ts";
+import type { JournalEntry } from "../../src/task/journal.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
+import { isTerminal, taskStates } from "../../src/task/status.ts";
+import { nextState, transitions } from "../../src/task/transition.ts";
+import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
+
+const now = noon + 100;
+const token = "t1";
+const outcome = { kind: "result", body: "{}" } as const;
+const failure = { kind: "error", body: "{}" } as const;
+const input = { key: "ask", method: "elicitation/create", params: '{"message":"?"}' } as const;
+
+type Samples = { readonly [N in TaskChangeName]: Extract<TaskChangeCommand, { readonly type: N }> };
+const id = "task-a";
+const samples: Samples = {
+  start: { type: "start", now, id, token: "t2" },
+  release: { type: "release", now, id, token },
+  recover: { type: "recover", now, id },
+  mark: { type: "mark", now, id, token, waiting: true },
+  record_step: { type: "record_step", now, id, token, key: "k", value: "1", error: null },
+  open_input: { type: "open_input", now, id, token, input, requestHash: "h" },
+  answer_inputs: { type: "answer_inputs", now, id, answers: [{ key: "ask", value: "{}" }] },
+  update: { type: "update", now, id, token, changes: {} },
+  settle: { type: "settle", now, id, token, outcome },
+  fail: { type: "fail", now, id, outcome: failure, statusMessage: "failed" },
+  expire: { type: "expire", now, id, outcome: failure, statusMessage: "expired", visibleUntil: now + 9 },
+  request_cancel: { type: "request_cancel", now, id },
+  cancel: { type: "cancel", now, id },
+};
+const names = Object.keys(samples) as TaskChangeName[];
+
+function asked(key: string, members: Partial<JournalEntry> = {}): JournalEntry {
+  const { method, params: request } = input;
+  return {
+    key,
+    kind: "input",
+    method,
+    request,
+    requestHash: "h",
+    value: null,
+    error: null,
+    doneAt: null,
+    ...members,
+  };
+}
+
+function decideWith(task: TaskRecord | undefined, command: TaskChangeCommand, ...journal: JournalEntry[]) {
+  return decide(task, command, (key) => journal.find((entry) => entry.key === key));
+}
+
+/** The decision, for a command that has to be accepted. */
+function accepted(task: TaskRecord, command: TaskChangeCommand, ...journal: JournalEntry[]) {
+  const decision = decideWith(task, command, ...journal);
+  if (!decision.ok) throw new Error(`refused: ${decision.reason}`);
+  return decision;
+}
+
+/** What the command changed in the record. */
+function changed(
+  before: TaskRecord,
+  command: TaskChangeCommand,
+  ...journal: JournalEntry[]
+): Partial<TaskRecord> {
+  const { task } = accepted(before, command, ...journal);
+  const was = new Map<string, unknown>(Object.entries(before));
+  return Object.fromEntries(Object.entries(task).filter(([name, value]) => was.get(name) !== value));
+}
+
+const refused = (reason: string) => ({ ok: false, reason });
+
+describe("guards", () => {
+  test.each(names)("%s on no task is unknown", (name) => {
+    expect(decideWith(undefined, samples[name])).toEqual(refused("unknown"));
+  });
+
+  test.each(names)("%s follows the transition table in every state", (name) => {
+    for (const state of taskStates) {
+      const task = runningRecord({ state, token: state === "running" ? token : null, sweepAt: now });
+      const next = nextState(state, name);
+      const decision = decideWith(task, samples[name]);
+      if (next !== undefined) expect(decision).toMatchObject({ ok: true, task: { state: next } });
+      else if (isTerminal(state)) expect(decision).toEqual(refused("finished"));
+      else expect(decision).toEqual(refused(transitions[name].underToken ? "fenced" : "state"));
+    }
+  });
+
+  test.each(names.filter((name) => transitions[name].underToken))(
+    "%s needs the token that holds the task",
+    (name) => {
+      expect(decideWith(runningRecord({ token: "t9" }), samples[name])).toEqual(refused("fenced"));
+      expect(decideWith(runningRecord({ token }), samples[name])).toMatchObject({ ok: true });
+    },
+  );
+
+  test.each(names)("%s counts as one change", (name) => {
+    const record = name === "start" || name === "fail" ? queuedRecord : runningRecord;
+    const journal = name === "answer_inputs" ? [asked("ask")] : [];
+    const task = record({ version: 7, sweepAt: now });
+    expect(accepted(task, samples[name], ...journal).task.version).toBe(8);
+  });
+});
+
+describe("attempts", () => {
+  test("the first start gives the token and notes the time", () => {
+    const expected = { state: "running", token: "t2", attempt: 1, startedAt: now, version: 2 };
+    expect(changed(queuedRecord(), samples.start)).toEqual(expected);
+  });
+
+  test("a later start keeps the first one's time and ends the wait of the attempt before", () => {
+    const before = queuedRecord({
+      attempt: 3,
+      startedAt: noon + 1,
+      waiting: true,
+      crashes: 2,
+      journalled: true,
+    });
+    const expected = { state: "running", token: "t2", attempt: 4, waiting: false, version: 2 };
+    expect(changed(before, samples.start)).toEqual(expected);
+  });
+
+  test("an orderly release is no crash", () => {
+    const before = runningRecord({ crashes: 1, waiting: true });
+    expect(changed(before, samples.release)).toEqual({
+      state: "queued",
+      token: null,
+      waiting: false,
+      version: 2,
+    });
+  });
+
+  test("recovery counts a crash, unless the attempt only waited", () => {
+    const lost = { state: "queued", token: null, version: 2 };
+    expect(changed(runningRecord({ crashes: 1 }), samples.recover)).toEqual({ ...lost, crashes: 2 });
+    expect(changed(runningRecord({ crashes: 1, waiting: true }), samples.recover)).toEqual({
+      ...lost,
+      waiting: false,
+    });
+  });
+
+  test("mark says that the attempt can be resumed, and whether it waits", () => {
+    expect(changed(runningRecord(), samples.mark)).toEqual({ journalled: true, waiting: true, version: 2 });
+    const waiting = runningRecord({ journalled: true, waiting: true });
+    expect(changed(waiting, { ...samples.mark, waiting: false })).toEqual({ waiting: false, version: 2 });
+  });
+});
+
+describe("journal", () => {
+  test("a step's end is progress: it clears the crashes", () => {
+    const before = runningRecord({ crashes: 3, waiting: true });
+    const { task, journal, outcome: none } = accepted(before, samples.record_step);
+    expect(task).toEqual({ ...before, journalled: true, waiting: false, crashes: 0, version: 2 });
+    expect(journal).toEqual([
+      {
+        key: "k",
+        kind: "step",
+        method: null,
+        request: null,
+        requestHash: null,
+        value: "1",
+        error: null,
+        doneAt: now,
+      },
+    ]);
+    expect(none).toBeNull();
+  });
+
+  test("a step may have failed, or returned nothing", () => {
+    const thrown = accepted(runningRecord(), {
+      ...samples.record_step,
+      value: null,
+      error: '{"message":"no"}',
+    });
+    expect(thrown.journal).toMatchObject([{ value: null, error: '{"message":"no"}', doneAt: now }]);
+    const nothing = accepted(runningRecord(), { ...samples.record_step, value: null });
+    expect(nothing.journal).toMatchObject([{ value: null, error: null, doneAt: now }]);
+  });
+
+  test("a key is written once, whatever kind it is of", () => {
+    expect(decideWith(runningRecord(), samples.record_step, asked("k"))).toEqual(refused("duplicate"));
+    expect(decideWith(runningRecord(), samples.open_input, asked("ask"))).toEqual(refused("duplicate"));
+  });
+
+  test("a question is open, and shows", () => {
+    const before = runningRecord({ openInputs: 1, crashes: 2 });
+    const { task, journal } = accepted(before, samples.open_input, asked("other"));
+    const effect = { journalled: true, waiting: true, crashes: 0, openInputs: 2, updatedAt: now, version: 2 };
+    expect(task).toEqual({ ...before, ...effect });
+    expect(journal).toEqual([asked("ask")]);
+  });
+});
+
+describe("answers", () => {
+  const answer = (...answers: (readonly [string, string])[]): TaskChangeCommand => ({
+    ...samples.answer_inputs,
+    answers: answers.map(([key, value]) => ({ key, value })),
+  });
+
+  test("the last answer ends the wait", () => {
+    const before = runningRecord({ openInputs: 1, waiting: true, crashes: 1 });
+    const { task, journal } = accepted(before, answer(["ask", '"yes"']), asked("ask"));
+    const effect = { openInputs: 0, waiting: false, crashes: 0, updatedAt: now, version: 2 };
+    expect(task).toEqual({ ...before, ...effect });
+    expect(journal).toEqual([asked("ask", { value: '"yes"', doneAt: now })]);
+  });
+
+  test("with another question open the attempt goes on waiting", () => {
+    const before = runningRecord({ openInputs: 2, waiting: true });
+    const expected = { openInputs: 1, updatedAt: now, version: 2 };
+    expect(changed(before, answer(["ask", "1"]), asked("ask"), asked("other"))).toEqual(expected);
+  });
+
+  test("only open inputs take an answer, and each the first one", () => {
+    const before = runningRecord({ openInputs: 2, waiting: true });
+    const { task, journal } = accepted(
+      before,
+      answer(["unknown", "0"], ["step", "0"], ["done", "0"], ["b", "1"], ["a", "2"], ["b", "3"]),
+      asked("a"),
+      asked("b"),
+      asked("done", { value: "9", doneAt: noon }),
+      asked("step", { kind: "step", doneAt: null }),
+    );
+    expect(journal.map(({ key, value }) => [key, value])).toEqual([
+      ["b", "1"],
+      ["a", "2"],
+    ]);
+    expect(task.openInputs).toBe(0);
+  });
+
+  test("where none is taken nothing changes", () => {
+    const before = runningRecord({ openInputs: 1, waiting: true });
+    expect(accepted(before, answer(["x", "1"]), asked("ask"))).toEqual({
+      ok: true,
+      task: before,
+      journal: [],
+      outcome: null,
+    });
+  });
+
+  test("a queued task takes answers for its next attempt", () => {
+    const before = queuedRecord({ openInputs: 1 });
+    expect(changed(before, samples.answer_inputs, asked("ask"))).toMatchObject({
+      openInputs: 0,
+      updatedAt: now,
+    });
+  });
+});
+
+describe("update", () => {
+  const update = (changes: Samples["update"]["changes"]) => ({ ...samples.update, changes });
+
+  test("progress alone is no visible change of the task", () => {
+    const progress = { progress: 1, total: 2 };
+    expect(changed(runningRecord(), update({ progress }))).toEqual({ progress, version: 2 });
+  });
+
+  test("a status text can be set and taken away", () => {
+    expect(changed(runningRecord(), update({ statusMessage: "x" }))).toEqual({
+      statusMessage: "x",
+      updatedAt: now,
+      version: 2,
+    });
+    const cleared = changed(runningRecord({ statusMessage: "x" }), update({ statusMessage: null }));
+    expect(cleared).toEqual({ statusMessage: null, updatedAt: now, version: 2 });
+  });
+
+  test("a new poll interval is a visible change", () => {
+    expect(changed(runningRecord(), update({ pollIntervalMs: 5 }))).toEqual({
+      pollIntervalMs: 5,
+      updatedAt: now,
+      version: 2,
+    });
+  });
+
+  test("a new ttl is a new total from creation", () => {
+    const expiry = { from: "created", ms: 500_000 } as const;
+    const expected = { expiry, sweepAt: noon + 500_000, updatedAt: now, version: 2 };
+    expect(changed(runningRecord(), update({ expiry }))).toEqual(expected);
+  });
+});
+
+describe("ends", () => {
+  const end = { finishedAt: now, updatedAt: now, token: null, waiting: false, openInputs: 0, version: 2 };
+  const held = runningRecord({ waiting: true, openInputs: 1, statusMessage: "x" });
+
+  test("settle keeps the outcome, and the status text unless it brings one", () => {
+    const { task, journal, outcome: kept } = accepted(held, samples.settle);
+    expect(task).toEqual({ ...held, ...end, state: "settled" });
+    expect([journal, kept]).toEqual([[], outcome]);
+    expect(changed(held, { ...samples.settle, statusMessage: "done" })).toMatchObject({
+      statusMessage: "done",
+    });
+  });
+
+  test("fail ends a queued task with its error and its text", () => {
+    const before = queuedRecord({ openInputs: 1 });
+    const { task, outcome: kept } = accepted(before, samples.fail);
+    expect(task).toEqual({ ...before, ...end, state: "settled", statusMessage: "failed" });
+    expect(kept).toEqual(failure);
+  });
+
+  test("cancel has no outcome, and stands for its request where none came before", () => {
+    const { task, outcome: none } = accepted(held, samples.cancel);
+    expect(task).toEqual({ ...held, ...end, state: "cancelled", cancelRequestedAt: now });
+    expect(none).toBeNull();
+    const requested = runningRecord({ cancelRequestedAt: noon + 1 });
+    const { task: later } = accepted(requested, { ...samples.cancel, statusMessage: "stopped" });
+    expect(later).toMatchObject({ cancelRequestedAt: noon + 1, statusMessage: "stopped" });
+  });
+
+  test("a request to cancel is noted, its first time stays, and the task goes on", () => {
+    expect(changed(held, samples.request_cancel)).toEqual({ cancelRequestedAt: now, version: 2 });
+    const again = accepted(runningRecord({ cancelRequestedAt: noon + 1 }), samples.request_cancel);
+    expect(again.task.cancelRequestedAt).toBe(noon + 1);
+  });
+
+  test("a record that is dated by its end may be deleted later than that", () => {
+    const before = runningRecord({ expiry: { from: "terminal", ms: 5 }, sweepAt: null });
+    for (const name of ["settle", "cancel"] as const) {
+      expect(accepted(before, samples[name]).task.sweepAt).toBe(now + 5);
+    }
+    const forever = runningRecord({ expiry: { from: "created", ms: null }, sweepAt: null });
+    expect(accepted(forever, samples.settle).task.sweepAt).toBeNull();
+  });
+
+  test("expire waits for the end of life, then leaves the task visible for a while", () => {
+    expect(decideWith(runningRecord({ sweepAt: now + 1 }), samples.expire)).toEqual(refused("not_due"));
+    expect(decideWith(runningRecord({ sweepAt: null }), samples.expire)).toEqual(refused("not_due"));
+    const before = runningRecord({ sweepAt: now });
+    const { task, outcome: kept } = accepted(before, samples.expire);
+    expect(task).toEqual({ ...before, ...end, state: "settled", statusMessage: "expired", sweepAt: now + 9 });
+    expect(kept).toEqual(failure);
+  });
+});

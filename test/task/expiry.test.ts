@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { deletableAt, expiresAt } from "../../src/task/expiry.ts";
+
+test("a ttl from creation ends the task and its record at the same time", () => {
+  expect(expiresAt({ from: "created", ms: 50 }, 100)).toBe(150);
+  expect(deletableAt({ from: "created", ms: 50 }, 100, 120)).toBe(150);
+});
+
+test("a ttl from the terminal status starts with it, and never ends a running task", () => {
+  expect(expiresAt({ from: "terminal", ms: 50 }, 100)).toBeNull();
+  expect(deletableAt({ from: "terminal", ms: 50 }, 100, 120)).toBe(170);
+});
+
+test("without a ttl a task is kept for good", () => {
+  for (const from of ["created", "terminal"] as const) {
+    expect(expiresAt({ from, ms: null }, 100)).toBeNull();
+    expect(deletableAt({ from, ms: null }, 100, 120)).toBeNull();
+  }
+});
+
+test("a ttl of zero is a ttl", () => {
+  expect(expiresAt({ from: "created", ms: 0 }, 100)).toBe(100);
+  expect(deletableAt({ from: "terminal", ms: 0 }, 100, 120)).toBe(120);
+});

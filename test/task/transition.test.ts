@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { isTerminal, taskStates, type TaskState } from "../../src/task/status.ts";
+import { ends, nextState, statesFor, transitions, type TaskEvent } from "../../src/task/transition.ts";
+
+/** The table once more, by hand: where each event leads from queued and from running. */
+const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, running: TaskState | undefined]> =
+  {
+    start: ["running", undefined],
+    release: [undefined, "queued"],
+    recover: [undefined, "queued"],
+    mark: [undefined, "running"],
+    record_step: [undefined, "running"],
+    open_input: [undefined, "running"],
+    answer_inputs: ["queued", "running"],
+    update: [undefined, "running"],
+    settle: [undefined, "settled"],
+    fail: ["settled", undefined],
+    expire: ["settled", "settled"],
+    request_cancel: ["queued", "running"],
+    cancel: ["cancelled", "cancelled"],
+  };
+
+const events = Object.keys(transitions) as TaskEvent[];
+
+describe("transitions", () => {
+  test.each(events)("%s leads where it should", (event) => {
+    const [queued, running] = expected[event];
+    expect(nextState("queued", event)).toBe(queued);
+    expect(nextState("running", event)).toBe(running);
+  });
+
+  test.each(events)("%s leaves a finished task alone", (event) => {
+    expect(nextState("settled", event)).toBeUndefined();
+    expect(nextState("cancelled", event)).toBeUndefined();
+  });
+
+  test.each(events)("%s: statesFor and ends say what nextState does", (event) => {
+    const accepting = taskStates.filter((state) => nextState(state, event) !== undefined);
+    expect(statesFor(event)).toEqual(accepting);
+    const targets = accepting.map((state) => nextState(state, event));
+    expect(ends(event)).toBe(targets.some((state) => state !== undefined && isTerminal(state)));
+  });
+
+  test("what the attempt writes, and only that, it writes under its token, while running", () => {
+    for (const event of events) {
+      const { by, underToken } = transitions[event];
+      expect(underToken).toBe(by === "attempt");
+      if (underToken) expect(statesFor(event)).toEqual(["running"]);
+    }
+  });
+});
