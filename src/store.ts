@@ -1,7 +1,8 @@
 export { storeFromUrl } from "./store/from-url.ts";
 
 // For authors of stores: the port, what its commands do, and what goes through it.
-export type { TaskChange, TaskSnapshot, TaskStore } from "./store/store.ts";
+export type { TaskChange, TaskStore } from "./store/store.ts";
+export type { TaskSnapshot } from "./task/snapshot.ts";
 export type {
   CommandResult,
   NewTask,

@@ -1,4 +1,5 @@
-import type { TaskStore, TaskSnapshot } from "../store/store.ts";
+import type { TaskStore } from "../store/store.ts";
+import type { TaskSnapshot } from "../task/snapshot.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";

@@ -1,4 +1,4 @@
-import type { TaskSnapshot } from "../store/store.ts";
+import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { GenerationName, Origin } from "../task/record.ts";

@@ -1,17 +1,8 @@
-import type { InputRequest } from "../task/input.ts";
 import type { JournalEntry } from "../task/journal.ts";
-import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { TaskEvent } from "../task/transition.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
-
-/** A task as one consistent read: what every generation's answer is projected from. */
-export interface TaskSnapshot {
-  readonly task: TaskRecord;
-  /** Open inputs in the order in which they were asked; empty on a finished task. */
-  readonly inputs: readonly InputRequest[];
-  readonly outcome: Outcome | null;
-}
 
 /** A committed change; whoever cares reads the task again. */
 export interface TaskChange {

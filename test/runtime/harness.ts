@@ -5,7 +5,7 @@ import { Registry } from "../../src/runtime/registry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
-import type { TaskSnapshot } from "../../src/store/store.ts";
+import type { TaskSnapshot } from "../../src/task/snapshot.ts";
 import { isTerminal } from "../../src/task/status.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock, rest } from "./fake-clock.ts";

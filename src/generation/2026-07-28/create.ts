@@ -1,4 +1,4 @@
-import type { TaskView } from "../task-view.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { wireTask, type WireTask } from "./wire-task.ts";
 
 /** The answer to a call that became a task: flat, and the only result with this `resultType` (X-014, X-035). */
@@ -7,6 +7,6 @@ export interface CreateTaskResult extends WireTask {
 }
 
 /** A repeated call may find its task finished (A-48): its status shows, what it answered is for `tasks/get`. */
-export function createTaskResult(view: TaskView): CreateTaskResult {
+export function createTaskResult(view: TaskSnapshot): CreateTaskResult {
   return { resultType: "task", ...wireTask(view) };
 }

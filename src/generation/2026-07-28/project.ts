@@ -1,6 +1,6 @@
 import type { InputMethod } from "../../task/input.ts";
 import type { JsonObject } from "../json-object.ts";
-import type { TaskView } from "../task-view.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { completeResult } from "./complete-result.ts";
 import { errorOf, resultOf, wireTask, type WireError, type WireTask } from "./wire-task.ts";
 
@@ -17,7 +17,7 @@ export type DetailedTask = WireTask & {
   readonly error?: WireError;
 };
 
-export function detailedTask(view: TaskView): DetailedTask {
+export function detailedTask(view: TaskSnapshot): DetailedTask {
   const task = wireTask(view);
   switch (task.status) {
     case "working":
@@ -33,7 +33,7 @@ export function detailedTask(view: TaskView): DetailedTask {
 }
 
 /** Every question that is open now, and again on the next poll (X-046). */
-function inputRequests({ inputs }: TaskView): Record<string, WireInputRequest> {
+function inputRequests({ inputs }: TaskSnapshot): Record<string, WireInputRequest> {
   // fromEntries takes any key, `__proto__` too, as a plain member
   return Object.fromEntries(
     inputs.map(({ key, method, params }) => [key, { method, params: JSON.parse(params) as JsonObject }]),

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { statusOf } from "../../task/status.ts";
 import type { JsonObject } from "../json-object.ts";
-import type { TaskView } from "../task-view.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
 
 export type WireStatus = "working" | "input_required" | "completed" | "cancelled" | "failed";
 
@@ -26,7 +26,7 @@ export interface WireError {
   readonly data?: unknown;
 }
 
-export function wireTask(view: TaskView): WireTask {
+export function wireTask(view: TaskSnapshot): WireTask {
   const { task } = view;
   const status = wireStatus(view);
   const statusMessage = task.statusMessage ?? (status === "failed" ? diagnosis(view) : undefined);
@@ -42,29 +42,29 @@ export function wireTask(view: TaskView): WireTask {
 }
 
 /** `failed` is for JSON-RPC errors alone: a result with `isError` is a completed task (X-033, X-034). */
-function wireStatus(view: TaskView): WireStatus {
+function wireStatus(view: TaskSnapshot): WireStatus {
   const status = statusOf(view.task);
   if (status !== "settled") return status;
   return outcomeOf(view).kind === "result" ? "completed" : "failed";
 }
 
 /** The result of a completed task, as the plain request would have answered it. */
-export function resultOf(view: TaskView): JsonObject {
+export function resultOf(view: TaskSnapshot): JsonObject {
   return JSON.parse(outcomeOf(view).body) as JsonObject;
 }
 
 /** The error of a failed task, as the plain request would have answered it. */
-export function errorOf(view: TaskView): WireError {
+export function errorOf(view: TaskSnapshot): WireError {
   return JSON.parse(outcomeOf(view).body) as WireError;
 }
 
 /** A failed task says why, even where its handler set no text and its error has none (X-098). */
-function diagnosis(view: TaskView): string {
+function diagnosis(view: TaskSnapshot): string {
   const { code, message } = errorOf(view);
   return message === "" ? `The request failed with code ${code}.` : message;
 }
 
-function outcomeOf({ task, outcome }: TaskView): NonNullable<TaskView["outcome"]> {
+function outcomeOf({ task, outcome }: TaskSnapshot): NonNullable<TaskSnapshot["outcome"]> {
   if (outcome !== null) return outcome;
   throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
 }

@@ -6,7 +6,8 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
-import type { TaskSnapshot, TaskStore } from "../store.ts";
+import type { TaskStore } from "../store.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { MemoryTables, sweepsUntil, type StoredTask } from "./memory-tables.ts";
 
 /** A store that forgets everything with its process: for tests, and for tools whose tasks may be lost. */
