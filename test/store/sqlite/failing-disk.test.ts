@@ -1,5 +1,4 @@
 import { DatabaseSync } from "node:sqlite";
-import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { createQueued, noon, sampleRequest } from "../../contract/sample-task.ts";
@@ -132,9 +131,21 @@ test("a database that becomes useless under a running store rejects every write,
   expect(await store.write(createQueued("b"))).toMatchObject({ ok: true });
 });
 
-test("close leaves one file and its lock, with no log beside it", async () => {
-  const store = await temp.open();
-  await store.write(createQueued("a"));
-  await store.close();
-  expect((await readdir(temp.path("."))).toSorted()).toEqual(["tasks.db", "tasks.db.lock"]);
+test("after a group failed the file is opened anew, and looked at anew", async () => {
+  const store = await temp.open("tasks.db", { busyTimeoutMs: 1 });
+  const other = new DatabaseSync(temp.path());
+  try {
+    const mark = other.prepare("PRAGMA application_id").get()?.["application_id"];
+    other.exec("PRAGMA application_id = 7; BEGIN IMMEDIATE");
+    await expect(store.write(createQueued("a"))).rejects.toThrow("locked");
+    other.exec("ROLLBACK");
+    const another = "is the SQLite database of another program";
+    await expect(store.write(createQueued("b"))).rejects.toThrow(another);
+    await expect(store.write(createQueued("c"))).rejects.toMatchObject({ code: "store_failed" });
+    other.exec(`PRAGMA application_id = ${String(mark)}`);
+  } finally {
+    other.close();
+  }
+  expect(await store.write(createQueued("d"))).toMatchObject({ ok: true });
+  expect((await store.unfinished("", 10)).map(({ id }) => id)).toEqual(["task-d"]);
 });
