@@ -11,7 +11,10 @@ export interface AttemptJournal {
   readonly maxBodyBytes: number;
   /** Takes a key for this attempt; rejects with `duplicate_key` when the attempt used it before. */
   claim(key: JournalKey): string;
+  /** What an earlier attempt journalled under the key. */
   find(key: string): JournalEntry | undefined;
+  /** Resolves when an entry that has ended may end again: in the order in which the entries ended first. */
+  replayed(entry: JournalEntry): Promise<void>;
   /** Rejects where the attempt is to end; never settles where it was given back, so that its code stops here. */
   checkpoint(): Promise<void>;
   /** Awaited before anything that is journalled begins: a checkpoint, and the mark that the attempt can be resumed. */

@@ -6,11 +6,12 @@ import type { TaskRecord } from "../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { Clock } from "./clock.ts";
+import { ReplayOrder } from "./replay-order.ts";
 import type { Slots } from "./slots.ts";
 import { writeUntilStored } from "./write-until-stored.ts";
 
 /** Commands that are valid only under an attempt's token. */
-type HeldCommandName = "release" | "mark" | "record_step" | "open_input" | "update" | "settle";
+type HeldCommandName = "mark" | "record_step" | "open_input" | "close_input" | "sleep" | "update" | "settle";
 type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type" | "now" | "id" | "token">;
 
 export interface AttemptSetup {
@@ -40,6 +41,9 @@ export class Attempt implements AttemptJournal {
   readonly #keys = new ClaimedKeys();
   readonly #earlier: ReadonlyMap<string, JournalEntry>;
   readonly #abort = new AbortController();
+  readonly #order: ReadonlyMap<string, number>;
+  readonly #replayOrder = new ReplayOrder();
+  readonly #recording = new Set<Promise<unknown>>();
   readonly #departure = Promise.withResolvers<void>();
   #marked: Promise<void> | undefined;
   #holdsSlot = true;
@@ -58,6 +62,7 @@ export class Attempt implements AttemptJournal {
     this.attempt = task.attempt;
     this.maxBodyBytes = setup.maxBodyBytes;
     this.#earlier = new Map(setup.journal.map((entry) => [entry.key, entry]));
+    this.#order = new Map(setup.journal.map(({ key }, index) => [key, index]));
     if (task.journalled) this.#marked = Promise.resolve();
   }
 
@@ -109,6 +114,16 @@ export class Attempt implements AttemptJournal {
     this.signal.throwIfAborted();
   }
 
+  replayed(entry: JournalEntry): Promise<void> {
+    const order = this.#order.get(entry.key) ?? 0;
+    return this.#replayOrder.turn((entry.kind === "sleep" ? entry.deadlineAt : entry.doneAt) ?? 0, order);
+  }
+
+  /** Resolves when the results of steps that have ended are in the journal. */
+  async recorded(): Promise<void> {
+    await Promise.allSettled(this.#recording);
+  }
+
   async begin(): Promise<void> {
     await this.checkpoint();
     this.#marked ??= this.write("mark", { waiting: false }).then(() => undefined);
@@ -116,7 +131,13 @@ export class Attempt implements AttemptJournal {
   }
 
   async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
-    await this.write("record_step", { key, value, error });
+    const recording = this.write("record_step", { key, value, error });
+    this.#recording.add(recording);
+    try {
+      await recording;
+    } finally {
+      this.#recording.delete(recording);
+    }
     await this.checkpoint();
   }
 
@@ -127,7 +148,7 @@ export class Attempt implements AttemptJournal {
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
     const result = await writeUntilStored<N & TaskCommandName>(store, pending, clock, this.signal, onError);
-    if (!result.ok && result.reason !== "duplicate") throw this.lose();
+    if (!result.ok && result.reason !== "duplicate" && result.reason !== "state") throw this.lose();
     return result;
   }
 

@@ -1,15 +1,27 @@
 import type { TaskChange } from "../store/store.ts";
+import type { TaskChanges } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import { Attempt } from "./attempt.ts";
-import { makeContext } from "./make-context.ts";
+import { makeContext, type ContextEffects } from "./make-context.ts";
+import { ProgressReports } from "./progress-reports.ts";
 import { Questions } from "./questions.ts";
 import { runToEnd, type HandlerEnd } from "./run-to-end.ts";
 import type { Services } from "./services.ts";
+import { sleep } from "./sleep.ts";
 import type { Slots } from "./slots.ts";
+import type { Timers } from "./timers.ts";
 import type { Tool } from "./tool.ts";
+
+export interface AttemptsSetup {
+  readonly services: Services;
+  readonly slots: Slots;
+  readonly timers: Timers;
+  /** Hears when a task's end of life moves (epoch ms). */
+  readonly onSweepAt: (at: number | null) => void;
+}
 
 interface Live {
   readonly attempt: Attempt;
@@ -29,22 +41,30 @@ const unreadable = errorOutcome({
 
 /** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
 export class Attempts {
+  readonly #setup: AttemptsSetup;
   readonly #services: Services;
-  readonly #slots: Slots;
   readonly #live = new Map<string, Live>();
 
-  constructor(services: Services, slots: Slots) {
-    this.#services = services;
-    this.#slots = slots;
+  constructor(setup: AttemptsSetup) {
+    this.#setup = setup;
+    this.#services = setup.services;
   }
 
   /** Runs the handler of a task that was started under `task.token`; its slot is taken already. */
   async run(task: TaskRecord, tool: Tool): Promise<void> {
     const { store, clock, options, onError } = this.#services;
+    const { slots, timers } = this.#setup;
     const { maxBodyBytes } = options;
     const { request, journal } = await this.#load(task);
-    const attempt = new Attempt({ task, journal, store, clock, slots: this.#slots, maxBodyBytes, onError });
-    const questions = new Questions(attempt, store, request?.origin ?? { capabilities: {} });
+    const attempt = new Attempt({ task, journal, store, clock, slots, maxBodyBytes, onError });
+    const questions = new Questions({
+      attempt,
+      store,
+      clock,
+      timers,
+      origin: request?.origin ?? { capabilities: {} },
+      timeoutMs: tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs,
+    });
     const ended =
       request === undefined
         ? this.#end(attempt, { outcome: unreadable, threw: true })
@@ -76,17 +96,29 @@ export class Attempts {
   }
 
   async #runHandler(attempt: Attempt, questions: Questions, tool: Tool, args: unknown): Promise<void> {
-    const context = makeContext(
-      attempt,
-      {
-        ask: (key, method, params) => questions.ask(key, method, params),
-        status: async (statusMessage) => {
-          await attempt.write("update", { changes: { statusMessage } });
-        },
-      },
-      this.#services.clock,
-    );
+    const context = makeContext(attempt, this.#effects(attempt, questions), this.#services.clock);
     await this.#end(attempt, await runToEnd(tool, args, context, attempt.maxBodyBytes));
+  }
+
+  #effects(attempt: Attempt, questions: Questions): ContextEffects {
+    const { timers, onSweepAt } = this.#setup;
+    const { clock } = this.#services;
+    const update = async (changes: TaskChanges): Promise<void> => {
+      const result = await attempt.write("update", { changes });
+      if (result.ok) onSweepAt(result.task.sweepAt);
+    };
+    const reports = new ProgressReports((progress) => update({ progress }), timers, clock, attempt.signal);
+    return {
+      ask: (key, method, params, options) => questions.ask(key, method, params, options),
+      sleep: (key, ms) => sleep(attempt, questions, timers, clock, key, ms),
+      update: ({ ttlMs, ...changes }) =>
+        update(
+          ttlMs === undefined
+            ? changes
+            : { ...changes, expiry: { from: attempt.task.expiry.from, ms: ttlMs } },
+        ),
+      progress: (progress) => reports.report(progress),
+    };
   }
 
   async #end(attempt: Attempt, end: HandlerEnd): Promise<void> {

@@ -11,7 +11,7 @@ import { systemClock, type Clock } from "./clock.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { newTask } from "./new-task.ts";
 import { defaultOptions, type RuntimeOptions } from "./options.ts";
-import { isAnswerTo } from "./questions.ts";
+import { isAnswerTo } from "./answer-form.ts";
 import { Recovery } from "./recovery.ts";
 import type { Registry } from "./registry.ts";
 import { runInline, type InlineRun } from "./run-inline.ts";
@@ -19,6 +19,7 @@ import type { Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
+import { Timers } from "./timers.ts";
 
 export interface RuntimeSetup {
   readonly store: TaskStore;
@@ -46,6 +47,7 @@ class LocalRuntime implements Runtime {
   readonly options: RuntimeOptions;
   readonly #services: Services;
   readonly #slots: Slots;
+  readonly #timers: Timers;
   readonly #attempts: Attempts;
   readonly #dispatcher: Dispatcher;
   readonly #cancellation: Cancellation;
@@ -61,10 +63,16 @@ class LocalRuntime implements Runtime {
     this.options = services.options;
     this.#services = services;
     this.#slots = new Slots(services.options.concurrency);
-    this.#attempts = new Attempts(services, this.#slots);
+    this.#timers = new Timers(services.clock);
+    this.#sweeper = new Sweeper(services);
+    this.#attempts = new Attempts({
+      services,
+      slots: this.#slots,
+      timers: this.#timers,
+      onSweepAt: (at) => this.#sweeper.consider(at),
+    });
     this.#dispatcher = new Dispatcher(services, this.#slots, this.#attempts);
     this.#cancellation = new Cancellation(services);
-    this.#sweeper = new Sweeper(services);
     this.#recovery = new Recovery(services, this.#dispatcher);
   }
 
@@ -118,7 +126,7 @@ class LocalRuntime implements Runtime {
 
   async runInline(run: InlineRun): Promise<Outcome> {
     this.#assertRunning();
-    return runInline(run, this.#services.clock, this.options.maxBodyBytes);
+    return runInline(run, this.#services.clock, this.#timers, this.options.maxBodyBytes);
   }
 
   async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
@@ -170,6 +178,7 @@ class LocalRuntime implements Runtime {
     await this.#attempts.stop(deadline);
     callOff();
     this.#cancellation.stop();
+    this.#timers.close();
     await this.#sweeper.stop();
     this.#unsubscribe();
     await store.close();

@@ -1,4 +1,8 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../task/fault.ts";
+
+/** Faults of ours that are how a step or a question ended. */
+const timeouts = ["step_timeout", "input_timeout"] as const;
 
 interface StoredError {
   readonly name: string;
@@ -22,6 +26,8 @@ export function encodeError(error: unknown): string {
 export function decodeError(json: string, cause?: unknown): Error {
   const { name, message, code, data } = JSON.parse(json) as StoredError;
   if (name === "ProtocolError" && typeof code === "number") return new ProtocolError(code, message, data);
+  const timeout = timeouts.find((candidate) => candidate === code);
+  if (name === "HoldfastError" && timeout !== undefined) return new HoldfastError(timeout, message);
   const error = new Error(message, cause === undefined ? undefined : { cause });
   error.name = name;
   return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });

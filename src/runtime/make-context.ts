@@ -1,24 +1,38 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import type { InputMethod } from "../task/input.ts";
 import type { JournalKey } from "../task/journal.ts";
+import type { Progress } from "../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import type { Clock } from "./clock.ts";
 import { runStep } from "./step.ts";
-import type { StepContext, StepOptions, TaskContext } from "./task-context.ts";
+import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "./task-context.ts";
+
+/** What a handler changes of its task. */
+export interface HandlerChanges {
+  readonly statusMessage?: string;
+  readonly ttlMs?: number | null;
+  readonly pollIntervalMs?: number;
+}
 
 /** How a context reaches its client and its record. */
 export interface ContextEffects {
   /** Puts a question and resolves with the answer's result object. */
-  ask(key: JournalKey, method: InputMethod, params: object): Promise<unknown>;
-  status(message: string): Promise<void>;
+  ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
+  sleep(key: JournalKey, ms: number): Promise<void>;
+  update(changes: HandlerChanges): Promise<void>;
+  progress(progress: Progress): void;
 }
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
 /** The task context of one run of a handler. */
 export function makeContext(journal: AttemptJournal, effects: ContextEffects, clock: Clock): TaskContext {
-  const ask = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> =>
-    handled(effects.ask(key, method, params) as Promise<T>);
+  const ask = <T>(
+    key: JournalKey,
+    method: InputMethod,
+    params: object,
+    options: QuestionOptions = {},
+  ): Promise<T> => handled(effects.ask(key, method, params, options) as Promise<T>);
 
   function step<T>(key: JournalKey, fn: StepFn<T>): Promise<T>;
   function step<T>(key: JournalKey, options: StepOptions, fn: StepFn<T>): Promise<T>;
@@ -33,10 +47,21 @@ export function makeContext(journal: AttemptJournal, effects: ContextEffects, cl
     attempt: journal.attempt,
     signal: journal.signal,
     step,
-    elicit: (key, params) => ask<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }),
-    sample: (key, params) => ask<CreateMessageResult>(key, "sampling/createMessage", params),
-    roots: (key) => ask<ListRootsResult>(key, "roots/list", {}),
-    status: (message) => handled(effects.status(message)),
+    elicit: (key, params, options) =>
+      ask<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }, options),
+    sample: (key, params, options) =>
+      ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
+    roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
+    sleep: (key, ms) => handled(effects.sleep(key, ms)),
+    status: (statusMessage) => handled(effects.update({ statusMessage })),
+    progress: (progress, total, message) =>
+      effects.progress({
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      }),
+    extend: (ttlMs) => handled(effects.update({ ttlMs })),
+    pollInterval: (pollIntervalMs) => handled(effects.update({ pollIntervalMs })),
   };
 }
 

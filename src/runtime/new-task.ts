@@ -31,10 +31,11 @@ export function newTask(
       tool: tool.name,
       idempotencyKey: call.idempotencyKey ?? null,
       requestHash: requestHash(tool.name, call.arguments ?? {}),
+      runUntil: clock.now() + (tool.maxRunMs ?? options.maxRunMs),
       expiry: { from: "created", ms: tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs },
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
       statusMessage: null,
     },
-    request: { origin: call.origin, arguments: raw },
+    request: { origin: call.origin, arguments: raw, prepared: null },
   };
 }

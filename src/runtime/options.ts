@@ -2,6 +2,10 @@
 export interface RuntimeOptions {
   /** How long a task is kept, counted from its creation; null: without end. */
   readonly ttlMs: number | null;
+  /** How long a task without ttl may take from its creation to its end; a ttl bounds the others. */
+  readonly maxRunMs: number;
+  /** How long a question waits for its answer before the handler is told that none came; null: as long as its task. */
+  readonly inputTimeoutMs: number | null;
   /** What clients are told to wait between two polls. */
   readonly pollIntervalMs: number;
   /** Handlers that run at the same time; one that waits for input does not count. */
@@ -27,6 +31,8 @@ const hour = 3_600_000;
 
 export const defaultOptions: RuntimeOptions = {
   ttlMs: 24 * hour,
+  maxRunMs: 30 * 24 * hour,
+  inputTimeoutMs: null,
   pollIntervalMs: 1_000,
   concurrency: 64,
   cancelGraceMs: 5_000,

@@ -1,4 +1,3 @@
-import { specTypeSchemas } from "@modelcontextprotocol/server";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { missingForInput, type InputMethod } from "../task/input.ts";
@@ -6,73 +5,112 @@ import type { JournalEntry, JournalKey } from "../task/journal.ts";
 import { encodeJson } from "../task/json.ts";
 import type { Origin } from "../task/record.ts";
 import type { Attempt } from "./attempt.ts";
+import type { Clock } from "./clock.ts";
+import { decodeError, encodeError } from "./error-json.ts";
 import { requestHash } from "./request-hash.ts";
+import { assertDuration } from "./duration.ts";
+import type { QuestionOptions } from "./task-context.ts";
+import type { Timers } from "./timers.ts";
+
+export interface QuestionsSetup {
+  readonly attempt: Attempt;
+  readonly store: TaskStore;
+  readonly origin: Origin;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** For questions that say nothing themselves; null: as long as the task. */
+  readonly timeoutMs: number | null;
+}
+
+interface Question {
+  readonly key: string;
+  readonly method: InputMethod;
+  /** Raw JSON. */
+  readonly params: string;
+  readonly hash: string;
+  readonly deadlineAt: number | null;
+}
 
 /** Puts an attempt's questions into its journal, and waits for the answers. */
 export class Questions {
-  readonly #attempt: Attempt;
-  readonly #store: TaskStore;
-  readonly #origin: Origin;
-  readonly #waiting = new Map<string, (answer: string) => void>();
+  readonly #setup: QuestionsSetup;
+  readonly #waiting = new Map<string, (ended: JournalEntry) => void>();
 
-  constructor(attempt: Attempt, store: TaskStore, origin: Origin) {
-    this.#attempt = attempt;
-    this.#store = store;
-    this.#origin = origin;
+  constructor(setup: QuestionsSetup) {
+    this.#setup = setup;
   }
 
   /** Resolves with the answer's result object; an answered question is not put again (guarantee 6). */
-  async ask(key: JournalKey, method: InputMethod, params: object): Promise<unknown> {
-    this.#assertCapability(method, { ...params });
-    const claimed = this.#attempt.claim(key);
-    const raw = this.#encode(claimed, params);
-    const hash = requestHash(method, params);
-    const entry = this.#attempt.find(claimed);
-    if (entry !== undefined) assertSameQuestion(entry, method, hash);
-    if (entry?.value != null) return JSON.parse(entry.value);
-    await this.#attempt.begin();
-    const answer = await this.#attempt.whileWaiting(this.#answerTo(claimed, method, raw, hash, entry));
-    return JSON.parse(answer);
-  }
-
-  /** Looks whether answers to open questions have come. */
-  async deliver(): Promise<void> {
-    for (const key of this.#waiting.keys()) {
-      const entry = await this.#store.journalEntry(this.#attempt.taskId, key);
-      if (entry?.value == null) continue;
-      this.#waiting.get(key)?.(entry.value);
-    }
-  }
-
-  async #answerTo(
-    key: string,
+  async ask(
+    key: JournalKey,
     method: InputMethod,
-    params: string,
-    hash: string,
-    open: JournalEntry | undefined,
-  ): Promise<string> {
-    const { signal } = this.#attempt;
-    const answer = Promise.withResolvers<string>();
-    const onAbort = (): void => answer.reject(signal.reason as Error);
-    answer.promise.catch(() => undefined); // the write below may reject first
-    this.#waiting.set(key, answer.resolve);
-    signal.addEventListener("abort", onAbort, { once: true });
+    params: object,
+    { timeoutMs = this.#setup.timeoutMs ?? undefined }: QuestionOptions,
+  ): Promise<unknown> {
+    if (timeoutMs !== undefined) assertDuration(timeoutMs);
+    this.#assertCapability(method, { ...params });
+    const { attempt, clock } = this.#setup;
+    const claimed = attempt.claim(key);
+    const hash = requestHash(method, params);
+    const entry = attempt.find(claimed);
+    if (entry !== undefined) assertSameQuestion(entry, method, hash);
+    if (entry !== undefined && entry.doneAt !== null) {
+      await attempt.replayed(entry);
+      return answerOf(entry);
+    }
+    const raw = this.#encode(claimed, params);
+    await attempt.begin();
+    const deadlineAt = entry?.deadlineAt ?? (timeoutMs === undefined ? null : clock.now() + timeoutMs);
+    const question = { key: claimed, method, params: raw, hash, deadlineAt };
+    return answerOf(await attempt.whileWaiting(this.#put(question, entry !== undefined)));
+  }
+
+  /** Looks whether open questions have ended, and lets them end in the order in which they did. */
+  async deliver(): Promise<void> {
+    const { store, attempt } = this.#setup;
+    const entries = await Promise.all(
+      [...this.#waiting.keys()].map((key) => store.journalEntry(attempt.taskId, key)),
+    );
+    const ended = entries.filter(hasEnded);
+    ended.sort((a, b) => (a.doneAt ?? 0) - (b.doneAt ?? 0));
+    for (const entry of ended) this.#waiting.get(entry.key)?.(entry);
+  }
+
+  async #put(question: Question, again: boolean): Promise<JournalEntry> {
+    const { attempt, timers } = this.#setup;
+    const { key, method, params, hash, deadlineAt } = question;
+    const end = Promise.withResolvers<JournalEntry>();
+    const onAbort = (): void => end.reject(attempt.signal.reason as Error);
+    end.promise.catch(() => undefined); // the write below may reject first
+    this.#waiting.set(key, end.resolve);
+    attempt.signal.addEventListener("abort", onAbort, { once: true });
+    let callOff = (): void => undefined;
     try {
-      if (open === undefined) {
-        await this.#attempt.write("open_input", { input: { key, method, params }, requestHash: hash });
-      } else {
-        await this.#attempt.write("mark", { waiting: true });
-        await this.deliver(); // the answer may have come before this attempt began to wait
-      }
-      return await answer.promise;
+      if (again) await attempt.write("mark", { waiting: true });
+      else
+        await attempt.write("open_input", { input: { key, method, params }, requestHash: hash, deadlineAt });
+      if (deadlineAt !== null)
+        callOff = timers.at(deadlineAt, () => void this.#giveUp(key).catch(end.reject));
+      if (again) await this.deliver(); // the answer may have come before this attempt began to wait
+      return await end.promise;
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      callOff();
+      attempt.signal.removeEventListener("abort", onAbort);
       this.#waiting.delete(key);
     }
   }
 
+  /** Ends a question at its deadline, unless an answer was faster. */
+  async #giveUp(key: string): Promise<void> {
+    const error = encodeError(
+      new HoldfastError("input_timeout", `The question "${key}" was not answered in time.`),
+    );
+    await this.#setup.attempt.write("close_input", { key, error });
+    await this.deliver();
+  }
+
   #assertCapability(method: InputMethod, params: Record<string, unknown>): void {
-    const missing = missingForInput(method, params, this.#origin.capabilities);
+    const missing = missingForInput(method, params, this.#setup.origin.capabilities);
     if (missing === undefined) return;
     throw new HoldfastError(
       "missing_capability",
@@ -83,14 +121,22 @@ export class Questions {
 
   #encode(key: string, params: object): string {
     const raw = encodeJson(params, `The question "${key}"`);
-    if (Buffer.byteLength(raw) > this.#attempt.maxBodyBytes) {
-      throw new HoldfastError(
-        "too_large",
-        `The question "${key}" is larger than ${this.#attempt.maxBodyBytes} bytes.`,
-      );
+    const { maxBodyBytes } = this.#setup.attempt;
+    if (Buffer.byteLength(raw) > maxBodyBytes) {
+      throw new HoldfastError("too_large", `The question "${key}" is larger than ${maxBodyBytes} bytes.`);
     }
     return raw;
   }
+}
+
+function hasEnded(entry: JournalEntry | undefined): entry is JournalEntry {
+  return entry !== undefined && entry.doneAt !== null;
+}
+
+/** How a question ended: the answer's result object, or the throw that stands for none. */
+function answerOf(entry: JournalEntry): unknown {
+  if (entry.error !== null) throw decodeError(entry.error);
+  return JSON.parse(entry.value ?? "null");
 }
 
 function assertSameQuestion(entry: JournalEntry, method: InputMethod, hash: string): void {
@@ -99,15 +145,4 @@ function assertSameQuestion(entry: JournalEntry, method: InputMethod, hash: stri
     "replay_mismatch",
     `The journal has another ${entry.kind === "input" ? "question" : entry.kind} under the key "${entry.key}" than the handler asks now. Give a changed question a new key.`,
   );
-}
-
-const answerSchemas = {
-  "elicitation/create": specTypeSchemas.ElicitResult,
-  "sampling/createMessage": specTypeSchemas.CreateMessageResult,
-  "roots/list": specTypeSchemas.ListRootsResult,
-} as const;
-
-/** Whether a client's answer has the form that its question's method prescribes; handlers see no other. */
-export function isAnswerTo(method: InputMethod, answer: unknown): boolean {
-  return answerSchemas[method]["~standard"].validate(answer).issues === undefined;
 }

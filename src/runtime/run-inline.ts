@@ -5,6 +5,8 @@ import { ClaimedKeys } from "./claimed-keys.ts";
 import type { Clock } from "./clock.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { runToEnd } from "./run-to-end.ts";
+import { assertDuration } from "./duration.ts";
+import type { Timers } from "./timers.ts";
 import type { Tool } from "./tool.ts";
 
 /** Puts a question of a handler to its client and resolves with the answer's result object. */
@@ -22,7 +24,12 @@ export interface InlineRun {
 /**
  * Answers a call directly, without a record: steps run under the same rules but are journalled nowhere.
  */
-export async function runInline(run: InlineRun, clock: Clock, maxBodyBytes: number): Promise<Outcome> {
+export async function runInline(
+  run: InlineRun,
+  clock: Clock,
+  timers: Timers,
+  maxBodyBytes: number,
+): Promise<Outcome> {
   const keys = new ClaimedKeys();
   const journal: AttemptJournal = {
     taskId: taskId(clock.now(), (size) => clock.randomBytes(size)),
@@ -31,11 +38,21 @@ export async function runInline(run: InlineRun, clock: Clock, maxBodyBytes: numb
     maxBodyBytes,
     claim: (key) => keys.claim(key),
     find: () => undefined,
+    replayed: async () => undefined,
     checkpoint: async () => run.signal.throwIfAborted(),
     begin: async () => run.signal.throwIfAborted(),
     recordStep: async () => undefined,
   };
-  const effects: ContextEffects = { ask: run.ask, status: async () => undefined };
+  const effects: ContextEffects = {
+    ask: run.ask,
+    sleep: async (key, ms) => {
+      assertDuration(ms);
+      keys.claim(key);
+      await timers.until(clock.now() + ms, run.signal);
+    },
+    update: async () => undefined,
+    progress: () => undefined,
+  };
   const end = await runToEnd(run.tool, run.arguments, makeContext(journal, effects, clock), maxBodyBytes);
   return end.outcome;
 }

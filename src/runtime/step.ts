@@ -28,7 +28,12 @@ export async function runStep<T>(
   }
   const claimed = journal.claim(key);
   const entry = journal.find(claimed);
-  if (entry !== undefined) return replay<T>(entry);
+  if (entry !== undefined) {
+    assertStep(entry);
+    await journal.replayed(entry);
+    if (entry.error !== null) throw decodeError(entry.error);
+    return decodeValue<T>(entry.value);
+  }
   await journal.begin();
   let value: string | null;
   try {
@@ -47,15 +52,12 @@ export async function runStep<T>(
   return decodeValue<T>(value);
 }
 
-function replay<T>(entry: JournalEntry): T {
-  if (entry.kind !== "step") {
-    throw new HoldfastError(
-      "replay_mismatch",
-      `The journal has an ${entry.kind} under the key "${entry.key}", but the handler asks for a step. Keys must not change their meaning while tasks that used them run.`,
-    );
-  }
-  if (entry.error !== null) throw decodeError(entry.error);
-  return decodeValue<T>(entry.value);
+function assertStep(entry: JournalEntry): void {
+  if (entry.kind === "step") return;
+  throw new HoldfastError(
+    "replay_mismatch",
+    `The journal has another thing (${entry.kind}) under the key "${entry.key}", but the handler asks for a step. Keys must not change their meaning while tasks that used them run.`,
+  );
 }
 
 /** What a step returned, as every later attempt sees it; null stands for a step that returned nothing. */

@@ -23,6 +23,14 @@ export interface StepOptions {
   readonly timeoutMs?: number;
 }
 
+export interface QuestionOptions {
+  /**
+   * How long the question waits for its answer, in ms; default: the tool's or the server's `inputTimeoutMs`. Then the
+   * call rejects with `input_timeout`, on a replay too, and an answer comes too late.
+   */
+  readonly timeoutMs?: number;
+}
+
 /** A question without `mode` is a form. */
 export type ElicitParams =
   Omit<ElicitRequestFormParams, "mode"> | ElicitRequestFormParams | ElicitRequestURLParams;
@@ -46,11 +54,29 @@ export interface TaskContext {
   step<T>(key: JournalKey, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
   step<T>(key: JournalKey, options: StepOptions, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
   /** Asks the client's user; the answer is journalled, so an answered question is not asked again. */
-  elicit(key: JournalKey, params: ElicitParams): Promise<ElicitResult>;
+  elicit(key: JournalKey, params: ElicitParams, options?: QuestionOptions): Promise<ElicitResult>;
   /** Asks the client's model. */
-  sample(key: JournalKey, params: CreateMessageRequestParams): Promise<CreateMessageResult>;
+  sample(
+    key: JournalKey,
+    params: CreateMessageRequestParams,
+    options?: QuestionOptions,
+  ): Promise<CreateMessageResult>;
   /** Asks for the client's roots. */
-  roots(key: JournalKey): Promise<ListRootsResult>;
+  roots(key: JournalKey, options?: QuestionOptions): Promise<ListRootsResult>;
+  /**
+   * Waits `ms` milliseconds, counted from the first attempt: a restart does not begin them anew. May be months; needs
+   * no slot and no timer of its own.
+   */
+  sleep(key: JournalKey, ms: number): Promise<void>;
   /** Sets the text that clients see beside the status. Not awaited by need: the last one wins. */
   status(message: string): Promise<void>;
+  /**
+   * Reports how far the work is. Returns at once; of many reports the newest is written, so report as often as you
+   * like. Clients without progress notifications see it in the status text.
+   */
+  progress(progress: number, total?: number, message?: string): void;
+  /** Sets how long the task is kept, in ms from its creation; null: without end (X-023). */
+  extend(ttlMs: number | null): Promise<void>;
+  /** Sets what clients are told to wait between two polls, in ms (X-025). */
+  pollInterval(ms: number): Promise<void>;
 }

@@ -36,10 +36,11 @@ export async function outcomeOfReturn(
 
 /**
  * The outcome of a handler that threw (A-04). A protocol error is the JSON-RPC error of the call; any other error is
- * a result with `isError`, as a plain SDK tool reports it; a fault of ours is an internal error.
+ * a result with `isError`, as a plain SDK tool reports it; a fault of ours is an internal error, but for a step that
+ * took too long, which is the tool's own failure.
  */
 export function outcomeOfThrow(thrown: unknown): Outcome {
-  if (thrown instanceof HoldfastError) {
+  if (thrown instanceof HoldfastError && thrown.code !== "step_timeout") {
     return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), thrown.message, thrown.data));
   }
   if (ProtocolError.isInstance(thrown))

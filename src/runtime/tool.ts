@@ -46,6 +46,10 @@ export interface ToolConfig<
   readonly ttlMs?: number | null;
   /** Instead of the server's poll interval. */
   readonly pollIntervalMs?: number;
+  /** Instead of the server's limit on tasks without ttl. */
+  readonly maxRunMs?: number;
+  /** Instead of the server's limit on how long a question waits. */
+  readonly inputTimeoutMs?: number | null;
 }
 
 /** Arguments as the handler gets them: validated, with the schema's defaults and transforms. */

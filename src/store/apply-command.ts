@@ -21,6 +21,8 @@ export function applyCommand(tables: TaskTables, command: TaskCommand): Applied 
       return recover(tables, command);
     case "delete_expired":
       return deleteExpired(tables, command);
+    case "keep_secret":
+      return { result: { ok: true, value: tables.keepSecret(command.name, command.value) }, changes: [] };
     default:
       return change(tables, command);
   }

@@ -16,6 +16,8 @@ export interface TaskTables {
   running(after: string, limit: number): readonly string[];
   /** Finished tasks to be deleted at `now`, earliest first. */
   deletable(now: number, limit: number): readonly string[];
+  /** Keeps `value` under `name` unless there is one; returns the one that is kept. */
+  keepSecret(name: string, value: string): string;
   /** Removes a task with all that belongs to it. */
   remove(id: string): void;
 }

@@ -16,6 +16,7 @@ export type NewTask = Pick<
   | "idempotencyKey"
   | "requestHash"
   | "expiry"
+  | "runUntil"
   | "pollIntervalMs"
   | "statusMessage"
 >;
@@ -52,7 +53,13 @@ export interface TaskCommands {
     readonly token: string;
     readonly input: InputRequest;
     readonly requestHash: string;
+    /** When the attempt gives the question up; answers that come then are too late. */
+    readonly deadlineAt: number | null;
   };
+  /** Gives up an open input; refused as `state` once it was answered. */
+  close_input: { readonly id: string; readonly token: string; readonly key: string; readonly error: string };
+  /** A sleep that ends at `until`, which later attempts find in the journal. */
+  sleep: { readonly id: string; readonly token: string; readonly key: string; readonly until: number };
   /** Takes the answers to open inputs and ignores all others (X-063). */
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
@@ -76,6 +83,8 @@ export interface TaskCommands {
   cancel: { readonly id: string; readonly statusMessage?: string };
   /** Gives every running task back to the queue: their owner is gone. Only for who owns the whole store. */
   recover: object;
+  /** Keeps `value` under `name`, unless there is one already; answers with the one that is kept. */
+  keep_secret: { readonly name: string; readonly value: string };
   /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
   delete_expired: { readonly limit: number };
 }
@@ -113,6 +122,7 @@ interface SpecialResults {
   answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
   recover: { readonly ok: true; readonly recovered: number };
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
+  keep_secret: { readonly ok: true; readonly value: string };
 }
 
 export type CommandResult<N extends TaskCommandName = TaskCommandName> = {

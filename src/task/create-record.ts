@@ -11,7 +11,7 @@ export function createRecord({ task, token, now }: TaskCommand<"create">): TaskR
     createdAt: now,
     updatedAt: now,
     finishedAt: null,
-    sweepAt: expiresAt(task.expiry, now),
+    sweepAt: expiresAt(task.expiry, now, task.runUntil),
     progress: null,
     openInputs: 0,
     cancelRequestedAt: null,

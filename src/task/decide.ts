@@ -7,7 +7,8 @@ import { isTerminal } from "./status.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 
 /** Commands about one existing task. */
-export type TaskChangeName = Exclude<TaskCommandName, "create" | "recover" | "delete_expired"> | "recover";
+export type TaskChangeName =
+  Exclude<TaskCommandName, "create" | "recover" | "delete_expired" | "keep_secret"> | "recover";
 
 export type TaskChangeCommand = {
   [N in TaskChangeName]: N extends "recover"
@@ -26,6 +27,17 @@ export interface Decision {
   readonly journal: readonly JournalEntry[];
   readonly outcome: Outcome | null;
 }
+
+/** What an entry of any kind has, unless it says otherwise. */
+const blank = {
+  method: null,
+  request: null,
+  requestHash: null,
+  value: null,
+  error: null,
+  deadlineAt: null,
+  doneAt: null,
+} as const;
 
 type Refuse = { readonly ok: false; readonly reason: Refusal };
 
@@ -82,16 +94,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
     case "record_step":
       if (entry(command.key) !== undefined) return refuse("duplicate");
       return decision({ ...task, journalled: true, waiting: false, crashes: 0 }, [
-        {
-          key: command.key,
-          kind: "step",
-          method: null,
-          request: null,
-          requestHash: null,
-          value: command.value,
-          error: command.error,
-          doneAt: now,
-        },
+        { ...blank, key: command.key, kind: "step", value: command.value, error: command.error, doneAt: now },
       ]);
     case "open_input":
       if (entry(command.input.key) !== undefined) return refuse("duplicate");
@@ -106,17 +109,29 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
         },
         [
           {
+            ...blank,
             key: command.input.key,
             kind: "input",
             method: command.input.method,
             request: command.input.params,
             requestHash: command.requestHash,
-            value: null,
-            error: null,
-            doneAt: null,
+            deadlineAt: command.deadlineAt,
           },
         ],
       );
+    case "close_input": {
+      const open = openInput(entry(command.key));
+      if (open === undefined) return refuse("state");
+      const openInputs = task.openInputs - 1;
+      return decision({ ...task, openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, [
+        { ...open, error: command.error, doneAt: now },
+      ]);
+    }
+    case "sleep":
+      if (entry(command.key) !== undefined) return refuse("duplicate");
+      return decision({ ...task, journalled: true, waiting: true, crashes: 0 }, [
+        { ...blank, key: command.key, kind: "sleep", deadlineAt: command.until, doneAt: now },
+      ]);
     case "answer_inputs": {
       const answered = takeAnswers(command, entry);
       if (answered.length === 0) return { ok: true, task, journal: [], outcome: null };
@@ -135,7 +150,9 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
       return decision(finish({ ...task, statusMessage: command.statusMessage }, now), [], command.outcome);
     case "expire": {
       const finished = finish({ ...task, statusMessage: command.statusMessage }, now);
-      return decision({ ...finished, sweepAt: command.visibleUntil }, [], command.outcome);
+      // What outlived a limit on its run, and not its ttl, is kept as long as any other finished task.
+      const sweepAt = finished.sweepAt === null ? null : Math.max(finished.sweepAt, command.visibleUntil);
+      return decision({ ...finished, sweepAt }, [], command.outcome);
     }
     case "request_cancel":
       return decision({ ...task, cancelRequestedAt: task.cancelRequestedAt ?? now });
@@ -150,27 +167,28 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
 function takeAnswers(command: TaskCommand<"answer_inputs">, entry: JournalLookup): JournalEntry[] {
   const taken = new Map<string, JournalEntry>();
   for (const { key, value } of command.answers) {
-    const open = entry(key);
-    if (open === undefined || open.kind !== "input" || open.doneAt !== null || taken.has(key)) continue;
+    const open = openInput(entry(key));
+    if (open === undefined || taken.has(key)) continue;
+    if (open.deadlineAt !== null && open.deadlineAt <= command.now) continue;
     taken.set(key, { ...open, value, doneAt: command.now });
   }
   return [...taken.values()];
 }
 
+function openInput(entry: JournalEntry | undefined): JournalEntry | undefined {
+  return entry?.kind === "input" && entry.doneAt === null ? entry : undefined;
+}
+
 function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">): TaskRecord {
   const expiry = changes.expiry ?? task.expiry;
-  const visible =
-    changes.statusMessage !== undefined ||
-    changes.pollIntervalMs !== undefined ||
-    changes.expiry !== undefined;
   return {
     ...task,
     statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
     pollIntervalMs: changes.pollIntervalMs ?? task.pollIntervalMs,
     progress: changes.progress ?? task.progress,
     expiry,
-    sweepAt: expiresAt(expiry, task.createdAt),
-    updatedAt: visible ? now : task.updatedAt,
+    sweepAt: expiresAt(expiry, task.createdAt, task.runUntil),
+    updatedAt: now,
   };
 }
 

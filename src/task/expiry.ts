@@ -6,9 +6,12 @@ export interface Expiry {
   readonly ms: number | null;
 }
 
-/** When an unfinished task reaches its end of life (epoch ms), or null where only its end can start the clock. */
-export function expiresAt(expiry: Expiry, createdAt: number): number | null {
-  return expiry.from === "created" && expiry.ms !== null ? createdAt + expiry.ms : null;
+/**
+ * When an unfinished task reaches its end of life (epoch ms). Where its expiry sets it none, since it has no end or
+ * counts from the terminal status, `runUntil` does.
+ */
+export function expiresAt(expiry: Expiry, createdAt: number, runUntil: number | null): number | null {
+  return expiry.from === "created" && expiry.ms !== null ? createdAt + expiry.ms : runUntil;
 }
 
 /** When a finished task may be deleted (epoch ms), or null to keep it. */

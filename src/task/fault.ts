@@ -18,6 +18,7 @@ export type FaultCode =
   | "not_json"
   | "replay_mismatch"
   | "step_timeout"
+  | "input_timeout"
   // an attempt that may no longer write
   | "fenced"
   // stores and start

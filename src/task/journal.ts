@@ -17,9 +17,11 @@ export interface JournalEntry {
   readonly requestHash: string | null;
   /** Raw JSON of the result; null while an input is open, where the step threw, and where it returned nothing. */
   readonly value: string | null;
-  /** Raw JSON of a step's final error (name, message, code, data). */
+  /** Raw JSON of the final error (name, message, code, data) of a step, or of an input that was given up. */
   readonly error: string | null;
-  /** Epoch ms; null while an input is open. */
+  /** Epoch ms at which an open input is given up, or a sleep ends; null where there is no such time. */
+  readonly deadlineAt: number | null;
+  /** Epoch ms; null while an input is open. A sleep is done once its end is known. */
   readonly doneAt: number | null;
 }
 

@@ -52,6 +52,8 @@ export interface TaskRecord {
   readonly updatedAt: number;
   readonly finishedAt: number | null;
   readonly expiry: Expiry;
+  /** When an unfinished task ends at the latest although its expiry sets it no end (epoch ms). */
+  readonly runUntil: number | null;
   /** When the sweeper has to act next: expire an unfinished task, delete a finished one. */
   readonly sweepAt: number | null;
   readonly pollIntervalMs: number;
@@ -78,4 +80,6 @@ export interface TaskRequest {
   readonly origin: Origin;
   /** Raw JSON text of the arguments as the requestor sent them. */
   readonly arguments: string;
+  /** Raw JSON text of what the tool's `prepare` returned; null for a tool without one. */
+  readonly prepared: string | null;
 }

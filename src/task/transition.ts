@@ -63,6 +63,20 @@ export const transitions = {
     underToken: true,
     meaning: "a question to the client enters the journal",
   },
+  close_input: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    meaning: "a question is given up at its deadline",
+  },
+  sleep: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    meaning: "the end of a sleep enters the journal",
+  },
   answer_inputs: {
     from: unfinished,
     to: "same",

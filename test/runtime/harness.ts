@@ -6,6 +6,7 @@ import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts"
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskSnapshot } from "../../src/task/snapshot.ts";
+import type { Outcome } from "../../src/task/outcome.ts";
 import { isTerminal } from "../../src/task/status.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
@@ -79,6 +80,27 @@ export class Process {
 
   get(id: string): Promise<TaskSnapshot> {
     return this.runtime.get(id, nobody);
+  }
+
+  cancel(id: string): Promise<void> {
+    return this.runtime.cancel(id, nobody);
+  }
+
+  /** Runs a tool without a task. */
+  runInline(name: string): Promise<Outcome> {
+    const tool = this.runtime.registry.get(name);
+    if (tool === undefined) throw new Error(`no tool ${name}`);
+    const ask = (): Promise<never> => Promise.reject(new Error("nobody to ask"));
+    return this.runtime.runInline({ tool, arguments: {}, signal: new AbortController().signal, ask });
+  }
+
+  /** Resolves once an entry of the task's journal is committed. */
+  async journalHas(id: string, key: string): Promise<void> {
+    for (let round = 0; round < 500; round++) {
+      if ((await this.#store.store.journalEntry(id, key)) !== undefined) return;
+      await rest();
+    }
+    throw new Error(`The journal of ${id} has no "${key}"`);
   }
 
   answer(id: string, key: string, value: object): Promise<void> {

@@ -20,7 +20,9 @@ const samples: Samples = {
   recover: { type: "recover", now, id },
   mark: { type: "mark", now, id, token, waiting: true },
   record_step: { type: "record_step", now, id, token, key: "k", value: "1", error: null },
-  open_input: { type: "open_input", now, id, token, input, requestHash: "h" },
+  open_input: { type: "open_input", now, id, token, input, requestHash: "h", deadlineAt: null },
+  close_input: { type: "close_input", now, id, token, key: "ask", error: "{}" },
+  sleep: { type: "sleep", now, id, token, key: "nap", until: now + 50 },
   answer_inputs: { type: "answer_inputs", now, id, answers: [{ key: "ask", value: "{}" }] },
   update: { type: "update", now, id, token, changes: {} },
   settle: { type: "settle", now, id, token, outcome },
@@ -41,9 +43,15 @@ function asked(key: string, members: Partial<JournalEntry> = {}): JournalEntry {
     requestHash: "h",
     value: null,
     error: null,
+    deadlineAt: null,
     doneAt: null,
     ...members,
   };
+}
+
+/** The journal in which the sample command does something. */
+function journalFor(name: TaskChangeName): JournalEntry[] {
+  return name === "answer_inputs" || name === "close_input" ? [asked("ask")] : [];
 }
 
 function decideWith(task: TaskRecord | undefined, command: TaskChangeCommand, ...journal: JournalEntry[]) {
@@ -79,7 +87,7 @@ describe("guards", () => {
     for (const state of taskStates) {
       const task = runningRecord({ state, token: state === "running" ? token : null, sweepAt: now });
       const next = nextState(state, name);
-      const decision = decideWith(task, samples[name]);
+      const decision = decideWith(task, samples[name], ...journalFor(name));
       if (next !== undefined) expect(decision).toMatchObject({ ok: true, task: { state: next } });
       else if (isTerminal(state)) expect(decision).toEqual(refused("finished"));
       else expect(decision).toEqual(refused(transitions[name].underToken ? "fenced" : "state"));
@@ -90,15 +98,16 @@ describe("guards", () => {
     "%s needs the token that holds the task",
     (name) => {
       expect(decideWith(runningRecord({ token: "t9" }), samples[name])).toEqual(refused("fenced"));
-      expect(decideWith(runningRecord({ token }), samples[name])).toMatchObject({ ok: true });
+      expect(decideWith(runningRecord({ token }), samples[name], ...journalFor(name))).toMatchObject({
+        ok: true,
+      });
     },
   );
 
   test.each(names)("%s counts as one change", (name) => {
     const record = name === "start" || name === "fail" ? queuedRecord : runningRecord;
-    const journal = name === "answer_inputs" ? [asked("ask")] : [];
     const task = record({ version: 7, sweepAt: now });
-    expect(accepted(task, samples[name], ...journal).task.version).toBe(8);
+    expect(accepted(task, samples[name], ...journalFor(name)).task.version).toBe(8);
   });
 });
 
@@ -160,6 +169,7 @@ describe("journal", () => {
         requestHash: null,
         value: "1",
         error: null,
+        deadlineAt: null,
         doneAt: now,
       },
     ]);
@@ -247,12 +257,41 @@ describe("answers", () => {
   });
 });
 
+describe("deadlines", () => {
+  test("a question that is given up is closed for good, with its error", () => {
+    const open = asked("ask", { deadlineAt: now });
+    const task = runningRecord({ openInputs: 2, waiting: true, crashes: 1 });
+    const { task: after, journal } = accepted(task, samples.close_input, open);
+    expect(after).toMatchObject({ openInputs: 1, waiting: true, crashes: 0, updatedAt: now });
+    expect(journal).toEqual([{ ...open, error: "{}", doneAt: now }]);
+    const [closed] = journal;
+    if (closed === undefined) throw new Error("nothing was closed");
+    expect(decideWith(after, samples.close_input, closed)).toEqual(refused("state"));
+    expect(accepted(after, samples.answer_inputs, closed).journal).toEqual([]);
+  });
+
+  test("an answer at the deadline is too late, one before it is not", () => {
+    const task = runningRecord({ openInputs: 1, waiting: true });
+    expect(accepted(task, samples.answer_inputs, asked("ask", { deadlineAt: now })).journal).toEqual([]);
+    expect(accepted(task, samples.answer_inputs, asked("ask", { deadlineAt: now + 1 })).journal).toHaveLength(
+      1,
+    );
+  });
+
+  test("a sleep enters the journal with its end, under a key of its own", () => {
+    const { task, journal } = accepted(runningRecord({ crashes: 2 }), samples.sleep);
+    expect(task).toMatchObject({ waiting: true, journalled: true, crashes: 0 });
+    expect(journal).toMatchObject([{ key: "nap", kind: "sleep", deadlineAt: now + 50, doneAt: now }]);
+    expect(decideWith(task, samples.sleep, ...journal)).toEqual(refused("duplicate"));
+  });
+});
+
 describe("update", () => {
   const update = (changes: Samples["update"]["changes"]) => ({ ...samples.update, changes });
 
   test("progress alone is no visible change of the task", () => {
     const progress = { progress: 1, total: 2 };
-    expect(changed(runningRecord(), update({ progress }))).toEqual({ progress, version: 2 });
+    expect(changed(runningRecord(), update({ progress }))).toEqual({ progress, updatedAt: now, version: 2 });
   });
 
   test("a status text can be set and taken away", () => {
@@ -327,9 +366,17 @@ describe("ends", () => {
   test("expire waits for the end of life, then leaves the task visible for a while", () => {
     expect(decideWith(runningRecord({ sweepAt: now + 1 }), samples.expire)).toEqual(refused("not_due"));
     expect(decideWith(runningRecord({ sweepAt: null }), samples.expire)).toEqual(refused("not_due"));
-    const before = runningRecord({ sweepAt: now });
+    const expiry = { from: "created", ms: now - noon } as const;
+    const before = runningRecord({ expiry, sweepAt: now });
     const { task, outcome: kept } = accepted(before, samples.expire);
     expect(task).toEqual({ ...before, ...end, state: "settled", statusMessage: "expired", sweepAt: now + 9 });
     expect(kept).toEqual(failure);
+  });
+
+  test("what outlived a limit on its run is kept as long as any other finished task", () => {
+    const forever = runningRecord({ expiry: { from: "created", ms: null }, runUntil: now, sweepAt: now });
+    expect(accepted(forever, samples.expire).task.sweepAt).toBeNull();
+    const fromEnd = runningRecord({ expiry: { from: "terminal", ms: 500 }, runUntil: now, sweepAt: now });
+    expect(accepted(fromEnd, samples.expire).task.sweepAt).toBe(now + 500);
   });
 });

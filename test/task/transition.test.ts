@@ -11,6 +11,8 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     mark: [undefined, "running"],
     record_step: [undefined, "running"],
     open_input: [undefined, "running"],
+    close_input: [undefined, "running"],
+    sleep: [undefined, "running"],
     answer_inputs: ["queued", "running"],
     update: [undefined, "running"],
     settle: [undefined, "settled"],

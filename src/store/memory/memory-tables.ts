@@ -27,6 +27,7 @@ export class MemoryTables implements TaskTables {
   readonly done = new SortedSet<Sweep>(compareSweeps);
   readonly #idByIdempotencyKey = new Map<string, string>();
   readonly #wireIds = new Set<string>();
+  readonly #secrets = new Map<string, string>();
 
   task(id: string): TaskRecord | undefined {
     return this.stored.get(id)?.record;
@@ -80,6 +81,12 @@ export class MemoryTables implements TaskTables {
     if (task.idempotencyKey !== null) {
       this.#idByIdempotencyKey.delete(idempotencyIndex(task.principal, task.idempotencyKey));
     }
+  }
+
+  keepSecret(name: string, value: string): string {
+    const kept = this.#secrets.get(name) ?? value;
+    this.#secrets.set(name, kept);
+    return kept;
   }
 
   unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {

@@ -15,6 +15,7 @@ export const journalColumns = [
   "request_hash",
   "value",
   "error",
+  "deadline_at",
   "done_at",
 ] as const;
 
@@ -28,6 +29,7 @@ export function journalRowOf(entry: JournalEntry): SQLInputValue[] {
     stored(entry.requestHash),
     stored(entry.value),
     stored(entry.error),
+    entry.deadlineAt,
     entry.doneAt,
   ];
 }
@@ -48,6 +50,7 @@ export function journalEntryOf(row: Row): JournalEntry {
     requestHash: textOrNull(row, "request_hash"),
     value: textOrNull(row, "value"),
     error: textOrNull(row, "error"),
+    deadlineAt: integerOrNull(row, "deadline_at"),
     doneAt: integerOrNull(row, "done_at"),
   };
 }

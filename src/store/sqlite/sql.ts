@@ -26,7 +26,7 @@ export const selectSnapshot = `
   WHERE task.id = ?
   ORDER BY journal.seq`;
 
-export const selectRequest = "SELECT origin, arguments FROM request WHERE task_id = ?";
+export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
 
 export const selectJournal = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? ORDER BY seq`;
 
@@ -59,7 +59,7 @@ export const insertTask = `INSERT INTO task (${taskColumns.join(", ")}) VALUES (
 export const updateTask = `
   UPDATE task SET ${changingTaskColumns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`;
 
-export const insertRequest = "INSERT INTO request (task_id, origin, arguments) VALUES (?, ?, ?)";
+export const insertRequest = "INSERT INTO request (task_id, origin, arguments, prepared) VALUES (?, ?, ?, ?)";
 
 /** A conflict keeps `seq`, and with it the order of first writes. */
 export const upsertJournal = `
@@ -68,6 +68,9 @@ export const upsertJournal = `
     ${journalColumns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 
 export const insertOutcome = "INSERT INTO outcome (task_id, kind, body) VALUES (?, ?, ?)";
+
+export const insertSecret = "INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING";
+export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 
 export const deleteTask = "DELETE FROM task WHERE id = ?";
 export const deleteRequest = "DELETE FROM request WHERE task_id = ?";

@@ -52,7 +52,11 @@ export class SqliteReader {
   request(id: string): TaskRequest | undefined {
     const row = this.#request.get(toStored(id));
     if (row === undefined) return undefined;
-    return { origin: JSON.parse(text(row, "origin")) as Origin, arguments: text(row, "arguments") };
+    return {
+      origin: JSON.parse(text(row, "origin")) as Origin,
+      arguments: text(row, "arguments"),
+      prepared: textOrNull(row, "prepared"),
+    };
   }
 
   journal(id: string): JournalEntry[] {

@@ -20,6 +20,8 @@ export class SqliteTables implements TaskTables {
   readonly #updateTask: StatementSync;
   readonly #upsertJournal: StatementSync;
   readonly #insertOutcome: StatementSync;
+  readonly #insertSecret: StatementSync;
+  readonly #secret: StatementSync;
   readonly #running: StatementSync;
   readonly #deletable: StatementSync;
   readonly #deletes: readonly StatementSync[];
@@ -33,6 +35,8 @@ export class SqliteTables implements TaskTables {
     this.#updateTask = db.prepare(sql.updateTask);
     this.#upsertJournal = db.prepare(sql.upsertJournal);
     this.#insertOutcome = db.prepare(sql.insertOutcome);
+    this.#insertSecret = db.prepare(sql.insertSecret);
+    this.#secret = db.prepare(sql.selectSecret);
     this.#running = db.prepare(sql.selectRunning);
     this.#deletable = db.prepare(sql.selectDeletable);
     this.#deletes = [sql.deleteJournal, sql.deleteOutcome, sql.deleteRequest, sql.deleteTask].map((each) =>
@@ -62,7 +66,13 @@ export class SqliteTables implements TaskTables {
       if (isKeyTaken(error)) return false;
       throw error;
     }
-    this.#insertRequest.run(toStored(task.id), JSON.stringify(request.origin), toStored(request.arguments));
+    const { origin, arguments: args, prepared } = request;
+    this.#insertRequest.run(
+      toStored(task.id),
+      JSON.stringify(origin),
+      toStored(args),
+      prepared === null ? null : toStored(prepared),
+    );
     return true;
   }
 
@@ -79,6 +89,12 @@ export class SqliteTables implements TaskTables {
 
   deletable(now: number, limit: number): readonly string[] {
     return this.#deletable.all(now, limit).map((row) => text(row, "id"));
+  }
+
+  keepSecret(name: string, value: string): string {
+    this.#insertSecret.run(name, value);
+    const row = this.#secret.get(name);
+    return row === undefined ? value : text(row, "value");
   }
 
   remove(id: string): void {

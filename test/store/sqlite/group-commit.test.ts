@@ -108,7 +108,7 @@ test("a command that SQLite refuses fails alone, and leaves nothing", async () =
 test("a command that cannot cross to the writer's thread fails alone", async () => {
   const store = await temp.open();
   const origin = { capabilities: { call: () => undefined } };
-  const odd = { ...createQueued("odd"), request: { origin, arguments: "{}" } };
+  const odd = { ...createQueued("odd"), request: { origin, arguments: "{}", prepared: null } };
   const results = await Promise.allSettled([
     store.write(odd),
     store.write(createQueued("a")),

@@ -27,6 +27,7 @@ const full: TaskRecord = {
   updatedAt: 3,
   finishedAt: 4,
   expiry: { from: "terminal", ms: 5 },
+  runUntil: 13,
   sweepAt: 6,
   pollIntervalMs: 7,
   statusMessage: "text",
@@ -83,11 +84,12 @@ describe("a record as a row", () => {
       "idempotency_key",
       "request_hash",
       "created_at",
+      "run_until",
     ]);
     expect(changingTaskColumns).toEqual(taskColumns.filter((column) => !fixed.has(column)));
     const updated = { ...row(taskColumns, rowOf(full)), ...row(changingTaskColumns, changingRowOf(sparse)) };
-    const { principal, idempotencyKey } = full;
-    expect(recordOf(updated)).toEqual({ ...sparse, principal, idempotencyKey });
+    const { principal, idempotencyKey, runUntil } = full;
+    expect(recordOf(updated)).toEqual({ ...sparse, principal, idempotencyKey, runUntil });
   });
 
   test.each([

@@ -17,6 +17,7 @@ CREATE TABLE task (
   finished_at INTEGER,
   expiry_from TEXT NOT NULL,
   expiry_ms INTEGER,
+  run_until INTEGER,
   sweep_at INTEGER,
   poll_interval_ms INTEGER NOT NULL,
   status_message TEXT,
@@ -41,7 +42,8 @@ CREATE INDEX task_deletable ON task (sweep_at) WHERE state IN ('settled', 'cance
 CREATE TABLE request (
   task_id TEXT PRIMARY KEY,
   origin TEXT NOT NULL,
-  arguments TEXT NOT NULL
+  arguments TEXT NOT NULL,
+  prepared TEXT
 ) STRICT;
 
 CREATE TABLE journal (
@@ -54,11 +56,17 @@ CREATE TABLE journal (
   request_hash TEXT,
   value TEXT,
   error TEXT,
+  deadline_at INTEGER,
   done_at INTEGER,
   UNIQUE (task_id, key)
 ) STRICT;
 
 CREATE INDEX journal_open_input ON journal (task_id, seq) WHERE kind = 'input' AND done_at IS NULL;
+
+CREATE TABLE secret (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE outcome (
   task_id TEXT PRIMARY KEY,

@@ -1,0 +1,129 @@
+import type { Clock } from "./clock.ts";
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+  live: boolean;
+}
+
+/** Clocks jump, laptops sleep, and Node fires a timer of 25 days at once: no timer is armed for longer than this. */
+const longestMs = 60_000;
+
+/**
+ * Calls back at points of time, however far away, with one armed timer for all of them. A clock that jumps ahead is
+ * noticed within a minute.
+ */
+export class Timers {
+  readonly #clock: Clock;
+  /** A binary heap, earliest first; called off timers stay until they come up or are the majority. */
+  #heap: Timer[] = [];
+  #calledOff = 0;
+  #armedFor = Number.POSITIVE_INFINITY;
+  #disarm: () => void = () => undefined;
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `run` once the clock shows `at` (epoch ms) or later; returns the way to call it off. */
+  at(at: number, run: () => void): () => void {
+    const timer: Timer = { at, run, live: true };
+    this.#push(timer);
+    this.#arm();
+    return () => {
+      if (!timer.live) return;
+      timer.live = false;
+      this.#calledOff++;
+      if (this.#calledOff > this.#heap.length / 2) this.#compact();
+    };
+  }
+
+  /** Resolves once the clock shows `at`; rejects with the signal's reason when it aborts before. */
+  until(at: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const onAbort = (): void => {
+        callOff();
+        reject(signal.reason as Error);
+      };
+      const callOff = this.at(at, () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      });
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#disarm();
+    this.#heap = [];
+  }
+
+  #arm(): void {
+    const first = this.#heap[0];
+    if (this.#closed || first === undefined || first.at >= this.#armedFor) return;
+    this.#disarm();
+    this.#armedFor = first.at;
+    const ms = Math.min(Math.max(0, first.at - this.#clock.now()), longestMs);
+    this.#disarm = this.#clock.after(ms, () => {
+      this.#armedFor = Number.POSITIVE_INFINITY;
+      this.#runDue();
+      this.#arm();
+    });
+  }
+
+  #runDue(): void {
+    const now = this.#clock.now();
+    for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
+      this.#pop();
+      if (!first.live) {
+        this.#calledOff--;
+        continue;
+      }
+      first.live = false;
+      first.run();
+    }
+  }
+
+  #compact(): void {
+    const live = this.#heap.filter((timer) => timer.live);
+    this.#heap = [];
+    this.#calledOff = 0;
+    for (const timer of live) this.#push(timer);
+  }
+
+  #push(timer: Timer): void {
+    const heap = this.#heap;
+    let place = heap.push(timer) - 1;
+    while (place > 0) {
+      const above = (place - 1) >> 1;
+      const parent = heap[above];
+      if (parent === undefined || parent.at <= timer.at) break;
+      heap[place] = parent;
+      place = above;
+    }
+    heap[place] = timer;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let place = 0;
+    for (;;) {
+      const left = 2 * place + 1;
+      const right = left + 1;
+      const below = (heap[right]?.at ?? Infinity) < (heap[left]?.at ?? Infinity) ? right : left;
+      const child = heap[below];
+      if (child === undefined || child.at >= last.at) break;
+      heap[place] = child;
+      place = below;
+    }
+    heap[place] = last;
+  }
+}
