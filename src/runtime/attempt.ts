@@ -22,6 +22,8 @@ export interface AttemptSetup {
   readonly clock: Clock;
   readonly slots: Slots;
   readonly maxBodyBytes: number;
+  /** The keys that the handler used before it had a task. */
+  readonly keys?: ClaimedKeys;
   readonly onError: (error: unknown) => void;
 }
 
@@ -38,7 +40,7 @@ export class Attempt implements AttemptJournal {
   readonly task: TaskRecord;
   readonly #setup: AttemptSetup;
   readonly #token: string;
-  readonly #keys = new ClaimedKeys();
+  readonly #keys: ClaimedKeys;
   readonly #earlier: ReadonlyMap<string, JournalEntry>;
   readonly #abort = new AbortController();
   readonly #order: ReadonlyMap<string, number>;
@@ -57,6 +59,7 @@ export class Attempt implements AttemptJournal {
     if (task.token === null) throw new HoldfastError("internal", `Task ${task.id} is held by no attempt.`);
     this.#setup = setup;
     this.#token = task.token;
+    this.#keys = setup.keys ?? new ClaimedKeys();
     this.task = task;
     this.taskId = task.id;
     this.attempt = task.attempt;

@@ -3,8 +3,9 @@ import type { TaskChanges } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../task/outcome.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { Origin, TaskRecord, TaskRequest } from "../task/record.ts";
 import { Attempt } from "./attempt.ts";
+import type { ClaimedKeys } from "./claimed-keys.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import { Questions } from "./questions.ts";
@@ -27,6 +28,14 @@ interface Live {
   readonly attempt: Attempt;
   readonly questions: Questions;
   readonly ended: Promise<void>;
+}
+
+/** An attempt that this process answers for. */
+export interface TakenAttempt {
+  readonly attempt: Attempt;
+  readonly effects: ContextEffects;
+  /** Settles the task with how the handler ended, and forgets the attempt. Never rejects. */
+  readonly end: (end: HandlerEnd) => Promise<void>;
 }
 
 interface Loaded {
@@ -52,27 +61,24 @@ export class Attempts {
 
   /** Runs the handler of a task that was started under `task.token`; its slot is taken already. */
   async run(task: TaskRecord, tool: Tool): Promise<void> {
-    const { store, clock, options, onError } = this.#services;
-    const { slots, timers } = this.#setup;
-    const { maxBodyBytes } = options;
     const { request, journal } = await this.#load(task);
-    const attempt = new Attempt({ task, journal, store, clock, slots, maxBodyBytes, onError });
-    const questions = new Questions({
-      attempt,
-      store,
-      clock,
-      timers,
-      origin: request?.origin ?? { capabilities: {} },
-      timeoutMs: tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs,
+    const { attempt, effects, end } = this.#take(task, tool, request?.origin ?? { capabilities: {} }, {
+      journal,
     });
-    const ended =
-      request === undefined
-        ? this.#end(attempt, { outcome: unreadable, threw: true })
-        : this.#runHandler(attempt, questions, tool, JSON.parse(request.arguments));
-    this.#live.set(task.id, { attempt, questions, ended });
+    if (request === undefined) {
+      await end({ outcome: unreadable, threw: true });
+      return;
+    }
+    const context = makeContext(attempt, effects, this.#services.clock);
+    void runToEnd(tool, JSON.parse(request.arguments), context, attempt.maxBodyBytes).then(end);
     // A cancel that came while the journal was read found nobody to tell.
-    const now = await store.get(task.id).catch(() => undefined);
+    const now = await this.#services.store.get(task.id).catch(() => undefined);
     if (now?.cancelRequestedAt != null) attempt.requestCancel();
+  }
+
+  /** Takes over a handler that runs already, for a call that became a task; `keys` are those that it has used. */
+  adopt(task: TaskRecord, tool: Tool, origin: Origin, keys: ClaimedKeys): TakenAttempt {
+    return this.#take(task, tool, origin, { journal: [], keys });
   }
 
   /** Hears every committed change of the store. */
@@ -95,9 +101,28 @@ export class Attempts {
     await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.leaveNow()));
   }
 
-  async #runHandler(attempt: Attempt, questions: Questions, tool: Tool, args: unknown): Promise<void> {
-    const context = makeContext(attempt, this.#effects(attempt, questions), this.#services.clock);
-    await this.#end(attempt, await runToEnd(tool, args, context, attempt.maxBodyBytes));
+  #take(
+    task: TaskRecord,
+    tool: Tool,
+    origin: Origin,
+    history: { readonly journal: readonly JournalEntry[]; readonly keys?: ClaimedKeys },
+  ): TakenAttempt {
+    const { store, clock, options, onError } = this.#services;
+    const { slots, timers } = this.#setup;
+    const { maxBodyBytes } = options;
+    const attempt = new Attempt({ task, store, clock, slots, maxBodyBytes, onError, ...history });
+    const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
+    const questions = new Questions({ attempt, store, clock, timers, origin, timeoutMs });
+    const ended = Promise.withResolvers<void>();
+    this.#live.set(task.id, { attempt, questions, ended: ended.promise });
+    return {
+      attempt,
+      effects: this.#effects(attempt, questions),
+      end: async (end) => {
+        await this.#end(attempt, end);
+        ended.resolve();
+      },
+    };
   }
 
   #effects(attempt: Attempt, questions: Questions): ContextEffects {

@@ -8,14 +8,14 @@ import { isTerminal } from "../task/status.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { systemClock, type Clock } from "./clock.ts";
+import { Creation } from "./creation.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { newTask } from "./new-task.ts";
 import { defaultOptions, type RuntimeOptions } from "./options.ts";
 import { isAnswerTo } from "./answer-form.ts";
 import { Recovery } from "./recovery.ts";
 import type { Registry } from "./registry.ts";
 import { runInline, type InlineRun } from "./run-inline.ts";
-import type { Requestor, Runtime, TaskCall } from "./runtime.ts";
+import type { CallEnd, Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -53,7 +53,7 @@ class LocalRuntime implements Runtime {
   readonly #cancellation: Cancellation;
   readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
-  readonly #creating = new Set<Promise<TaskSnapshot>>();
+  readonly #creation: Creation;
   #unsubscribe: () => void = () => undefined;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
@@ -72,6 +72,14 @@ class LocalRuntime implements Runtime {
       onSweepAt: (at) => this.#sweeper.consider(at),
     });
     this.#dispatcher = new Dispatcher(services, this.#slots, this.#attempts);
+    this.#creation = new Creation({
+      services,
+      slots: this.#slots,
+      timers: this.#timers,
+      sweeper: this.#sweeper,
+      attempts: this.#attempts,
+      dispatcher: this.#dispatcher,
+    });
     this.#cancellation = new Cancellation(services);
     this.#recovery = new Recovery(services, this.#dispatcher);
   }
@@ -88,40 +96,12 @@ class LocalRuntime implements Runtime {
 
   async create(call: TaskCall): Promise<TaskSnapshot> {
     this.#assertRunning();
-    const creating = this.#create(call);
-    this.#creating.add(creating);
-    try {
-      return await creating;
-    } finally {
-      this.#creating.delete(creating);
-    }
+    return this.#creation.create(call);
   }
 
-  async #create(call: TaskCall): Promise<TaskSnapshot> {
-    const { store, registry, options, clock } = this.#services;
-    const tool = registry.get(call.tool);
-    if (tool === undefined) throw new HoldfastError("invalid_params", `Tool ${call.tool} not found`);
-    const fresh = newTask(call, tool, options, clock);
-    const holdsSlot = this.#dispatcher.idle && this.#slots.tryTake();
-    const token = holdsSlot ? clock.uniqueName() : null;
-    const giveSlot = (): void => {
-      if (holdsSlot) this.#slots.give();
-    };
-    const result = await store
-      .write({ type: "create", now: clock.now(), ...fresh, token })
-      .catch((error: unknown) => {
-        giveSlot();
-        throw error;
-      });
-    if (!result.ok || !result.created) giveSlot();
-    if (!result.ok) {
-      throw new HoldfastError("idempotency_conflict", "This idempotency key belongs to another call.");
-    }
-    if (!result.created) return this.get(result.task.id, call);
-    this.#sweeper.consider(result.task.sweepAt);
-    if (holdsSlot) this.#dispatcher.run(result.task, tool);
-    else this.#dispatcher.enqueue(result.task.id);
-    return { task: result.task, inputs: [], outcome: null };
+  async call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
+    this.#assertRunning();
+    return this.#creation.call(call, signal);
   }
 
   async runInline(run: InlineRun): Promise<Outcome> {
@@ -168,7 +148,7 @@ class LocalRuntime implements Runtime {
     if (this.#started === undefined) return;
     await this.#started;
     this.#recovery.stop();
-    await Promise.allSettled(this.#creating);
+    await this.#creation.stop();
     await this.#dispatcher.close();
     const { clock, options, store } = this.#services;
     let callOff = (): void => undefined;

@@ -22,6 +22,11 @@ export interface TaskCall extends Requestor {
   readonly idempotencyKey?: string;
 }
 
+/** How a call is answered: with its task, or at once. */
+export type CallEnd =
+  | { readonly kind: "task"; readonly snapshot: TaskSnapshot }
+  | { readonly kind: "outcome"; readonly outcome: Outcome };
+
 /**
  * The neutral commands that every generation's messages come down to. Unknown, foreign and deleted ids are one and
  * the same fault, `unknown_task` (A-40).
@@ -35,6 +40,11 @@ export interface Runtime {
   stop(): Promise<void>;
   /** Resolves once the task is durable (X-037). */
   create(call: TaskCall): Promise<TaskSnapshot>;
+  /**
+   * As `create`, but a tool with `promoteAfterMs` may be answered directly. `signal` tells that the caller went away;
+   * it means nothing to a task.
+   */
+  call(call: TaskCall, signal: AbortSignal): Promise<CallEnd>;
   /** Runs a tool without a record and resolves with what it answers. */
   runInline(run: InlineRun): Promise<Outcome>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;

@@ -42,6 +42,11 @@ export interface ToolConfig<
   readonly requires?: readonly InputCapability[];
   /** Default `auto`. */
   readonly onCrash?: OnCrash;
+  /**
+   * Run such a call directly at first, in ms: it becomes a task, where the caller can take one, when it still runs
+   * after that time, or at its first step, question or sleep. Without it every such call is a task from the start.
+   */
+  readonly promoteAfterMs?: number;
   /** Instead of the server's ttl. */
   readonly ttlMs?: number | null;
   /** Instead of the server's poll interval. */

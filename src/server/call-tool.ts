@@ -44,17 +44,20 @@ async function createTask(
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const idempotencyKey = readIdempotencyKey(meta, principal);
   signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
-  const created = await runtime.create({
+  const call = {
     generation,
     tool: tool.name,
     arguments: params["arguments"],
     origin: originOf(id, meta, capabilities),
     principal,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  });
+  };
+  const end = await runtime.call(call, signal);
+  if (end.kind === "outcome") return answerOfOutcome(end.outcome);
+  const { task } = end.snapshot;
   // The id can reach nobody any more. With a key the caller finds its task by calling again.
-  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, created.task);
-  return { result: { ...createTaskResult(created) } };
+  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(task.id, task);
+  return { result: { ...createTaskResult(end.snapshot) } };
 }
 
 function originOf(requestId: string | number, meta: JsonObject, capabilities: JsonObject): Origin {

@@ -4,6 +4,7 @@ import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/registry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool.ts";
+import type { TaskStore } from "../../src/store/store.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskSnapshot } from "../../src/task/snapshot.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
@@ -43,6 +44,10 @@ export class Process {
       onError: (error) => this.errors.push(error),
       ...(setup.options && { options: setup.options }),
     });
+  }
+
+  get store(): TaskStore {
+    return this.#store.store;
   }
 
   static async started(setup: Setup): Promise<Process> {

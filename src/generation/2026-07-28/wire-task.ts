@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { statusOf } from "../../task/status.ts";
+import { isTerminal, statusOf } from "../../task/status.ts";
 import type { JsonObject } from "../json-object.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 
@@ -29,7 +29,7 @@ export interface WireError {
 export function wireTask(view: TaskSnapshot): WireTask {
   const { task } = view;
   const status = wireStatus(view);
-  const statusMessage = task.statusMessage ?? (status === "failed" ? diagnosis(view) : undefined);
+  const statusMessage = statusText(task) ?? (status === "failed" ? diagnosis(view) : undefined);
   return {
     taskId: task.wireId,
     status,
@@ -39,6 +39,15 @@ export function wireTask(view: TaskSnapshot): WireTask {
     ttlMs: task.expiry.ms,
     pollIntervalMs: task.pollIntervalMs,
   };
+}
+
+/** Tasks of this generation have no progress notifications, so the text says how far one is (X-089, A-31). */
+function statusText({ state, statusMessage, progress }: TaskSnapshot["task"]): string | undefined {
+  if (progress === null || isTerminal(state)) return statusMessage ?? undefined;
+  const { progress: done, total, message } = progress;
+  const count = total === undefined ? String(done) : `${done} of ${total}`;
+  const report = message === undefined ? count : `${count}: ${message}`;
+  return statusMessage === null ? report : `${statusMessage} (${report})`;
 }
 
 /** `failed` is for JSON-RPC errors alone: a result with `isError` is a completed task (X-033, X-034). */

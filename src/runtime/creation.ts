@@ -1,0 +1,149 @@
+import { HoldfastError } from "../task/fault.ts";
+import type { TaskSnapshot } from "../task/snapshot.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { newTask } from "./new-task.ts";
+import { PromotableRun } from "./promotable-run.ts";
+import type { CallEnd, TaskCall } from "./runtime.ts";
+import type { Services } from "./services.ts";
+import type { Slots } from "./slots.ts";
+import type { Sweeper } from "./sweeper.ts";
+import type { Timers } from "./timers.ts";
+import type { Tool } from "./tool.ts";
+
+export interface CreationSetup {
+  readonly services: Services;
+  readonly slots: Slots;
+  readonly timers: Timers;
+  readonly sweeper: Sweeper;
+  readonly attempts: Attempts;
+  readonly dispatcher: Dispatcher;
+}
+
+/** Makes tasks of calls. */
+export class Creation {
+  readonly #setup: CreationSetup;
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #promotable = new Set<PromotableRun>();
+
+  constructor(setup: CreationSetup) {
+    this.#setup = setup;
+  }
+
+  /** Resolves once the task is durable (X-037). */
+  create(call: TaskCall): Promise<TaskSnapshot> {
+    return this.#track(this.#create(call, this.#toolOf(call)));
+  }
+
+  /**
+   * As `create`, but a tool with `promoteAfterMs` runs directly at first. A call with an idempotency key has a record
+   * from the start, so that it can be found again; so has one that would have to wait for a slot.
+   */
+  call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
+    return this.#track(this.#call(call, signal));
+  }
+
+  /** Resolves when nothing is being made any more. What runs directly becomes a task now. */
+  async stop(): Promise<void> {
+    const { onError } = this.#setup.services;
+    for (const run of this.#promotable) void run.promote().catch(onError);
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async #call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
+    const tool = this.#toolOf(call);
+    const { promoteAfterMs } = tool;
+    const direct = promoteAfterMs !== undefined && call.idempotencyKey === undefined && this.#tryTakeSlot();
+    if (direct) return this.#callDirectly(call, tool, promoteAfterMs, signal);
+    return { kind: "task", snapshot: await this.#create(call, tool) };
+  }
+
+  async #callDirectly(
+    call: TaskCall,
+    tool: Tool,
+    promoteAfterMs: number,
+    signal: AbortSignal,
+  ): Promise<CallEnd> {
+    const { services, slots, timers, sweeper, attempts } = this.#setup;
+    const { store, clock, options, onError } = services;
+    const fresh = newTask(call, tool, options, clock);
+    let snapshot: TaskSnapshot | undefined;
+    const run = new PromotableRun({
+      tool,
+      id: fresh.task.id,
+      arguments: JSON.parse(fresh.request.arguments),
+      signal,
+      promoteAfterMs,
+      maxBodyBytes: options.maxBodyBytes,
+      clock,
+      timers,
+      onError,
+      makeTask: async (keys) => {
+        const token = clock.uniqueName();
+        const result = await store.write({ type: "create", now: clock.now(), ...fresh, token });
+        if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
+        sweeper.consider(result.task.sweepAt);
+        snapshot = { task: result.task, inputs: [], outcome: null };
+        return attempts.adopt(result.task, tool, call.origin, keys);
+      },
+    });
+    this.#promotable.add(run);
+    try {
+      const end = await run.run();
+      if (end.kind === "outcome") {
+        slots.give(); // with a task, its attempt has the slot
+        return end;
+      }
+      if (snapshot === undefined) throw new HoldfastError("internal", "A task was made and is not there.");
+      return { kind: "task", snapshot };
+    } finally {
+      this.#promotable.delete(run);
+    }
+  }
+
+  async #create(call: TaskCall, tool: Tool): Promise<TaskSnapshot> {
+    const { services, slots, sweeper, dispatcher } = this.#setup;
+    const { store, clock, options } = services;
+    const fresh = newTask(call, tool, options, clock);
+    const token = this.#tryTakeSlot() ? clock.uniqueName() : null;
+    const giveSlot = (): void => {
+      if (token !== null) slots.give();
+    };
+    const command = { type: "create", now: clock.now(), ...fresh, token } as const;
+    const result = await store.write<"create">(command).catch((error: unknown) => {
+      giveSlot();
+      throw error;
+    });
+    if (!result.ok || !result.created) giveSlot();
+    if (!result.ok) {
+      throw new HoldfastError("idempotency_conflict", "This idempotency key belongs to another call.");
+    }
+    if (!result.created) {
+      return (await store.snapshot(result.task.id)) ?? { task: result.task, inputs: [], outcome: null };
+    }
+    sweeper.consider(result.task.sweepAt);
+    if (token === null) dispatcher.enqueue(result.task.id);
+    else dispatcher.run(result.task, tool);
+    return { task: result.task, inputs: [], outcome: null };
+  }
+
+  /** A new call does not pass tasks that wait. */
+  #tryTakeSlot(): boolean {
+    return this.#setup.dispatcher.idle && this.#setup.slots.tryTake();
+  }
+
+  #toolOf(call: TaskCall): Tool {
+    const tool = this.#setup.services.registry.get(call.tool);
+    if (tool === undefined) throw new HoldfastError("invalid_params", `Tool ${call.tool} not found`);
+    return tool;
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
+  }
+}

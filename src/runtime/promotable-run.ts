@@ -1,0 +1,159 @@
+import type { Outcome } from "../task/outcome.ts";
+import type { Progress } from "../task/record.ts";
+import type { AttemptJournal } from "./attempt-journal.ts";
+import type { TakenAttempt } from "./attempts.ts";
+import { ClaimedKeys } from "./claimed-keys.ts";
+import type { Clock } from "./clock.ts";
+import { makeContext, type ContextEffects, type HandlerChanges } from "./make-context.ts";
+import { runToEnd } from "./run-to-end.ts";
+import type { Timers } from "./timers.ts";
+import type { Tool } from "./tool.ts";
+
+export interface PromotableSetup {
+  readonly tool: Tool;
+  /** The id that the task will have. */
+  readonly id: string;
+  readonly arguments: unknown;
+  /** Aborts the handler while there is no task. */
+  readonly signal: AbortSignal;
+  readonly promoteAfterMs: number;
+  readonly maxBodyBytes: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Makes the record, already running, and takes its attempt; rejects with what the store rejects with. */
+  readonly makeTask: (keys: ClaimedKeys) => Promise<TakenAttempt>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** How a run ended for its caller. */
+export type PromotableEnd =
+  { readonly kind: "task" } | { readonly kind: "outcome"; readonly outcome: Outcome };
+
+/**
+ * A handler that runs without a record until it has to have one: then the record is made, running, and what the
+ * handler does from there on is durable as in any other attempt.
+ */
+export class PromotableRun implements AttemptJournal {
+  readonly taskId: string;
+  readonly attempt = 1;
+  readonly maxBodyBytes: number;
+  readonly #setup: PromotableSetup;
+  readonly #keys = new ClaimedKeys();
+  readonly #abort = new AbortController();
+  readonly #promoted = Promise.withResolvers<PromotableEnd>();
+  #promotion: Promise<TakenAttempt> | undefined;
+  #early: HandlerChanges = {};
+  #earlyProgress: Progress | undefined;
+  #task: TakenAttempt | undefined;
+  #over = false;
+
+  constructor(setup: PromotableSetup) {
+    this.#setup = setup;
+    this.taskId = setup.id;
+    this.maxBodyBytes = setup.maxBodyBytes;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Resolves with the direct answer, or as soon as there is a task. */
+  async run(): Promise<PromotableEnd> {
+    const { tool, signal, clock, timers, promoteAfterMs, onError } = this.#setup;
+    const onAbort = (): void => {
+      if (this.#promotion === undefined) this.#abort.abort(signal.reason);
+    };
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const callOff = timers.at(clock.now() + promoteAfterMs, () => void this.promote().catch(onError));
+    const ended = this.#runHandler(tool, makeContext(this, this.#effects(), clock));
+    try {
+      return await Promise.race([ended, this.#promoted.promise]);
+    } finally {
+      callOff();
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Makes the task now, unless there is one, or the handler has ended. */
+  async promote(): Promise<TakenAttempt | undefined> {
+    if (this.#over) return undefined;
+    this.#promotion ??= this.#makeTask();
+    try {
+      return await this.#promotion;
+    } catch (error) {
+      this.#promotion = undefined; // the run goes on as it was; a later try may succeed
+      throw error;
+    }
+  }
+
+  claim(key: Parameters<AttemptJournal["claim"]>[0]): string {
+    return this.#keys.claim(key);
+  }
+
+  find(): undefined {
+    return undefined;
+  }
+
+  async replayed(): Promise<void> {
+    // A first attempt replays nothing.
+  }
+
+  async checkpoint(): Promise<void> {
+    if (this.#task !== undefined) await this.#task.attempt.checkpoint();
+    this.signal.throwIfAborted();
+  }
+
+  async begin(): Promise<void> {
+    await this.checkpoint();
+    const task = await this.promote();
+    await task?.attempt.begin();
+  }
+
+  async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
+    await this.#task?.attempt.recordStep(key, value, error);
+  }
+
+  async #makeTask(): Promise<TakenAttempt> {
+    const task = await this.#setup.makeTask(this.#keys);
+    this.#task = task;
+    const { signal } = task.attempt;
+    if (signal.aborted) this.#abort.abort(signal.reason);
+    signal.addEventListener("abort", () => this.#abort.abort(signal.reason), { once: true });
+    this.#promoted.resolve({ kind: "task" });
+    if (Object.keys(this.#early).length > 0) await task.effects.update(this.#early);
+    if (this.#earlyProgress !== undefined) task.effects.progress(this.#earlyProgress);
+    return task;
+  }
+
+  async #runHandler(tool: Tool, context: ReturnType<typeof makeContext>): Promise<PromotableEnd> {
+    const end = await runToEnd(tool, this.#setup.arguments, context, this.maxBodyBytes);
+    // A task that is being made is made: its id may be on its way.
+    const task = await this.#promotion?.catch(() => undefined);
+    this.#over = true;
+    if (task === undefined) return { kind: "outcome", outcome: end.outcome };
+    await task.end(end);
+    return { kind: "task" };
+  }
+
+  #effects(): ContextEffects {
+    const durable = async (): Promise<ContextEffects> => {
+      await this.checkpoint();
+      const task = await this.promote();
+      if (task === undefined) throw new Error("The handler has ended.");
+      return task.effects;
+    };
+    return {
+      ask: async (key, method, params, options) => (await durable()).ask(key, method, params, options),
+      sleep: async (key, ms) => (await durable()).sleep(key, ms),
+      update: async (changes) => {
+        if (this.#task === undefined) this.#early = { ...this.#early, ...changes };
+        else await this.#task.effects.update(changes);
+      },
+      progress: (progress) => {
+        if (this.#task === undefined) this.#earlyProgress = progress;
+        else this.#task.effects.progress(progress);
+      },
+    };
+  }
+}
