@@ -37,7 +37,7 @@ function assertContainer(value: object, path: string, above: Set<object>): void 
     if (prototype !== Object.prototype && prototype !== null) {
       throw notJson(path, `an instance of ${value.constructor.name}`);
     }
-    if ("toJSON" in value) throw notJson(path, "an object with toJSON");
+    if ("toJSON" in value && typeof value.toJSON === "function") throw notJson(path, "an object with toJSON");
     for (const [key, member] of Object.entries(value)) {
       // An absent and an undefined member read the same, so leaving it out changes nothing.
       if (member !== undefined) assertJson(member, `${path}.${key}`, above);
