@@ -35,8 +35,9 @@ export function isFaultOfOneStatement(error: unknown): boolean {
   return code === undefined || faultsOfOneStatement.has(code);
 }
 
+/** What went wrong, to be made part of a sentence: without the end that some messages have. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }
 
 function extendedCode(error: unknown): number | undefined {

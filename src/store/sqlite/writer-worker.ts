@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import { HoldfastError } from "../../task/fault.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { messageOf } from "./sqlite-error.ts";
+import { unusable } from "./unusable.ts";
 import { openWriterConnection, type WriterOptions } from "./writer-connection.ts";
 import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
 
@@ -31,8 +31,8 @@ function open(): WriterAnswer {
     connection = connectWriter();
     return { type: "ready" };
   } catch (error) {
-    const code = error instanceof HoldfastError ? error.code : "store_unusable";
-    return { type: "unusable", code, message: messageOf(error) };
+    const { code, message } = unusable(options.path, error);
+    return { type: "unusable", code, message };
   }
 }
 

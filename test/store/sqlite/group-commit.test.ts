@@ -121,6 +121,10 @@ test("a command that cannot cross to the writer's thread fails alone", async () 
     code: "store_failed",
   });
   expect(await store.write(createQueued("c"))).toMatchObject({ ok: true });
+  const last = store.write(odd);
+  const closed = store.close();
+  await expect(last).rejects.toMatchObject({ code: "store_failed" });
+  await closed;
 });
 
 test("commands of one group see each other, in order", async () => {

@@ -102,6 +102,17 @@ describe("open refuses", () => {
     database("ALTER TABLE gone RENAME TO journal");
     await temp.open();
   });
+
+  test("a database that its writer can use and its reader cannot, and leaves nothing open", async () => {
+    await (await temp.open()).close();
+    database("DROP INDEX journal_open_input");
+    expect(await refusal()).toContain("no such index");
+    expect((await readdir(temp.path("."))).toSorted()).toEqual(["tasks.db", "tasks.db.lock"]);
+    database(
+      "CREATE INDEX journal_open_input ON journal (task_id, seq) WHERE kind = 'input' AND done_at IS NULL",
+    );
+    await temp.open();
+  });
 });
 
 test("an empty file, or an empty database, is taken", async () => {
