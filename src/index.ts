@@ -2,10 +2,12 @@ export { createTasks } from "./server/tasks.ts";
 export type { Tasks, TasksOptions } from "./server/tasks.ts";
 export type { ServerFactory, TaskServer } from "./server/task-server.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
+export type { PrepareContext } from "./runtime/prepare-context.ts";
 export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/task-context.ts";
 export type {
   InputCapability,
   OnCrash,
+  Prepare,
   TaskMode,
   ToolArguments,
   ToolConfig,

@@ -69,7 +69,7 @@ export class Attempts {
       await end({ outcome: unreadable, threw: true });
       return;
     }
-    const context = makeContext(attempt, effects, this.#services.clock);
+    const context = makeContext(attempt, effects, this.#services.clock, request.prepared);
     void runToEnd(tool, JSON.parse(request.arguments), context, attempt.maxBodyBytes).then(end);
     // A cancel that came while the journal was read found nobody to tell.
     const now = await this.#services.store.get(task.id).catch(() => undefined);

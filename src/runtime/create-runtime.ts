@@ -17,6 +17,7 @@ import type { Registry } from "./registry.ts";
 import { runInline, type InlineRun } from "./run-inline.ts";
 import type { CallEnd, Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
+import { Secrets } from "./secrets.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Timers } from "./timers.ts";
@@ -45,6 +46,8 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
 class LocalRuntime implements Runtime {
   readonly registry: Registry;
   readonly options: RuntimeOptions;
+  readonly clock: Clock;
+  readonly #secrets: Secrets;
   readonly #services: Services;
   readonly #slots: Slots;
   readonly #timers: Timers;
@@ -61,6 +64,8 @@ class LocalRuntime implements Runtime {
   constructor(services: Services) {
     this.registry = services.registry;
     this.options = services.options;
+    this.clock = services.clock;
+    this.#secrets = new Secrets(services);
     this.#services = services;
     this.#slots = new Slots(services.options.concurrency);
     this.#timers = new Timers(services.clock);
@@ -128,6 +133,11 @@ class LocalRuntime implements Runtime {
     if (fitting.length === 0) return;
     const { store, clock } = this.#services;
     await store.write({ type: "answer_inputs", now: clock.now(), id, answers: fitting });
+  }
+
+  async secret(name: string): Promise<Uint8Array> {
+    this.#assertRunning();
+    return this.#secrets.get(name);
   }
 
   async cancel(id: string, requestor: Requestor): Promise<void> {

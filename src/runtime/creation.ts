@@ -72,6 +72,7 @@ export class Creation {
       tool,
       id: fresh.task.id,
       arguments: JSON.parse(fresh.request.arguments),
+      prepared: fresh.request.prepared,
       signal,
       promoteAfterMs,
       maxBodyBytes: options.maxBodyBytes,

@@ -25,8 +25,13 @@ export interface ContextEffects {
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
-/** The task context of one run of a handler. */
-export function makeContext(journal: AttemptJournal, effects: ContextEffects, clock: Clock): TaskContext {
+/** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */
+export function makeContext(
+  journal: AttemptJournal,
+  effects: ContextEffects,
+  clock: Clock,
+  prepared: string | null,
+): TaskContext {
   const ask = <T>(
     key: JournalKey,
     method: InputMethod,
@@ -43,6 +48,7 @@ export function makeContext(journal: AttemptJournal, effects: ContextEffects, cl
   }
 
   return {
+    prepared: prepared === null ? undefined : (JSON.parse(prepared) as unknown),
     id: journal.taskId,
     attempt: journal.attempt,
     signal: journal.signal,

@@ -36,6 +36,6 @@ export function newTask(
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
       statusMessage: null,
     },
-    request: { origin: call.origin, arguments: raw, prepared: null },
+    request: { origin: call.origin, arguments: raw, prepared: call.prepared ?? null },
   };
 }

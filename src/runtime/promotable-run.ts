@@ -14,6 +14,8 @@ export interface PromotableSetup {
   /** The id that the task will have. */
   readonly id: string;
   readonly arguments: unknown;
+  /** Raw JSON of what the tool's `prepare` returned. */
+  readonly prepared: string | null;
   /** Aborts the handler while there is no task. */
   readonly signal: AbortSignal;
   readonly promoteAfterMs: number;
@@ -59,14 +61,14 @@ export class PromotableRun implements AttemptJournal {
 
   /** Resolves with the direct answer, or as soon as there is a task. */
   async run(): Promise<PromotableEnd> {
-    const { tool, signal, clock, timers, promoteAfterMs, onError } = this.#setup;
+    const { tool, prepared, signal, clock, timers, promoteAfterMs, onError } = this.#setup;
     const onAbort = (): void => {
       if (this.#promotion === undefined) this.#abort.abort(signal.reason);
     };
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     const callOff = timers.at(clock.now() + promoteAfterMs, () => void this.promote().catch(onError));
-    const ended = this.#runHandler(tool, makeContext(this, this.#effects(), clock));
+    const ended = this.#runHandler(tool, makeContext(this, this.#effects(), clock, prepared));
     try {
       return await Promise.race([ended, this.#promoted.promise]);
     } finally {

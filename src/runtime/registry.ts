@@ -10,10 +10,10 @@ export class Registry {
   readonly #tools = new Map<string, Tool>();
   #sealed = false;
 
-  add<Input extends StandardSchemaWithJSON | undefined = undefined>(
+  add<Input extends StandardSchemaWithJSON | undefined = undefined, Prepared = undefined>(
     name: string,
-    config: ToolConfig<Input>,
-    handler: ToolHandler<ToolArguments<Input>>,
+    config: ToolConfig<Input, Prepared>,
+    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void {
     if (this.#sealed) throw new HoldfastError("configuration", `Register tool "${name}" before the start.`);
     if (this.#tools.has(name))

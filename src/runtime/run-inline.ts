@@ -15,6 +15,8 @@ export type Ask = ContextEffects["ask"];
 export interface InlineRun {
   readonly tool: Tool;
   readonly arguments: unknown;
+  /** Raw JSON of what the tool's `prepare` returned. */
+  readonly prepared?: string | null;
   /** Aborts the handler, for one when the caller went away. */
   readonly signal: AbortSignal;
   /** How questions reach the caller. */
@@ -53,6 +55,7 @@ export async function runInline(
     update: async () => undefined,
     progress: () => undefined,
   };
-  const end = await runToEnd(run.tool, run.arguments, makeContext(journal, effects, clock), maxBodyBytes);
+  const context = makeContext(journal, effects, clock, run.prepared ?? null);
+  const end = await runToEnd(run.tool, run.arguments, context, maxBodyBytes);
   return end.outcome;
 }

@@ -2,6 +2,7 @@ import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { GenerationName, Origin } from "../task/record.ts";
+import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import type { InlineRun } from "./run-inline.ts";
@@ -17,6 +18,8 @@ export interface TaskCall extends Requestor {
   readonly tool: string;
   /** As the requestor sent them; undefined where it sent none. */
   readonly arguments: unknown;
+  /** Raw JSON of what the tool's `prepare` returned. */
+  readonly prepared?: string | null;
   readonly origin: Origin;
   /** A-48 */
   readonly idempotencyKey?: string;
@@ -34,6 +37,7 @@ export type CallEnd =
 export interface Runtime {
   readonly registry: Registry;
   readonly options: RuntimeOptions;
+  readonly clock: Clock;
   /** Opens the store, takes over what an earlier process left, and begins to run tasks. Idempotent. */
   start(): Promise<void>;
   /** Takes no new calls, lets handlers end until the stop deadline, releases the rest, closes the store. */
@@ -50,6 +54,8 @@ export interface Runtime {
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /** Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
+  /** 32 random bytes that the store keeps under `name`: the same in every process on it, after a restart too. */
+  secret(name: string): Promise<Uint8Array>;
   /** Makes the request durable and tells the handler; nothing happens on a finished task (A-22). */
   cancel(id: string, requestor: Requestor): Promise<void>;
 }

@@ -39,7 +39,9 @@ export type ElicitParams =
  * What a handler does with its task. Keys are durable: each is used once in a task, and not renamed while tasks
  * that used it still run. Code between these calls may run again after a crash; what they returned does not.
  */
-export interface TaskContext {
+export interface TaskContext<Prepared = unknown> {
+  /** What the tool's `prepare` returned; undefined for a tool without one. */
+  readonly prepared: Prepared;
   /** The task's id; for a call that is answered directly an id of this run only. */
   readonly id: string;
   /** 1 for the first run of the handler, one more for each that followed a crash or a release. */

@@ -4,6 +4,7 @@ import type {
   StandardSchemaWithJSON,
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
+import type { PrepareContext } from "./prepare-context.ts";
 import type { TaskContext } from "./task-context.ts";
 
 /** Whether calls of a tool become tasks (A-34). */
@@ -28,6 +29,7 @@ export type InputCapability = "elicitation" | "sampling" | "roots";
 /** A tool as authors describe it. The schemas are any that the SDK takes (zod 4, for one). */
 export interface ToolConfig<
   Input extends StandardSchemaWithJSON | undefined = StandardSchemaWithJSON | undefined,
+  Prepared = undefined,
 > {
   readonly title?: string;
   readonly description?: string;
@@ -42,6 +44,12 @@ export interface ToolConfig<
   readonly requires?: readonly InputCapability[];
   /** Default `auto`. */
   readonly onCrash?: OnCrash;
+  /**
+   * Runs before there is a task, and asks the client on its call (A-49). What it returns, plain JSON data, is kept with
+   * the task: the handler finds it in `task.prepared`. What it throws answers the call as if the handler had thrown it,
+   * and there is no task. It keeps nothing and begins anew with each answer, so it should only read and ask.
+   */
+  readonly prepare?: Prepare<ToolArguments<Input>, Prepared>;
   /**
    * Run such a call directly at first, in ms: it becomes a task, where the caller can take one, when it still runs
    * after that time, or at its first step, question or sleep. Without it every such call is a task from the start.
@@ -62,13 +70,19 @@ export type ToolArguments<Input> = Input extends StandardSchemaWithJSON
   ? StandardSchemaWithJSON.InferOutput<Input>
   : Record<string, unknown>;
 
-export type ToolHandler<Args> = (args: Args, task: TaskContext) => CallToolResult | Promise<CallToolResult>;
+export type Prepare<Args, Prepared> = (args: Args, ask: PrepareContext) => Prepared | Promise<Prepared>;
+
+export type ToolHandler<Args, Prepared = undefined> = (
+  args: Args,
+  task: TaskContext<Prepared>,
+) => CallToolResult | Promise<CallToolResult>;
 
 /** A registered tool. */
-export interface Tool extends ToolConfig {
+export interface Tool extends Omit<ToolConfig, "prepare"> {
   readonly name: string;
   readonly task: TaskMode;
   readonly requires: readonly InputCapability[];
   readonly onCrash: OnCrash;
-  readonly handler: ToolHandler<never>;
+  readonly prepare?: Prepare<never, unknown>;
+  readonly handler: ToolHandler<never, never>;
 }

@@ -33,10 +33,10 @@ export interface Tasks {
    * );
    * ```
    */
-  tool<Input extends StandardSchemaWithJSON | undefined = undefined>(
+  tool<Input extends StandardSchemaWithJSON | undefined = undefined, Prepared = undefined>(
     name: string,
-    config: ToolConfig<Input>,
-    handler: ToolHandler<ToolArguments<Input>>,
+    config: ToolConfig<Input, Prepared>,
+    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`. The factory returns a new server each time

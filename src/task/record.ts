@@ -80,6 +80,6 @@ export interface TaskRequest {
   readonly origin: Origin;
   /** Raw JSON text of the arguments as the requestor sent them. */
   readonly arguments: string;
-  /** Raw JSON text of what the tool's `prepare` returned; null for a tool without one. */
+  /** Raw JSON text of what the tool's `prepare` returned; null for a tool without one, and where it returned nothing. */
   readonly prepared: string | null;
 }

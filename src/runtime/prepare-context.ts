@@ -1,0 +1,28 @@
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitResult,
+  ListRootsResult,
+} from "@modelcontextprotocol/server";
+import type { JournalKey } from "../task/journal.ts";
+import type { ElicitParams } from "./task-context.ts";
+
+/**
+ * What a tool's `prepare` asks the client with, before there is a task (X-040). A question without an answer ends the
+ * run of `prepare` there: its code after the call is left, not even `finally` runs, and the next round begins at its
+ * top. Questions that are asked side by side, under `Promise.all`, go out together. A question that reads
+ * differently in the next round is asked again, so keep times and random values out of it.
+ *
+ * Each key names one question of `prepare`; the task's own keys are apart from them (X-P-018). The calls reject with
+ * `duplicate_key`, `not_json`, and `missing_capability` where the client cannot be asked.
+ */
+export interface PrepareContext {
+  /** Aborts when the caller went away or withdrew its call. */
+  readonly signal: AbortSignal;
+  /** Asks the client's user; what was declined or cancelled is an answer too. */
+  elicit(key: JournalKey, params: ElicitParams): Promise<ElicitResult>;
+  /** Asks the client's model. */
+  sample(key: JournalKey, params: CreateMessageRequestParams): Promise<CreateMessageResult>;
+  /** Asks for the client's roots. */
+  roots(key: JournalKey): Promise<ListRootsResult>;
+}
