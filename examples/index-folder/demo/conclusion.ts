@@ -1,0 +1,41 @@
+import { readFile } from "node:fs/promises";
+import type { DemoSetup } from "./demo-setup.ts";
+import { listedFiles, loadJournal } from "./journal.ts";
+import { prove } from "./proof.ts";
+import { loadReadLog } from "./read-log.ts";
+import type { Screen } from "./screen.ts";
+import type { StoryEnd } from "./story.ts";
+import { timeline } from "./timeline.ts";
+
+const mostLines = 40;
+
+/** Shows what came of the task, and the proof; true if that holds. Throws what the tool failed with. */
+export async function conclude(
+  { taskId, result, kill }: StoryEnd,
+  setup: DemoSetup,
+  screen: Screen,
+): Promise<boolean> {
+  if (result.isError === true || kill === undefined) {
+    throw new Error(
+      result.content.map((block) => (block.type === "text" ? block.text : block.type)).join(" "),
+    );
+  }
+  const { reportPath } = result.structuredContent as { reportPath: string };
+  const lines = (await readFile(reportPath, "utf8")).trimEnd().split("\n");
+  screen.scene(7, "The report:");
+  screen.quote(lines.slice(0, mostLines));
+
+  const journal = loadJournal(setup.database, taskId);
+  const evidence = {
+    listed: listedFiles(journal),
+    reads: loadReadLog(setup.readLog),
+    killedPid: kill.pid,
+    journalAtKill: kill.journal,
+    journal,
+  };
+  screen.scene(8, "What happened, from the journal and a log of all reads:");
+  for (const line of timeline(evidence, kill)) screen.note(line);
+  const claims = prove(evidence);
+  for (const { holds, text } of claims) screen.claim(holds, text);
+  return claims.every(({ holds }) => holds);
+}

@@ -1,0 +1,43 @@
+// The server that the demo kills. It is the one of `npm start`, but it notes every read, and reads slowly.
+import { appendFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { sqliteStore } from "holdfast/sqlite";
+import { serveIndexFolder } from "../serve-index-folder.ts";
+import type { DemoSetup } from "./demo-setup.ts";
+import { pauseMs } from "./pause-ms.ts";
+import type { ReadEvent } from "./read-log.ts";
+
+const { workspace, database, readLog, reportFolder, limits, port } = JSON.parse(
+  process.argv[2] ?? "",
+) as DemoSetup;
+
+function note(event: ReadEvent["event"], path: string): void {
+  const entry: ReadEvent = { pid: process.pid, at: Date.now(), event, path };
+  appendFileSync(readLog, `${JSON.stringify(entry)}\n`); // synchronous, so that no kill comes in between
+}
+
+// The demo holds the other end of this pipe: however it ends, its server ends too.
+process.stdin.on("end", () => process.exit(1)).resume();
+
+try {
+  const { url } = await serveIndexFolder({
+    tasks: { store: sqliteStore(database), pollIntervalMs: 100 },
+    port,
+    reportFolder,
+    limits,
+    keepOut: async () => [workspace],
+    watch: {
+      async read(path, total, run) {
+        note("begin", path);
+        const result = await run();
+        await pause(pauseMs(total));
+        return result;
+      },
+      kept: (path) => note("kept", path),
+    },
+  });
+  console.log(url);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+}

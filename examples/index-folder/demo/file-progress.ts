@@ -1,0 +1,18 @@
+import type { RemoteTask } from "holdfast/client";
+
+export interface FileProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** How far the tool is, from what it tells every client: "Reading files (127 of 300)". */
+export function fileProgress({ statusMessage = "" }: RemoteTask): FileProgress | undefined {
+  const [, done, total] = /\((\d+) of (\d+)\)$/.exec(statusMessage) ?? [];
+  if (done === undefined || total === undefined) return undefined;
+  return { done: Number(done), total: Number(total) };
+}
+
+/** A tool that asks its question has read all there is, be it nothing. */
+export function isHalfway({ status }: RemoteTask, progress: FileProgress | undefined): boolean {
+  return status === "input_required" || (progress !== undefined && progress.done >= progress.total / 2);
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+
+/** One line of the log of the demo's servers: a read begins, or its result is known to be in the journal. */
+export interface ReadEvent {
+  readonly pid: number;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly event: "begin" | "kept";
+  readonly path: string;
+}
+
+/** Everything that was read, in order; nothing where no file ever was. */
+export function loadReadLog(file: string): ReadEvent[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return [];
+  }
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as ReadEvent);
+}
