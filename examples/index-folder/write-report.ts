@@ -1,0 +1,37 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+
+/**
+ * Writes a folder's report and returns its path. Nobody ever sees half of it, and writing it again, as a step may
+ * after a crash, leaves one report: its name follows from the folder's.
+ */
+export async function writeReport(reportFolder: string, root: string, markdown: string): Promise<string> {
+  const folder = resolve(reportFolder);
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, `${nameOf(root)}.md`);
+  const draft = `${path}.${randomUUID()}.tmp`;
+  try {
+    const file = await open(draft, "wx");
+    try {
+      await file.writeFile(markdown);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  return path;
+}
+
+/** Readable, and another for two folders of the same name. */
+function nameOf(root: string): string {
+  const readable = basename(root)
+    .replace(/[^\p{L}\p{N}._-]/gu, "-")
+    .slice(0, 60);
+  const unique = createHash("sha256").update(root).digest("hex").slice(0, 8);
+  return `${readable || "root"}-${unique}`;
+}
