@@ -4,7 +4,9 @@ import {
   tasksCapability,
   type Capabilities,
 } from "../generation/2026-07-28/negotiate.ts";
+import { missingForInput, type InputMethod } from "../task/input.ts";
 import type { Tool } from "../runtime/tool.ts";
+import type { JsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
 
 /** Whether a call of `tool` becomes a task (X-006, A-34). */
@@ -31,6 +33,17 @@ export function missingForMethod(method: string, capabilities: Capabilities): Ho
 /** The fault of what can only be done for a client that declares the extension (X-009). */
 export function missingTasks(what: string): HoldfastError {
   return missingCapability(what, tasksCapability);
+}
+
+/** The fault of a question that its client did not declare to take, else undefined (X-B-011). */
+export function missingForQuestion(
+  key: string,
+  method: InputMethod,
+  params: JsonObject,
+  capabilities: Capabilities,
+): HoldfastError | undefined {
+  const missing = missingForInput(method, params, capabilities);
+  return missing === undefined ? undefined : missingCapability(`The question "${key}"`, missing);
 }
 
 function missingCapability(what: string, required: Capabilities): HoldfastError {

@@ -3,12 +3,13 @@ import { createTaskResult } from "../generation/2026-07-28/create.ts";
 import { readIdempotencyKey } from "../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
 import type { Ask } from "../runtime/run-inline.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime, TaskCall } from "../runtime/runtime.ts";
 import type { Tool } from "../runtime/tool.ts";
 import type { Origin } from "../task/record.ts";
 import { becomesTask, missingForCall, missingTasks } from "./admission.ts";
 import { answerOfOutcome, type Answer } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import { prepareCall } from "./prepare-call.ts";
 
 /** One tools/call, as it came in. */
 export interface ToolRequest {
@@ -27,24 +28,25 @@ export async function callTool(
 ): Promise<Answer> {
   const missing = missingForCall(tool, caller.capabilities);
   if (missing !== undefined) throw missing;
-  if (becomesTask(tool, caller.capabilities)) return createTask(runtime, tool, request, caller);
   const { params, signal } = request;
+  // Read before anybody is asked anything, as its key may be none.
+  const call = becomesTask(tool, caller.capabilities) ? taskCall(tool, request, caller) : undefined;
+  const preparation = await prepareCall(runtime, tool, request, caller);
+  if ("answer" in preparation) return preparation.answer;
+  const { prepared } = preparation;
+  if (call !== undefined) return createTask(runtime, { ...call, prepared }, signal);
   const ask: Ask = async () => {
     throw missingTasks(`The question of tool ${tool.name}`);
   };
-  return answerOfOutcome(await runtime.runInline({ tool, arguments: params["arguments"], signal, ask }));
+  const run = { tool, arguments: params["arguments"], prepared, signal, ask };
+  return answerOfOutcome(await runtime.runInline(run));
 }
 
-async function createTask(
-  runtime: Runtime,
-  tool: Tool,
-  { id, params, signal }: ToolRequest,
-  { capabilities, principal }: Caller,
-): Promise<Answer> {
+/** The call as a task takes it; throws `invalid_params` for an idempotency key that is none. */
+function taskCall(tool: Tool, { id, params }: ToolRequest, { capabilities, principal }: Caller): TaskCall {
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const idempotencyKey = readIdempotencyKey(meta, principal);
-  signal.throwIfAborted(); // nothing was promised yet, so nothing is begun (A-32)
-  const call = {
+  return {
     generation,
     tool: tool.name,
     arguments: params["arguments"],
@@ -52,11 +54,15 @@ async function createTask(
     principal,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
+}
+
+async function createTask(runtime: Runtime, call: TaskCall, signal: AbortSignal): Promise<Answer> {
+  signal.throwIfAborted(); // nothing was promised yet, so nothing is begun (A-32)
   const end = await runtime.call(call, signal);
   if (end.kind === "outcome") return answerOfOutcome(end.outcome);
   const { task } = end.snapshot;
   // The id can reach nobody any more. With a key the caller finds its task by calling again (A-32).
-  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(task.id, task);
+  if (signal.aborted && call.idempotencyKey === undefined) await runtime.cancel(task.id, task);
   return { result: { ...createTaskResult(end.snapshot) } };
 }
 
