@@ -25,7 +25,8 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   server: { from: ["task", "generation", "runtime", "server"], typesFrom: ["store"] },
   client: { from: ["task", "generation", "client"] },
   cli: { from: ["task", "generation", "client", "cli"] },
-  testing: { from: ["task", "store", "testing"] },
+  // For authors of stores, whatever their test runner: it brings none, and asserts with what Node has.
+  testing: { from: ["task", "store", "testing"], packages: ["node:assert/strict"] },
 };
 
 /** Files beside the sub-folders of a layer that is `apart`, whose work it is to choose among them. */

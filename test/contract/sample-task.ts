@@ -1,43 +1,15 @@
-import type { NewTask, TaskCommand } from "../../src/task/command.ts";
 import { createRecord } from "../../src/task/create-record.ts";
-import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
+import { createQueued, createRunning } from "../../src/testing/sample-task.ts";
 
-/** The time at which everything in the samples happens unless a test says otherwise. */
-export const noon = Date.UTC(2026, 10, 1, 12);
-
-export const sampleRequest: TaskRequest = {
-  origin: { session: "s1", requestId: 7, capabilities: { elicitation: {} } },
-  arguments: '{"month":"2026-10"}',
-};
-
-/** A task with the id `task-NAME`, with all that is not given made up. */
-export function sampleTask(name: string, members: Partial<NewTask> = {}): NewTask {
-  const id = `task-${name}`;
-  return {
-    id,
-    wireId: id,
-    generation: "2026-07-28",
-    scope: "",
-    principal: "ann",
-    method: "tools/call",
-    tool: "publish",
-    idempotencyKey: null,
-    requestHash: "hash",
-    expiry: { from: "created", ms: 60_000 },
-    pollIntervalMs: 1000,
-    statusMessage: null,
-    ...members,
-  };
-}
-
-export function createQueued(name: string, members: Partial<NewTask> = {}): TaskCommand<"create"> {
-  return { type: "create", now: noon, task: sampleTask(name, members), request: sampleRequest, token: null };
-}
-
-/** Creates a task that already runs under the token `t1`. */
-export function createRunning(name: string, members: Partial<NewTask> = {}): TaskCommand<"create"> {
-  return { ...createQueued(name, members), token: "t1" };
-}
+// The samples live beside the contract, which authors of stores run too; tests of other rooms find them here.
+export {
+  createQueued,
+  createRunning,
+  noon,
+  sampleRequest,
+  sampleTask,
+} from "../../src/testing/sample-task.ts";
 
 export function queuedRecord(members: Partial<TaskRecord> = {}): TaskRecord {
   return { ...createRecord(createQueued("a")), ...members };

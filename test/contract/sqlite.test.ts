@@ -1,17 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
-import { storeContract } from "./store-contract.ts";
+import { sqliteStore } from "holdfast/sqlite";
+import { storeContract } from "holdfast/testing";
+import { describe, test } from "vitest";
 
-storeContract({
-  name: "sqlite",
-  durable: true,
-  place: async () => {
-    const directory = await mkdtemp(join(tmpdir(), "holdfast-contract-"));
-    return {
-      store: () => sqliteStore(join(directory, "tasks.db")),
-      remove: () => rm(directory, { recursive: true }),
-    };
-  },
+async function place() {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-contract-"));
+  return {
+    store: () => sqliteStore(join(folder, "tasks.db")),
+    remove: () => rm(folder, { recursive: true }),
+  };
+}
+
+describe("sqlite store", () => {
+  for (const { name, run } of storeContract({ durable: true, place })) test(name, run);
 });

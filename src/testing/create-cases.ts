@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import type { NewTask } from "../task/command.ts";
+import { createRecord } from "../task/create-record.ts";
+import { assertMembers } from "./assert-members.ts";
+import { createQueued, createRunning, noon, sampleRequest } from "./sample-task.ts";
+import { storeCases, type StoreCase } from "./store-case.ts";
+
+function otherCallUnderTheKey(members: Partial<NewTask>): StoreCase["check"] {
+  return async ({ store }) => {
+    await store.write(createQueued("a", { idempotencyKey: "i" }));
+    const other = await store.write(createQueued("b", { idempotencyKey: "i", ...members }));
+    assert.deepEqual(other, { ok: false, reason: "conflict" });
+    assert.equal(await store.get("task-b"), undefined);
+  };
+}
+
+export const createCases = storeCases("create", {
+  "an acknowledged task can be read at once, whole": async ({ store }) => {
+    const command = createRunning("a", { idempotencyKey: "i", statusMessage: "begun", principal: null });
+    const record = createRecord(command);
+    assert.deepEqual(await store.write(command), { ok: true, created: true, task: record });
+    assert.deepEqual(await store.get("task-a"), record);
+    assert.deepEqual(await store.snapshot("task-a"), { task: record, inputs: [], outcome: null });
+    assert.deepEqual(await store.request("task-a"), sampleRequest);
+    assert.deepEqual(await store.journal("task-a"), []);
+  },
+
+  "nothing is there for an unknown id": async ({ store }) => {
+    assert.equal(await store.get("task-x"), undefined);
+    assert.equal(await store.snapshot("task-x"), undefined);
+    assert.equal(await store.request("task-x"), undefined);
+    assert.deepEqual(await store.journal("task-x"), []);
+    assert.equal(await store.journalEntry("task-x", "k"), undefined);
+  },
+
+  "every member of a record comes back": async ({ store }) => {
+    const kept = { from: "terminal", ms: null } as const;
+    const first = createQueued("a", { expiry: kept, generation: "sep-1686", scope: "x" });
+    const second = createQueued("b", { expiry: { from: "created", ms: 5 }, generation: "plain" });
+    await store.write(first);
+    await store.write(second);
+    assert.deepEqual(await store.get("task-a"), createRecord(first));
+    assert.deepEqual(await store.get("task-b"), createRecord(second));
+  },
+
+  "what the caller does to its objects later changes nothing": async ({ store }) => {
+    const capabilities: Record<string, unknown> = { roots: {} };
+    const command = createQueued("a");
+    await store.write({ ...command, request: { ...command.request, origin: { capabilities } } });
+    capabilities["roots"] = "changed";
+    assertMembers(await store.request("task-a"), { origin: { capabilities: { roots: {} } } });
+  },
+
+  "the same call under the same idempotency key gives the first task": async ({ store }) => {
+    await store.write(createRunning("a", { idempotencyKey: "i" }));
+    const changes = { statusMessage: "x" };
+    await store.write({ type: "update", now: noon, id: "task-a", token: "t1", changes });
+    const again = await store.write(createRunning("b", { idempotencyKey: "i" }));
+    assert.deepEqual(again, { ok: true, created: false, task: await store.get("task-a") });
+    assert.equal(await store.get("task-b"), undefined);
+  },
+
+  "the same idempotency key with other arguments is a conflict": otherCallUnderTheKey({
+    requestHash: "other",
+  }),
+
+  "the same idempotency key with another generation is a conflict": otherCallUnderTheKey({
+    generation: "plain",
+  }),
+
+  "an idempotency key belongs to one principal, and callers without one share theirs": async ({ store }) => {
+    const create = (name: string, principal: string | null) =>
+      store.write(createQueued(name, { idempotencyKey: "i", principal }));
+    assertMembers(await create("a", "ann"), { created: true });
+    assertMembers(await create("b", "bob"), { created: true });
+    assertMembers(await create("c", null), { created: true });
+    assertMembers(await create("d", null), { created: false, task: { id: "task-c" } });
+  },
+
+  "two creates of the same call at the same time make one task": async ({ store }) => {
+    const [first, second] = await Promise.all([
+      store.write(createQueued("a", { idempotencyKey: "i" })),
+      store.write(createQueued("b", { idempotencyKey: "i" })),
+    ]);
+    assertMembers(first, { ok: true, created: true, task: { id: "task-a" } });
+    assertMembers(second, { ok: true, created: false, task: { id: "task-a" } });
+  },
+
+  "a wire id is unique in its generation and scope, and only there": async ({ store }) => {
+    const create = (name: string, scope: string, generation: "sep-1686" | "plain") =>
+      store.write(createQueued(name, { wireId: "mine", scope, generation }));
+    assertMembers(await create("a", "s1", "sep-1686"), { created: true });
+    assert.deepEqual(await create("b", "s1", "sep-1686"), { ok: false, reason: "conflict" });
+    assertMembers(await create("c", "s2", "sep-1686"), { created: true });
+    assertMembers(await create("d", "s1", "plain"), { created: true });
+    assert.equal(await store.get("task-b"), undefined);
+    assert.equal(await store.request("task-b"), undefined);
+  },
+
+  "a wire id does not run into the scope beside it": async ({ store }) => {
+    await store.write(createQueued("a", { scope: "ab", wireId: "c" }));
+    const other = await store.write(createQueued("b", { scope: "a", wireId: "bc" }));
+    assertMembers(other, { created: true });
+  },
+
+  "an id that is taken is a conflict, and the first task stays as it is": async ({ store }) => {
+    await store.write(createQueued("a"));
+    const other = await store.write(createQueued("a", { wireId: "other", tool: "other" }));
+    assert.deepEqual(other, { ok: false, reason: "conflict" });
+    assertMembers(await store.get("task-a"), { tool: "publish", version: 1 });
+  },
+});

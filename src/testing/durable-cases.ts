@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import type { TaskStore } from "../store/store.ts";
+import { assertMembers } from "./assert-members.ts";
+import { createQueued, createRunning, noon } from "./sample-task.ts";
+import { storeCases } from "./store-case.ts";
+
+const id = "task-a";
+
+/** All that a store gives away about one task. */
+async function allOf(store: TaskStore): Promise<readonly unknown[]> {
+  return [await store.snapshot(id), await store.request(id), await store.journal(id)];
+}
+
+function step(key: string) {
+  return { type: "record_step", now: noon, id, token: "t1", key, value: "1", error: null } as const;
+}
+
+function question(key: string) {
+  const input = { key, method: "elicitation/create", params: "{}" } as const;
+  return {
+    type: "open_input",
+    now: noon,
+    id,
+    token: "t1",
+    input,
+    requestHash: "h",
+    deadlineAt: null,
+  } as const;
+}
+
+const outcome = { kind: "result", body: '{ "a":1.0, "s":"\\ud800" }' } as const;
+
+/** For stores that keep what they acknowledged: each case looks at it through a second store. */
+export const durableCases = storeCases("reopen", {
+  "a second store in the same place finds what was kept": async ({ store, reopen }) => {
+    await store.write(createRunning("a"));
+    await store.write(step("k"));
+    const before = await allOf(store);
+    assert.deepEqual(await allOf(await reopen()), before);
+  },
+
+  "a write that was made before close is kept": async ({ store, reopen }) => {
+    const writes = Array.from({ length: 50 }, (_, index) => store.write(createQueued(`w${index}`)));
+    const second = await reopen();
+    for (const result of await Promise.all(writes)) assert.equal(result.ok, true);
+    assert.equal((await second.unfinished("", 100)).length, 50);
+  },
+
+  "a running task is still held by its token": async ({ store, reopen }) => {
+    await store.write(createRunning("a"));
+    const second = await reopen();
+    assertMembers(await second.unfinished("", 10), [{ id, state: "running", token: "t1", crashes: 0 }]);
+    assert.deepEqual(await second.write({ ...step("k"), token: "t2" }), { ok: false, reason: "fenced" });
+    assertMembers(await second.write(step("k")), { ok: true });
+  },
+
+  "the journal goes on where it stood": async ({ store, reopen }) => {
+    await store.write(createRunning("a"));
+    for (const command of [question("z"), step("m"), question("y")]) await store.write(command);
+    const second = await reopen();
+    assert.deepEqual(await second.write(step("m")), { ok: false, reason: "duplicate" });
+    await second.write(step("b"));
+    const answers = [{ key: "y", value: "{}" }];
+    assertMembers(await second.write({ type: "answer_inputs", now: noon, id, answers }), { accepted: ["y"] });
+    const keys = (await second.journal(id)).map(({ key }) => key);
+    assert.deepEqual(keys, ["z", "m", "y", "b"]);
+    assertMembers(await second.snapshot(id), { task: { openInputs: 1 }, inputs: [{ key: "z" }] });
+  },
+
+  "a finished task stays finished, with its outcome": async ({ store, reopen }) => {
+    await store.write(createRunning("a"));
+    await store.write({ type: "settle", now: noon, id, token: "t1", outcome });
+    const before = await allOf(store);
+    const second = await reopen();
+    const again = await second.write({ type: "cancel", now: noon + 1, id });
+    assert.deepEqual(again, { ok: false, reason: "finished" });
+    assert.deepEqual(await allOf(second), before);
+    assert.deepEqual((await second.snapshot(id))?.outcome, outcome);
+  },
+
+  "a call that is repeated finds its task": async ({ store, reopen }) => {
+    await store.write(createQueued("a", { idempotencyKey: "i" }));
+    const second = await reopen();
+    const again = await second.write(createQueued("b", { idempotencyKey: "i" }));
+    assertMembers(again, { ok: true, created: false, task: { id } });
+    const taken = await second.write(createQueued("c", { wireId: id }));
+    assert.deepEqual(taken, { ok: false, reason: "conflict" });
+  },
+
+  "a secret stays the same": async ({ store, reopen }) => {
+    await store.write({ type: "keep_secret", now: noon, name: "one", value: "first" });
+    const second = await reopen();
+    const kept = await second.write({ type: "keep_secret", now: noon, name: "one", value: "second" });
+    assert.deepEqual(kept, { ok: true, value: "first" });
+  },
+
+  "the sweeper's work is still to be done, and what was deleted stays away": async ({ store, reopen }) => {
+    await store.write(createQueued("a", { expiry: { from: "created", ms: 30 } }));
+    await store.write(createQueued("b", { expiry: { from: "terminal", ms: 20 } }));
+    await store.write({ type: "cancel", now: noon, id: "task-b" });
+    await store.write(createQueued("c", { expiry: { from: "created", ms: 10 } }));
+    await store.write({ type: "cancel", now: noon, id: "task-c" });
+    await store.write({ type: "delete_expired", now: noon + 10, limit: 10 });
+    const second = await reopen();
+    assert.equal(await second.get("task-c"), undefined);
+    assert.equal(await second.nextSweepAt(), noon + 20);
+    assert.deepEqual(await second.due(noon + 30, 10), [id]);
+    const deleted = await second.write({ type: "delete_expired", now: noon + 30, limit: 10 });
+    assert.deepEqual(deleted, { ok: true, deleted: ["task-b"] });
+  },
+
+  "what was refused left nothing behind": async ({ store, reopen }) => {
+    await store.write(createRunning("a"));
+    const before = await allOf(store);
+    await store.write({ ...step("k"), token: "t2" });
+    await store.write({ type: "settle", now: noon, id, token: "t2", outcome });
+    await store.write({ type: "start", now: noon, id, token: "t2" });
+    await store.write(createQueued("b", { wireId: id }));
+    const second = await reopen();
+    assert.deepEqual(await allOf(second), before);
+    assert.equal(await second.request("task-b"), undefined);
+  },
+});

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import type { InputRequest } from "../task/input.ts";
+import type { TaskCommand } from "../task/command.ts";
+import { assertMembers } from "./assert-members.ts";
+import { createRunning, noon } from "./sample-task.ts";
+import { storeCases } from "./store-case.ts";
+
+const id = "task-a";
+
+function step(key: string, value: string | null = "1", token = "t1"): TaskCommand<"record_step"> {
+  return { type: "record_step", now: noon + 1, id, token, key, value, error: null };
+}
+
+function input(key: string): InputRequest {
+  return { key, method: "elicitation/create", params: `{"message":"${key}?"}` };
+}
+
+function ask(question: InputRequest): TaskCommand<"open_input"> {
+  const held = { now: noon + 2, id, token: "t1" };
+  return { type: "open_input", ...held, input: question, requestHash: "h", deadlineAt: null };
+}
+
+function giveUp(key: string): TaskCommand<"close_input"> {
+  return { type: "close_input", now: noon + 4, id, token: "t1", key, error: "{}" };
+}
+
+function answer(...keys: string[]): TaskCommand<"answer_inputs"> {
+  const answers = keys.map((key) => ({ key, value: `{"answered":"${key}"}` }));
+  return { type: "answer_inputs", now: noon + 3, id, answers };
+}
+
+export const journalCases = storeCases("journal", {
+  "entries come back in the order of their first writes": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(step("z"));
+    await store.write(ask(input("m")));
+    await store.write(step("a", null));
+    await store.write(answer("m"));
+    const entries = (await store.journal(id)).map(({ key, kind }) => [key, kind]);
+    assert.deepEqual(entries, [
+      ["z", "step"],
+      ["m", "input"],
+      ["a", "step"],
+    ]);
+    assert.deepEqual(await store.journalEntry(id, "m"), {
+      key: "m",
+      kind: "input",
+      method: "elicitation/create",
+      request: '{"message":"m?"}',
+      requestHash: "h",
+      value: '{"answered":"m"}',
+      error: null,
+      deadlineAt: null,
+      doneAt: noon + 3,
+    });
+    assert.equal(await store.journalEntry(id, "x"), undefined);
+  },
+
+  "a step is recorded once, and the first value stays": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(step("k", "1"));
+    assert.deepEqual(await store.write(step("k", "2")), { ok: false, reason: "duplicate" });
+    assertMembers(await store.journalEntry(id, "k"), { value: "1" });
+  },
+
+  "two records of one key at the same time: one wins": async ({ store }) => {
+    await store.write(createRunning("a"));
+    const results = await Promise.all([store.write(step("k", "1")), store.write(step("k", "2"))]);
+    assert.deepEqual(
+      results.map(({ ok }) => ok),
+      [true, false],
+    );
+    assertMembers(await store.journal(id), [{ key: "k", value: "1" }]);
+  },
+
+  "a stale token writes nothing": async ({ store }) => {
+    await store.write(createRunning("a"));
+    assert.deepEqual(await store.write(step("k", "1", "t0")), { ok: false, reason: "fenced" });
+    assert.deepEqual(await store.journal(id), []);
+    assertMembers(await store.get(id), { version: 1 });
+  },
+
+  "the same key in two tasks is two entries": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(createRunning("b"));
+    await store.write(step("k", "1"));
+    assertMembers(await store.write({ ...step("k", "2"), id: "task-b" }), { ok: true });
+    assertMembers(await store.journalEntry(id, "k"), { value: "1" });
+    assertMembers(await store.journalEntry("task-b", "k"), { value: "2" });
+  },
+
+  "a snapshot shows the open inputs in the order in which they were asked": async ({ store }) => {
+    await store.write(createRunning("a"));
+    for (const key of ["z", "m", "a"]) await store.write(ask(input(key)));
+    await store.write(step("k"));
+    await store.write(answer("m"));
+    const snapshot = await store.snapshot(id);
+    assert.deepEqual(snapshot?.inputs, [input("z"), input("a")]);
+    assert.equal(snapshot?.task.openInputs, 2);
+  },
+
+  "answers to what is not open are ignored, and change nothing where none was taken": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(ask(input("m")));
+    const first = await store.write(answer("m", "x", "m"));
+    assertMembers(first, { ok: true, accepted: ["m"], task: { openInputs: 0 } });
+    const before = await store.get(id);
+    assert.deepEqual(await store.write(answer("m")), { ok: true, accepted: [], task: before });
+    assert.deepEqual(await store.get(id), before);
+  },
+
+  "a finished task shows no open inputs; its journal keeps the question": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(ask(input("m")));
+    await store.write({ type: "cancel", now: noon + 9, id });
+    assertMembers(await store.snapshot(id), { inputs: [], task: { openInputs: 0 } });
+    assertMembers(await store.journalEntry(id, "m"), { doneAt: null });
+  },
+
+  "an input needs no params of its own": async ({ store }) => {
+    await store.write(createRunning("a"));
+    const roots: InputRequest = { key: "r", method: "roots/list", params: "{}" };
+    await store.write(ask(roots));
+    assert.deepEqual((await store.snapshot(id))?.inputs, [roots]);
+  },
+
+  "a question that was given up is closed, and its answer comes too late": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(ask(input("m")));
+    assertMembers(await store.write(giveUp("m")), { ok: true, task: { openInputs: 0 } });
+    assertMembers(await store.snapshot(id), { inputs: [] });
+    assertMembers(await store.journalEntry(id, "m"), { value: null, error: "{}", doneAt: noon + 4 });
+    assertMembers(await store.write(answer("m")), { accepted: [] });
+    assert.deepEqual(await store.write(giveUp("m")), { ok: false, reason: "state" });
+  },
+
+  "an answer is taken before the question's deadline, and not at it": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write({ ...ask(input("m")), deadlineAt: noon + 3 });
+    await store.write({ ...ask(input("n")), deadlineAt: noon + 4 });
+    assertMembers(await store.write(answer("m", "n")), { accepted: ["n"], task: { openInputs: 1 } });
+    assertMembers(await store.journalEntry(id, "m"), { value: null, deadlineAt: noon + 3, doneAt: null });
+  },
+
+  "a sleep keeps its first end": async ({ store }) => {
+    await store.write(createRunning("a"));
+    const sleep = { type: "sleep", now: noon, id, token: "t1", key: "s" } as const;
+    assertMembers(await store.write({ ...sleep, until: noon + 50 }), { ok: true, task: { waiting: true } });
+    const again = await store.write({ ...sleep, until: noon + 90 });
+    assert.deepEqual(again, { ok: false, reason: "duplicate" });
+    assertMembers(await store.journal(id), [{ key: "s", kind: "sleep", deadlineAt: noon + 50, value: null }]);
+  },
+});

@@ -1,0 +1,41 @@
+import type { NewTask, TaskCommand } from "../task/command.ts";
+import type { TaskRequest } from "../task/record.ts";
+
+/** The time at which everything in the samples happens unless a case says otherwise. */
+export const noon = Date.UTC(2026, 10, 1, 12);
+
+export const sampleRequest: TaskRequest = {
+  origin: { session: "s1", requestId: 7, capabilities: { elicitation: {} } },
+  arguments: '{"month":"2026-10"}',
+  prepared: null,
+};
+
+/** A task with the id `task-NAME`, with all that is not given made up. */
+export function sampleTask(name: string, members: Partial<NewTask> = {}): NewTask {
+  const id = `task-${name}`;
+  return {
+    id,
+    wireId: id,
+    generation: "2026-07-28",
+    scope: "",
+    principal: "ann",
+    method: "tools/call",
+    tool: "publish",
+    idempotencyKey: null,
+    requestHash: "hash",
+    expiry: { from: "created", ms: 60_000 },
+    runUntil: null,
+    pollIntervalMs: 1000,
+    statusMessage: null,
+    ...members,
+  };
+}
+
+export function createQueued(name: string, members: Partial<NewTask> = {}): TaskCommand<"create"> {
+  return { type: "create", now: noon, task: sampleTask(name, members), request: sampleRequest, token: null };
+}
+
+/** Creates a task that already runs under the token `t1`. */
+export function createRunning(name: string, members: Partial<NewTask> = {}): TaskCommand<"create"> {
+  return { ...createQueued(name, members), token: "t1" };
+}

@@ -1,0 +1,88 @@
+import { changeFeedCases } from "./change-feed-cases.ts";
+import { createCases } from "./create-cases.ts";
+import { durableCases } from "./durable-cases.ts";
+import { forgettingCases } from "./forgetting-cases.ts";
+import { journalCases } from "./journal-cases.ts";
+import { lifecycleCases } from "./lifecycle-cases.ts";
+import { orderCases } from "./order-cases.ts";
+import { recoveryCases } from "./recovery-cases.ts";
+import { runCase } from "./run-case.ts";
+import { secretCases } from "./secret-cases.ts";
+import { settleCases } from "./settle-cases.ts";
+import type { StorePlace } from "./store-case.ts";
+import { sweepCases } from "./sweep-cases.ts";
+import { textCases } from "./text-cases.ts";
+
+/** A kind of store, as the contract wants to see it. */
+export interface StoreKind {
+  /** Whether a second store in the same place finds what the first one kept. */
+  readonly durable: boolean;
+  /** Makes a new and empty place. */
+  place(): Promise<StorePlace>;
+}
+
+/** One check of the contract, on a store of its own. */
+export interface ContractCase {
+  /** Unique, and the same in every version that has the case: good as the title of a test. */
+  readonly name: string;
+  /** Rejects, mostly with an `AssertionError` of `node:assert`, where the store is at fault. */
+  readonly run: () => Promise<void>;
+}
+
+const casesOfAll = [
+  lifecycleCases,
+  createCases,
+  journalCases,
+  settleCases,
+  recoveryCases,
+  secretCases,
+  sweepCases,
+  orderCases,
+  changeFeedCases,
+  textCases,
+].flat();
+
+/**
+ * Everything that callers rely on and that every store must do alike, as plain functions: run them under any test
+ * runner, or in a loop. Cases are independent of each other. Run them one after the other: one of them replaces
+ * `process.emitWarning` for a moment.
+ *
+ * With vitest:
+ *
+ * ```ts
+ * import { mkdtemp, rm } from "node:fs/promises";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { sqliteStore } from "holdfast/sqlite";
+ * import { storeContract } from "holdfast/testing";
+ * import { describe, test } from "vitest";
+ *
+ * async function place() {
+ *   const folder = await mkdtemp(join(tmpdir(), "holdfast-contract-"));
+ *   return {
+ *     store: () => sqliteStore(join(folder, "tasks.db")),
+ *     remove: () => rm(folder, { recursive: true }),
+ *   };
+ * }
+ *
+ * describe("sqlite store", () => {
+ *   for (const { name, run } of storeContract({ durable: true, place })) test(name, run);
+ * });
+ * ```
+ *
+ * With Node's own runner:
+ *
+ * ```ts
+ * import { test } from "node:test";
+ * import { memoryStore } from "holdfast/memory";
+ * import { storeContract } from "holdfast/testing";
+ *
+ * const place = async () => ({ store: memoryStore, remove: async () => undefined });
+ *
+ * for (const { name, run } of storeContract({ durable: false, place })) void test(name, run);
+ * ```
+ */
+export function storeContract(kind: StoreKind): readonly ContractCase[] {
+  const cases = [...casesOfAll, ...(kind.durable ? durableCases : forgettingCases)];
+  return cases.map((each) => ({ name: each.name, run: async () => runCase(await kind.place(), each) }));
+}

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import { storeContract } from "../../src/testing/store-contract.ts";
+
+/** A memory store of which some methods are others; the rest works on the real one. */
+function faulty(fault: (real: TaskStore) => Partial<TaskStore>): () => TaskStore {
+  return () => {
+    const real = memoryStore();
+    const changed = fault(real);
+    return new Proxy(real, {
+      get: (target, name: keyof TaskStore) => changed[name] ?? target[name].bind(target),
+    });
+  };
+}
+
+const never = (): void => undefined;
+const faults: readonly [says: string, store: () => TaskStore, area: string][] = [
+  [
+    "forgets outcomes",
+    faulty((real) => ({ snapshot: async (id) => without(await real.snapshot(id)) })),
+    "settle",
+  ],
+  ["tells no changes", faulty(() => ({ subscribe: () => never })), "changes"],
+  [
+    "sorts its journal",
+    faulty((real) => ({ journal: async (id) => sorted(await real.journal(id)) })),
+    "journal",
+  ],
+  ["knows no limit", faulty((real) => ({ due: (now) => real.due(now, Infinity) })), "sweep"],
+  ["pages from the start", faulty((real) => ({ unfinished: (_, n) => real.unfinished("", n) })), "recovery"],
+  [
+    "sweeps late",
+    faulty((real) => ({ nextSweepAt: async () => ((await real.nextSweepAt()) ?? 0) + 1 })),
+    "sweep",
+  ],
+  ["never closes", faulty(() => ({ close: async () => undefined })), "life"],
+];
+
+test.each(faults)("the contract notices a store that %s", async (_, store, area) => {
+  const failed: string[] = [];
+  for (const { name, run } of storeContract({
+    durable: false,
+    place: async () => ({ store, remove: async () => never() }),
+  })) {
+    await run().catch(() => failed.push(name));
+  }
+  expect(failed).toContainEqual(expect.stringMatching(new RegExp(`^${area}: `)));
+});
+
+test("every case has a name of its own, and durable stores have more of them", () => {
+  const place = async () => ({ store: memoryStore, remove: async () => undefined });
+  const names = [true, false].map((durable) => storeContract({ durable, place }).map(({ name }) => name));
+  for (const each of names) expect(new Set(each).size).toBe(each.length);
+  expect(names[0]?.length).toBeGreaterThan(names[1]?.length ?? 0);
+});
+
+function without<T extends object>(snapshot: T | undefined) {
+  return snapshot === undefined ? undefined : { ...snapshot, outcome: null };
+}
+
+function sorted<T extends { readonly key: string }>(entries: readonly T[]): readonly T[] {
+  return [...entries].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
