@@ -54,7 +54,7 @@ async function runPrinted(output: string): Promise<{ output: string; errors: str
   return { output: printed, errors };
 }
 
-describe("npm start", () => {
+describe("npm start", { timeout: 120_000 }, () => {
   it.each(["SIGTERM", "SIGINT"] as const)("answers until %s, also a repeated one", async (name) => {
     const server = serve();
     const url = await urlOf(server);
