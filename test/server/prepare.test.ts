@@ -222,6 +222,13 @@ describe("callers", () => {
       ["name", "during?", false],
     ]);
   });
+
+  it("is asked by the SDK's own client, which knows no tasks [X-B-008 X-B-009]", async () => {
+    const { http } = await serve({ tools: greets });
+    const client = await connect(http.url, { onInput: async () => accept("ada") });
+    onTestFinished(() => client.close());
+    expect(await client.sdk.callTool({ name: "greet" })).toMatchObject(text("ADA gets q3"));
+  });
 });
 
 describe("what goes wrong", () => {
