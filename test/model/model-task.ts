@@ -1,0 +1,142 @@
+import type { Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { JournalEntry } from "../../src/task/journal.ts";
+import type { Outcome } from "../../src/task/outcome.ts";
+import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
+
+// What may happen to one task, said once more in the words of the design: nothing of src runs here. A command that
+// is new to the project becomes a case of `effect`.
+
+export interface ModelTask {
+  readonly task: TaskRecord;
+  readonly request: TaskRequest;
+  readonly journal: readonly JournalEntry[];
+  readonly outcome: Outcome | null;
+}
+
+type Elsewhere = "create" | "recover" | "delete_expired" | "keep_secret";
+export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
+
+export interface Effect {
+  readonly task: Partial<TaskRecord>;
+  readonly entries?: readonly JournalEntry[];
+  readonly outcome?: Outcome;
+  /** Only for what outlived its time. */
+  readonly visibleUntil?: number;
+}
+
+/** The first settlement wins. A token has to be the holder's, and only a task that nobody holds can be taken. */
+export function refusal({ task }: ModelTask, command: ChangeCommand): Refusal | undefined {
+  if (task.finishedAt !== null) return "finished";
+  if (command.type === "start" || command.type === "fail") return task.token === null ? undefined : "state";
+  if ("token" in command && command.token !== task.token) return "fenced";
+  if (command.type === "expire" && (task.sweepAt ?? Infinity) > command.now) return "not_due";
+  return undefined;
+}
+
+export function effect({ task, journal }: ModelTask, command: ChangeCommand): Effect | Refusal {
+  const { now } = command;
+  const open = journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
+  const write = (entry: Partial<JournalEntry> & Named, members: Partial<TaskRecord>): Effect | Refusal =>
+    journal.some(({ key }) => key === entry.key)
+      ? "duplicate"
+      : { task: { journalled: true, crashes: 0, ...members }, entries: [{ ...blank, ...entry }] };
+  const close = (entries: readonly JournalEntry[]): Effect => {
+    const openInputs = open.length - entries.length;
+    return { task: { openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, entries };
+  };
+  const finish = (
+    state: "settled" | "cancelled",
+    statusMessage = task.statusMessage,
+  ): Partial<TaskRecord> => {
+    return { state, statusMessage, ...held(null), openInputs: 0, finishedAt: now, updatedAt: now };
+  };
+  switch (command.type) {
+    case "start": {
+      const begun = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now };
+      return { task: { state: "running", ...held(command.token), ...begun } };
+    }
+    case "release":
+      return { task: { state: "queued", ...held(null) } };
+    case "mark":
+      return { task: { journalled: true, waiting: command.waiting } };
+    case "record_step": {
+      const { key, value, error } = command;
+      return write({ key, kind: "step", value, error, doneAt: now }, { waiting: false });
+    }
+    case "sleep":
+      return write(
+        { key: command.key, kind: "sleep", deadlineAt: command.until, doneAt: now },
+        { waiting: true },
+      );
+    case "open_input": {
+      const { input, requestHash, deadlineAt } = command;
+      const { key, method, params: request } = input;
+      const asks = { openInputs: open.length + 1, waiting: true, updatedAt: now };
+      return write({ key, kind: "input", method, request, requestHash, deadlineAt }, asks);
+    }
+    case "close_input": {
+      const given = open.filter(({ key }) => key === command.key);
+      const { error } = command;
+      return given.length === 0 ? "state" : close(given.map((entry) => ({ ...entry, error, doneAt: now })));
+    }
+    case "answer_inputs": {
+      const first = new Map([...command.answers].reverse().map(({ key, value }) => [key, value]));
+      const order = [...new Set(command.answers.map(({ key }) => key))];
+      const inTime = open.filter(({ key, deadlineAt }) => first.has(key) && (deadlineAt ?? Infinity) > now);
+      inTime.sort((a, b) => order.indexOf(a.key) - order.indexOf(b.key));
+      return close(inTime.map((entry) => ({ ...entry, value: first.get(entry.key) ?? null, doneAt: now })));
+    }
+    case "update":
+      return { task: { ...command.changes, updatedAt: now } };
+    case "request_cancel":
+      return { task: { cancelRequestedAt: task.cancelRequestedAt ?? now } };
+    case "settle":
+    case "fail":
+      return { task: finish("settled", command.statusMessage), outcome: command.outcome };
+    case "expire": {
+      const { outcome, visibleUntil, statusMessage } = command;
+      return { task: finish("settled", statusMessage), outcome, visibleUntil };
+    }
+    case "cancel": {
+      const cancelRequestedAt = task.cancelRequestedAt ?? now;
+      return { task: { ...finish("cancelled", command.statusMessage), cancelRequestedAt } };
+    }
+  }
+}
+
+/** The task after an effect: one version on, its journal in the order of first writes. */
+export function changed(old: ModelTask, { task, entries = [], outcome, visibleUntil }: Effect): ModelTask {
+  const rewritten = old.journal.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
+  const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
+  return {
+    ...old,
+    task: withSweepAt({ ...old.task, ...task, version: old.task.version + 1 }, visibleUntil),
+    journal: [...rewritten, ...added],
+    outcome: outcome ?? old.outcome,
+  };
+}
+
+/** Unfinished: the end of its life, else of its run. Finished: the end of its life, and not before `visibleUntil`. */
+export function withSweepAt(task: TaskRecord, visibleUntil = -Infinity): TaskRecord {
+  const { expiry, createdAt, finishedAt, runUntil } = task;
+  const start = expiry.from === "created" ? createdAt : finishedAt;
+  const end = expiry.ms === null || start === null ? null : start + expiry.ms;
+  if (finishedAt === null) return { ...task, sweepAt: end ?? runUntil };
+  return { ...task, sweepAt: end === null ? null : Math.max(end, visibleUntil) };
+}
+
+type Named = Pick<JournalEntry, "key" | "kind">;
+
+const blank = {
+  method: null,
+  request: null,
+  requestHash: null,
+  value: null,
+  error: null,
+  deadlineAt: null,
+  doneAt: null,
+};
+
+function held(token: string | null): Pick<TaskRecord, "token" | "waiting"> {
+  return { token, waiting: false };
+}

@@ -1,0 +1,57 @@
+import type { TaskStore } from "../../src/store/store.ts";
+import { byId, sweepable, type Model } from "./model.ts";
+
+/** What to look at: reads that take an argument are given these. */
+export interface Look {
+  readonly now: number;
+  readonly after: string;
+  readonly limit: number;
+  readonly key: string;
+}
+
+/** All that a store gives away when it is read; plain data, so that it can cross to another process. */
+export type View = readonly unknown[];
+
+/** Every id that the sequences use, and one that they do not. */
+export const ids = ["a", "b", "c"];
+const looked = [...ids, "x"];
+
+export async function viewOfStore(store: TaskStore, { now, after, limit, key }: Look): Promise<View> {
+  const tasks = looked.map(async (id) => [
+    (await store.get(id)) ?? null,
+    (await store.snapshot(id)) ?? null,
+    (await store.request(id)) ?? null,
+    await store.journal(id),
+    (await store.journalEntry(id, key)) ?? null,
+  ]);
+  return [
+    await Promise.all(tasks),
+    await store.unfinished("", 99),
+    await store.unfinished(after, limit),
+    await store.due(now, limit),
+    await store.nextSweepAt(),
+  ];
+}
+
+export function viewOfModel(model: Model, { now, after, limit, key }: Look): View {
+  const tasks = looked.map((id) => {
+    const found = model.tasks.get(id);
+    if (found === undefined) return [null, null, null, [], null];
+    const { task, request, journal, outcome } = found;
+    const open = journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
+    const asked = open.map((entry) => ({ key: entry.key, method: entry.method, params: entry.request }));
+    const inputs = task.finishedAt === null ? asked : [];
+    const entry = journal.find((each) => each.key === key) ?? null;
+    return [task, { task, inputs, outcome }, request, journal, entry];
+  });
+  const all = [...model.tasks.values()].sort(byId).map(({ task }) => task);
+  const unfinished = all.filter(({ finishedAt }) => finishedAt === null);
+  const sweeps = all.flatMap(({ sweepAt }) => sweepAt ?? []);
+  return [
+    tasks,
+    unfinished,
+    unfinished.filter(({ id }) => id > after).slice(0, limit),
+    sweepable(model, false, now).slice(0, limit),
+    sweeps.length === 0 ? null : Math.min(...sweeps),
+  ];
+}
