@@ -1,0 +1,71 @@
+// Makes docs/state-machine.md from the transition table: npm run docs:state-machine
+import { writeFile } from "node:fs/promises";
+import { format } from "prettier";
+import { isTerminal, taskStates, type TaskState } from "../src/task/status.ts";
+import { nextState, transitions, type TaskEvent } from "../src/task/transition.ts";
+
+const events = Object.keys(transitions) as TaskEvent[];
+
+/** The page about the state machine, made from the transition table. */
+export function renderStateMachine(): Promise<string> {
+  const page = `<!-- Made from src/task/transition.ts by \`npm run docs:state-machine\`. Do not edit. -->
+
+# The state machine of a task
+
+Every change of a task is one of the events below, in one transaction that happens as a whole or says why not. Nothing
+leaves ${list(taskStates.filter(isTerminal), " or ")}: the first settlement wins.
+
+\`\`\`mermaid
+${diagram()}
+\`\`\`
+
+| event | from | to | by | under token | meaning |
+| --- | --- | --- | --- | --- | --- |
+${events.map(row).join("\n")}
+
+**Under token**: only the attempt that holds the task can cause the event. An attempt that lost its task is refused.
+
+\`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; neither finds a task to be
+in some state. What is \`input_required\` to clients is here an unfinished task with open questions.
+`;
+  return format(page, { parser: "markdown", printWidth: 110 });
+}
+
+/** One arrow for all events between the same two states. */
+function diagram(): string {
+  const arrows = new Map<string, string[]>();
+  for (const event of events) {
+    for (const state of taskStates) {
+      const next = nextState(state, event);
+      if (next === undefined) continue;
+      const arrow = `${state} --> ${next}`;
+      arrows.set(arrow, [...(arrows.get(arrow) ?? []), event]);
+    }
+  }
+  return [
+    "stateDiagram-v2",
+    "  [*] --> queued: create",
+    "  [*] --> running: create",
+    ...[...arrows].map(([arrow, names]) => `  ${arrow}: ${names.join(", ")}`),
+    ...taskStates.filter(isTerminal).map((state) => `  ${state} --> [*]: delete_expired`),
+  ].join("\n");
+}
+
+function row(event: TaskEvent): string {
+  const { from, to, by, underToken, meaning } = transitions[event];
+  const target = to === "same" ? "the same" : code(to);
+  return `| ${code(event)} | ${list(from)} | ${target} | ${by} | ${underToken ? "yes" : "no"} | ${meaning} |`;
+}
+
+function list(states: readonly TaskState[], separator = ", "): string {
+  return states.map(code).join(separator);
+}
+
+function code(name: string): string {
+  return `\`${name}\``;
+}
+
+// Not where a test imports this.
+if (import.meta.main) {
+  await writeFile(new URL("../docs/state-machine.md", import.meta.url), await renderStateMachine());
+}

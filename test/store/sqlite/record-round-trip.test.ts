@@ -1,0 +1,103 @@
+import { DatabaseSync } from "node:sqlite";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { changingRowOf, recordOf, rowOf } from "../../../src/store/sqlite/record-row.ts";
+import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
+import { toStored } from "../../../src/store/sqlite/stored-text.ts";
+import type { Progress, TaskRecord } from "../../../src/task/record.ts";
+import { taskStates } from "../../../src/task/status.ts";
+
+// Halves of surrogate pairs, U+0000 and whatever else a JavaScript string can hold.
+const anyText = fc.array(fc.nat({ max: 0xffff })).map((units) => String.fromCharCode(...units));
+const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }), anyText);
+const time = fc.maxSafeInteger();
+const count = fc.maxSafeNat();
+const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) => !Object.is(n, -0));
+const progress: fc.Arbitrary<Progress> = fc.record(
+  { progress: finite, total: finite, message: text },
+  { requiredKeys: ["progress"], noNullPrototype: true },
+);
+
+/** A member that is new to the record has to be added here, or this does not compile. */
+const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> } = {
+  id: text,
+  wireId: text,
+  generation: fc.constantFrom("sep-1686", "2025-11-25", "2026-07-28", "plain"),
+  scope: text,
+  principal: fc.option(text),
+  method: fc.constant("tools/call"),
+  tool: text,
+  idempotencyKey: fc.option(text),
+  requestHash: text,
+  state: fc.constantFrom(...taskStates),
+  version: count,
+  createdAt: time,
+  updatedAt: time,
+  finishedAt: fc.option(time),
+  expiry: fc.record(
+    { from: fc.constantFrom("created", "terminal"), ms: fc.option(count) },
+    { noNullPrototype: true },
+  ),
+  runUntil: fc.option(time),
+  sweepAt: fc.option(time),
+  pollIntervalMs: count,
+  statusMessage: fc.option(text),
+  progress: fc.option(progress),
+  openInputs: count,
+  cancelRequestedAt: fc.option(time),
+  attempt: count,
+  token: fc.option(text),
+  startedAt: fc.option(time),
+  journalled: fc.boolean(),
+  waiting: fc.boolean(),
+  crashes: count,
+};
+const record: fc.Arbitrary<TaskRecord> = fc.record(members, { noNullPrototype: true });
+
+let db: DatabaseSync;
+beforeEach(() => {
+  db = new DatabaseSync(":memory:");
+  migrate(db);
+});
+afterEach(() => db.close());
+
+function read(id: string): TaskRecord | undefined {
+  const row = db.prepare(selectTask).get(toStored(id));
+  return row === undefined ? undefined : recordOf(row);
+}
+
+/** Leaves the table empty for the next one. */
+function insertAndRead(task: TaskRecord): TaskRecord | undefined {
+  db.prepare(insertTask).run(...rowOf(task));
+  const found = read(task.id);
+  db.prepare(deleteTask).run(toStored(task.id));
+  return found;
+}
+
+test("every record comes back from the table as it was, with every member", () => {
+  const property = fc.property(record, (task) => {
+    expect(insertAndRead(task)).toStrictEqual(task);
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+test.each(taskStates)("a %s record comes back from the table", (state) => {
+  const property = fc.property(record, (task) => {
+    expect(insertAndRead({ ...task, state })).toStrictEqual({ ...task, state });
+  });
+  fc.assert(property, { numRuns: 20 });
+});
+
+test("an update leaves what is fixed at creation and changes all else", () => {
+  const property = fc.property(record, record, (before, after) => {
+    db.prepare(insertTask).run(...rowOf(before));
+    db.prepare(updateTask).run(...changingRowOf(after), toStored(before.id));
+    const { id, wireId, generation, scope, principal, method, tool } = before;
+    const { idempotencyKey, requestHash, createdAt, runUntil } = before;
+    const fixed = { id, wireId, generation, scope, principal, method, tool, idempotencyKey, requestHash };
+    expect(read(id)).toStrictEqual({ ...after, ...fixed, createdAt, runUntil });
+    db.prepare(deleteTask).run(toStored(id));
+  });
+  fc.assert(property, { numRuns: 200 });
+});

@@ -1,0 +1,63 @@
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import * as sql from "../../../src/store/sqlite/sql.ts";
+import { taskStates, type TaskState } from "../../../src/task/status.ts";
+import { nextState, transitions, type TaskEvent } from "../../../src/task/transition.ts";
+
+const events = Object.keys(transitions) as TaskEvent[];
+const leaves = (state: TaskState): boolean => events.some((event) => nextState(state, event) !== undefined);
+/** By the table and not by name: unfinished is what some event leaves or changes. */
+const unfinished = taskStates.filter(leaves).sort();
+const finished = taskStates.filter((state) => !leaves(state)).sort();
+
+let db: DatabaseSync;
+beforeEach(() => {
+  db = new DatabaseSync(":memory:");
+  migrate(db);
+});
+afterEach(() => db.close());
+
+/** The text of a table or index as all migrations leave it. */
+function definition(name: string): string {
+  return String(db.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name)?.["sql"]);
+}
+
+/** Every list of states in a text, sorted. */
+function stateLists(text: string): string[][] {
+  return [...text.matchAll(/\bstate IN \(([^)]*)\)/g)].map(([, list = ""]) =>
+    [...list.matchAll(/'([^']*)'/g)].map(([, state = ""]) => state).sort(),
+  );
+}
+
+test("a task can be in every state of the table, and in no other", () => {
+  expect(stateLists(definition("task"))).toEqual([[...taskStates].sort()]);
+});
+
+test.each([
+  ["task_unfinished", unfinished],
+  ["task_due", unfinished],
+  ["task_deletable", finished],
+])("the index %s has the states that it is for", (name, states) => {
+  expect(stateLists(definition(name))).toEqual([states]);
+});
+
+test("no index knows other states than these", () => {
+  const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").all();
+  for (const { name } of names) {
+    const text = definition(String(name));
+    for (const list of stateLists(text)) expect([unfinished, finished]).toContainEqual(list);
+    // A condition in another form would escape this test.
+    expect(text.replaceAll(/\bstate IN \(/g, "")).not.toMatch(/\bstate\b/);
+  }
+});
+
+test("every statement that reads by state reads all unfinished or all finished tasks", () => {
+  const lists = Object.values(sql).flatMap(stateLists);
+  expect(lists.length).toBeGreaterThan(4);
+  for (const list of lists) expect([unfinished, finished]).toContainEqual(list);
+});
+
+test("every statement can be prepared, so that each finds the index that it asks for", () => {
+  for (const statement of Object.values(sql)) expect(() => db.prepare(statement)).not.toThrow();
+});

@@ -1,0 +1,18 @@
+import { expect, expectTypeOf, test } from "vitest";
+import type { TaskCommandName } from "../../src/task/command.ts";
+import { transitions, type TaskEvent } from "../../src/task/transition.ts";
+import { sourceFiles } from "../source-files.ts";
+
+/** Commands about no task that is there: they insert one, delete some, or are about the store. */
+const aboutNoTask = ["create", "delete_expired", "keep_secret"] as const;
+type AboutATask = Exclude<TaskCommandName, (typeof aboutNoTask)[number]>;
+
+test("every command about a task is an event of the table, and the other way round", async () => {
+  // To the compiler …
+  expectTypeOf<AboutATask>().toEqualTypeOf<TaskEvent>();
+  // … and to who runs the tests: types are gone by then, so the names come from the source.
+  const source = (await sourceFiles("src/task/command.ts", [".ts"])).get("src/task/command.ts") ?? "";
+  const [, body = ""] = /interface TaskCommands \{\n([^]*?)\n\}/.exec(source) ?? [];
+  const names = [...body.matchAll(/^ {2}(\w+):/gm)].map(([, name = ""]) => name);
+  expect(names.sort()).toEqual([...Object.keys(transitions), ...aboutNoTask].sort());
+});
