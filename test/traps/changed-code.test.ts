@@ -1,0 +1,70 @@
+import { expect, it } from "vitest";
+import { bodyOf, Process, text, type Handler } from "../runtime/harness.ts";
+
+const never = new Promise<never>(() => undefined);
+
+/** Two steps under names of their own; the first version never gets beyond them. */
+const publishes =
+  (runs: string[], [first, second]: readonly [string, string], last: () => unknown): Handler =>
+  async (_, task) => {
+    const a = await task.step(first, () => runs.push(first));
+    const b = await task.step(second, () => runs.push(second));
+    await task.step("last", last);
+    return text(`${a} ${b}`);
+  };
+
+it("runs a renamed step under its new name, and leaves the old entry unreached", async () => {
+  const runs: string[] = [];
+  const before = publishes(runs, ["fetch", "render"], () => never);
+  const after = publishes(runs, ["download", "render"], () => undefined);
+  const first = await Process.started({ tools: { publish: before } });
+  const id = await first.callId("publish");
+  await first.journalHas(id, "render");
+  const second = await first.crash({ tools: { publish: after } });
+  // "render" gives back what it gave, and knows nothing of the step that now runs before it.
+  expect(bodyOf(await second.ended(id))).toEqual(text("3 2"));
+  expect(runs).toEqual(["fetch", "render", "download"]);
+  expect((await second.store.journal(id)).map(({ key }) => key)).toEqual([
+    "fetch",
+    "render",
+    "download",
+    "last",
+  ]);
+});
+
+it("lets a task end whose steps were put in another order, or taken out", async () => {
+  const runs: string[] = [];
+  const first = await Process.started({
+    tools: {
+      publish: publishes(runs, ["a", "b"], () => never),
+      shrink: publishes(runs, ["c", "d"], () => never),
+    },
+  });
+  const [turned, shrunk] = [await first.callId("publish"), await first.callId("shrink")];
+  await first.journalHas(turned, "b");
+  await first.journalHas(shrunk, "d");
+  const second = await first.crash({
+    tools: {
+      publish: publishes(runs, ["b", "a"], () => undefined),
+      shrink: () => text("nothing left to do"),
+    },
+  });
+  expect(bodyOf(await second.ended(turned))).toMatchObject({ content: [{ type: "text" }] });
+  expect(bodyOf(await second.ended(shrunk))).toEqual(text("nothing left to do"));
+  expect(runs.toSorted()).toEqual(["a", "b", "c", "d"]);
+});
+
+it("fails a task whose key has become another thing, and says which", async () => {
+  const first = await Process.started({
+    tools: { waits: (_, task) => task.step("pause", () => undefined).then(() => never) },
+  });
+  const id = await first.callId("waits");
+  await first.journalHas(id, "pause");
+  const second = await first.crash({
+    tools: { waits: (_, task) => task.sleep("pause", 1_000).then(() => text("slept")) },
+  });
+  expect(bodyOf(await second.ended(id))).toMatchObject({
+    code: -32603,
+    message: expect.stringContaining('step under the key "pause"'),
+  });
+});
