@@ -34,7 +34,7 @@ const http = await serveHttp(
   { port: Number(process.env["PORT"] ?? 3000) },
 );
 console.log(http.url);
-process.once("SIGTERM", () => void http.close());
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void http.close());
 
 async function queryWarehouse(month: string): Promise<string[]> {
   return [`${month}-01 42`, `${month}-02 17`];

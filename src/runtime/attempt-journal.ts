@@ -19,5 +19,7 @@ export interface AttemptJournal {
   checkpoint(): Promise<void>;
   /** Awaited before anything that is journalled begins: a checkpoint, and the mark that the attempt can be resumed. */
   begin(): Promise<void>;
+  /** Runs a step and records it: work, for which a slot is needed. */
+  working<T>(work: () => Promise<T>): Promise<T>;
   recordStep(key: string, value: string | null, error: string | null): Promise<void>;
 }

@@ -8,7 +8,8 @@ import { ClaimedKeys } from "./claimed-keys.ts";
 import type { Clock } from "./clock.ts";
 import { ReplayOrder } from "./replay-order.ts";
 import type { Slots } from "./slots.ts";
-import { writeUntilStored } from "./write-until-stored.ts";
+import { SlotHolder } from "./slot-holder.ts";
+import { untilStoreAnswers } from "./until-store-answers.ts";
 
 /** Commands that are valid only under an attempt's token. */
 type HeldCommandName = "mark" | "record_step" | "open_input" | "close_input" | "sleep" | "update" | "settle";
@@ -27,7 +28,10 @@ export interface AttemptSetup {
   readonly onError: (error: unknown) => void;
 }
 
-const forEver = new Promise<never>(() => undefined);
+/** A promise of its own for each call: one for all would hold every frame that was dropped on it. */
+function forEver(): Promise<never> {
+  return new Promise(() => undefined);
+}
 
 /**
  * One execution of a handler, under a token. It is the handler's journal, it owns a concurrency slot while it does
@@ -48,11 +52,13 @@ export class Attempt implements AttemptJournal {
   readonly #recording = new Set<Promise<unknown>>();
   readonly #departure = Promise.withResolvers<void>();
   #marked: Promise<void> | undefined;
-  #holdsSlot = true;
+  readonly #slot: SlotHolder;
+  /** Aborts when the task is no longer this attempt's; a cancel leaves it. */
+  readonly #lost = new AbortController();
+  #ended = false;
   #cancelRequested = false;
   #leaving = false;
   #left: Promise<void> | undefined;
-  #waits = 0;
 
   constructor(setup: AttemptSetup) {
     const { task } = setup;
@@ -60,6 +66,7 @@ export class Attempt implements AttemptJournal {
     this.#setup = setup;
     this.#token = task.token;
     this.#keys = setup.keys ?? new ClaimedKeys();
+    this.#slot = new SlotHolder(setup.slots);
     this.task = task;
     this.taskId = task.id;
     this.attempt = task.attempt;
@@ -97,6 +104,7 @@ export class Attempt implements AttemptJournal {
   /** Tells the handler that the task is no longer its own. */
   lose(): HoldfastError {
     const lost = new HoldfastError("fenced", `Task ${this.taskId} is no longer held by this attempt.`);
+    this.#lost.abort(lost);
     this.#abort.abort(lost);
     return lost;
   }
@@ -112,9 +120,14 @@ export class Attempt implements AttemptJournal {
   /** A stopping server drops the handler here and never rejects, so that no code of the author's takes the stop
    * for a failure. */
   async checkpoint(): Promise<void> {
-    if (this.#leaving) await this.#leave();
-    if (this.left) await forEver;
+    if (this.#leaving) {
+      // While a step of another branch runs, its end gives the task back, with its result in the journal.
+      if (!this.#slot.working) void this.#leave();
+      await forEver();
+    }
+    if (this.left) await forEver();
     this.signal.throwIfAborted();
+    if (this.#ended) throw new HoldfastError("fenced", "The handler of this task has returned.");
   }
 
   replayed(entry: JournalEntry): Promise<void> {
@@ -141,7 +154,6 @@ export class Attempt implements AttemptJournal {
     } finally {
       this.#recording.delete(recording);
     }
-    await this.checkpoint();
   }
 
   /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
@@ -150,44 +162,65 @@ export class Attempt implements AttemptJournal {
     const full = { ...command, type, now: clock.now(), id: this.taskId, token: this.#token };
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
-    const result = await writeUntilStored<N & TaskCommandName>(store, pending, clock, this.signal, onError);
-    if (!result.ok && result.reason !== "duplicate" && result.reason !== "state") throw this.lose();
-    return result;
+    if (this.left) await forEver();
+    const result = await untilStoreAnswers(
+      () => store.write<N & TaskCommandName>(pending),
+      { clock, onError },
+      this.#lost.signal,
+    );
+    if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
+    if (this.left) await forEver();
+    throw this.lose();
+  }
+
+  /** Asks the store for as long as the task is this attempt's, however long the store fails. */
+  persist<T>(ask: () => Promise<T>): Promise<T> {
+    return untilStoreAnswers(ask, this.#setup, this.#lost.signal);
+  }
+
+  /** Runs a step and writes its result, for which the handler needs its slot. */
+  working<T>(work: () => Promise<T>): Promise<T> {
+    return this.#slot.whileWorking(work);
   }
 
   /**
-   * Gives the slot back while `wait` lasts and takes one again before it settles. A server that stops does not
-   * wait for a client: the task goes back to the queue, and the handler is dropped here.
+   * Needs no slot while `wait` lasts. A server that stops does not wait for a client: the task goes back to the queue,
+   * and the handler is dropped here.
    */
   async whileWaiting<T>(wait: Promise<T>): Promise<T> {
-    this.#waits++;
-    this.#giveSlot();
-    if (this.#leaving) void this.#leave();
+    const waiting = this.#slot.whileWaiting(wait);
+    waiting.catch(() => undefined); // it is dropped, and not handled, where the task was given back meanwhile
+    this.#leaveWhereItWaits();
     try {
-      return await wait;
+      return await waiting;
     } finally {
-      if (this.left) await forEver;
-      await this.#takeSlot();
-      this.#waits--;
+      if (this.left) await forEver();
     }
   }
 
-  /** From now on the attempt ends at its next journalled call, or at once where it waits. */
+  /** From now on the attempt ends at its next journalled call, or at once where all it does is wait. */
   prepareToLeave(): void {
     this.#leaving = true;
-    if (this.#waits > 0) void this.#leave();
+    this.#leaveWhereItWaits();
   }
 
   /** Gives the task back now; the handler, if it still runs, has lost it. */
   async leaveNow(): Promise<void> {
     if (this.left) return;
     await this.#leave();
-    this.#abort.abort(new HoldfastError("stopping", "The server stops."));
+    const stopping = new HoldfastError("stopping", "The server stops.");
+    this.#lost.abort(stopping);
+    this.#abort.abort(stopping);
   }
 
-  /** The handler ended: the slot is free again. */
+  /** The handler ended: the slot is free again, and its calls on the context reject. */
   end(): void {
-    this.#giveSlot();
+    this.#ended = true;
+    this.#slot.end();
+  }
+
+  #leaveWhereItWaits(): void {
+    if (this.#leaving && this.#slot.waiting && !this.#slot.working) void this.#leave();
   }
 
   #leave(): Promise<void> {
@@ -203,17 +236,5 @@ export class Attempt implements AttemptJournal {
       onError(error); // the next start finds the task running and recovers it
     }
     this.#departure.resolve();
-  }
-
-  #giveSlot(): void {
-    if (!this.#holdsSlot) return;
-    this.#holdsSlot = false;
-    this.#setup.slots.give();
-  }
-
-  async #takeSlot(): Promise<void> {
-    if (this.#holdsSlot) return;
-    this.#holdsSlot = true;
-    await this.#setup.slots.takeToResume();
   }
 }

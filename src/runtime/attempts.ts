@@ -15,6 +15,7 @@ import { sleep } from "./sleep.ts";
 import type { Slots } from "./slots.ts";
 import type { Timers } from "./timers.ts";
 import type { Tool } from "./tool.ts";
+import { untilStoreAnswers } from "./until-store-answers.ts";
 
 export interface AttemptsSetup {
   readonly services: Services;
@@ -53,6 +54,7 @@ export class Attempts {
   readonly #setup: AttemptsSetup;
   readonly #services: Services;
   readonly #live = new Map<string, Live>();
+  readonly #closing = new AbortController();
 
   constructor(setup: AttemptsSetup) {
     this.#setup = setup;
@@ -61,16 +63,24 @@ export class Attempts {
 
   /** Runs the handler of a task that was started under `task.token`; its slot is taken already. */
   async run(task: TaskRecord, tool: Tool): Promise<void> {
-    const { request, journal } = await this.#load(task);
-    const { attempt, effects, end } = this.#take(task, tool, request?.origin ?? { capabilities: {} }, {
-      journal,
-    });
-    if (request === undefined) {
+    let loaded: Loaded;
+    try {
+      loaded = await this.#load(task);
+    } catch (error) {
+      this.#setup.slots.give();
+      this.#services.onError(error); // the server stops; the next one finds the task running
+      return;
+    }
+    const { request, journal } = loaded;
+    const origin = request?.origin ?? { capabilities: {} };
+    const { attempt, effects, end } = this.#take(task, tool, origin, { journal });
+    const args = request === undefined ? undefined : parsed(request.arguments);
+    if (request === undefined || args === undefined) {
       await end({ outcome: unreadable, threw: true });
       return;
     }
     const context = makeContext(attempt, effects, this.#services.clock, request.prepared);
-    void runToEnd(tool, JSON.parse(request.arguments), context, attempt.maxBodyBytes).then(end);
+    void runToEnd(tool, args.value, context, attempt.maxBodyBytes).then(end);
     // A cancel that came while the journal was read found nobody to tell.
     const now = await this.#services.store.get(task.id).catch(() => undefined);
     if (now?.cancelRequestedAt != null) attempt.requestCancel();
@@ -98,6 +108,7 @@ export class Attempts {
     for (const { attempt } of all) attempt.prepareToLeave();
     const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.departed])));
     await Promise.race([gone, deadline]);
+    this.#closing.abort(new HoldfastError("stopping", "The server stops."));
     await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.leaveNow()));
   }
 
@@ -147,25 +158,24 @@ export class Attempts {
   }
 
   async #end(attempt: Attempt, end: HandlerEnd): Promise<void> {
+    attempt.end();
     try {
       await this.#settle(attempt, end);
     } catch (error) {
       this.#services.onError(error);
     } finally {
       this.#live.delete(attempt.taskId);
-      attempt.end();
     }
   }
 
   async #load({ id, journalled }: TaskRecord): Promise<Loaded> {
-    const { store, onError } = this.#services;
-    try {
-      const request = await store.request(id);
-      return { request, journal: request !== undefined && journalled ? await store.journal(id) : [] };
-    } catch (error) {
-      onError(error);
-      return { request: undefined, journal: [] };
-    }
+    const { store } = this.#services;
+    const { signal } = this.#closing;
+    const request = await untilStoreAnswers(() => store.request(id), this.#services, signal);
+    const journal = journalled
+      ? await untilStoreAnswers(() => store.journal(id), this.#services, signal)
+      : [];
+    return { request, journal };
   }
 
   /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
@@ -173,7 +183,7 @@ export class Attempts {
     if (attempt.left) return;
     const { store, clock } = this.#services;
     if (threw && attempt.cancelRequested) {
-      await store.write({ type: "cancel", now: clock.now(), id: attempt.taskId });
+      await attempt.persist(() => store.write({ type: "cancel", now: clock.now(), id: attempt.taskId }));
       return;
     }
     try {
@@ -181,6 +191,14 @@ export class Attempts {
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
     }
+  }
+}
+
+function parsed(json: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(json) };
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { writeUntilStored } from "./write-until-stored.ts";
+import { untilStoreAnswers } from "./until-store-answers.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { Services } from "./services.ts";
 
@@ -42,8 +42,8 @@ export class Cancellation {
   }
 
   async #finish(id: string): Promise<void> {
-    const { store, clock, onError } = this.#services;
-    const command = { type: "cancel", now: clock.now(), id } as const;
-    await writeUntilStored<"cancel">(store, command, clock, this.#stopped.signal, onError);
+    const { store, clock } = this.#services;
+    const cancel = () => store.write({ type: "cancel", now: clock.now(), id });
+    await untilStoreAnswers(cancel, this.#services, this.#stopped.signal);
   }
 }

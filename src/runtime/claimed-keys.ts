@@ -6,6 +6,7 @@ export class ClaimedKeys {
   readonly #keys = new Set<string>();
 
   claim(key: JournalKey): string {
+    assertKey(key);
     const encoded = encodeJournalKey(key);
     if (this.#keys.has(encoded)) {
       throw new HoldfastError(
@@ -16,4 +17,11 @@ export class ClaimedKeys {
     this.#keys.add(encoded);
     return encoded;
   }
+}
+
+function assertKey(key: unknown): void {
+  const parts: readonly unknown[] = Array.isArray(key) ? key : [key];
+  const whole = Array.isArray(key) || typeof key === "string";
+  if (whole && parts.every((part) => typeof part === "string" || Number.isFinite(part))) return;
+  throw new TypeError(`A key is a string, or an array of strings and finite numbers; not ${typeof key}.`);
 }

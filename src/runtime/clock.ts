@@ -4,17 +4,29 @@ import { randomBytes, randomUUID } from "node:crypto";
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
-  /** Calls `run` once after `ms` milliseconds; returns the way to call it off. Keeps no process alive. */
-  after(ms: number, run: () => void): () => void;
+  /**
+   * Calls `run` once after `ms` milliseconds, however many; returns the way to call it off. Keeps no process alive,
+   * unless it is told to.
+   */
+  after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void;
   randomBytes(size: number): Uint8Array;
   /** A name that nobody else has: the token of an attempt. */
   uniqueName(): string;
 }
 
+/** Node takes a longer timer for one of a millisecond. */
+const longestTimerMs = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms).unref();
+  after(ms, run, keepAlive) {
+    let timer: NodeJS.Timeout;
+    const arm = (left: number): void => {
+      const next = Math.min(left, longestTimerMs);
+      timer = setTimeout(() => (left > next ? arm(left - next) : run()), next);
+      if (keepAlive === undefined) timer.unref();
+    };
+    arm(ms);
     return () => clearTimeout(timer);
   },
   randomBytes: (size) => randomBytes(size),

@@ -1,10 +1,10 @@
 import type { TaskStore } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
+import { isOver } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isTerminal } from "../task/status.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { systemClock, type Clock } from "./clock.ts";
@@ -90,6 +90,7 @@ class LocalRuntime implements Runtime {
   }
 
   start(): Promise<void> {
+    if (this.#stopped !== undefined) return Promise.reject(stopping());
     this.#started ??= this.#start();
     return this.#started;
   }
@@ -100,31 +101,37 @@ class LocalRuntime implements Runtime {
   }
 
   async create(call: TaskCall): Promise<TaskSnapshot> {
-    this.#assertRunning();
+    await this.#running();
     return this.#creation.create(call);
   }
 
   async call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
-    this.#assertRunning();
+    await this.#running();
     return this.#creation.call(call, signal);
   }
 
   async runInline(run: InlineRun): Promise<Outcome> {
-    this.#assertRunning();
+    await this.#running();
     return runInline(run, this.#services.clock, this.#timers, this.options.maxBodyBytes);
   }
 
   async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
+    await this.#running();
     const snapshot = await this.#services.store.snapshot(id);
     if (snapshot === undefined || !belongsTo(snapshot.task, requestor)) throw unknownTask();
-    const { state, sweepAt } = snapshot.task;
-    const over = isTerminal(state) && sweepAt !== null && sweepAt <= this.#services.clock.now();
-    if (over) throw unknownTask(); // deleted for all but the sweeper
+    if (isOver(snapshot.task, this.#services.clock.now())) throw unknownTask();
     return snapshot;
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
     const { inputs } = await this.get(id, requestor);
+    const tooLarge = answers.find(({ value }) => Buffer.byteLength(value) > this.options.maxBodyBytes);
+    if (tooLarge !== undefined) {
+      throw new HoldfastError(
+        "invalid_params",
+        `The answer is larger than ${this.options.maxBodyBytes} bytes.`,
+      );
+    }
     const methods = new Map(inputs.map(({ key, method }) => [key, method]));
     const fitting = answers.filter(({ key, value }) => {
       const method = methods.get(key);
@@ -136,7 +143,7 @@ class LocalRuntime implements Runtime {
   }
 
   async secret(name: string): Promise<Uint8Array> {
-    this.#assertRunning();
+    await this.#running();
     return this.#secrets.get(name);
   }
 
@@ -148,36 +155,62 @@ class LocalRuntime implements Runtime {
   async #start(): Promise<void> {
     const { store, registry } = this.#services;
     registry.seal();
-    await store.open();
-    this.#unsubscribe = store.subscribe((changes) => this.#attempts.onChanges(changes));
-    await this.#sweeper.start();
-    await this.#recovery.run();
+    try {
+      await store.open();
+    } catch (error) {
+      this.#started = undefined; // what is in the way may go away: another start may succeed
+      throw error;
+    }
+    try {
+      this.#unsubscribe = store.subscribe((changes) => this.#attempts.onChanges(changes));
+      await this.#sweeper.start();
+      await this.#recovery.run();
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
   }
 
   async #stop(): Promise<void> {
     if (this.#started === undefined) return;
-    await this.#started;
+    try {
+      await this.#started;
+    } catch {
+      return; // it has closed what it had opened
+    }
     this.#recovery.stop();
     await this.#creation.stop();
     await this.#dispatcher.close();
-    const { clock, options, store } = this.#services;
+    const { clock, options } = this.#services;
     let callOff = (): void => undefined;
     const deadline = new Promise<void>((resolve) => {
-      callOff = clock.after(options.stopDeadlineMs, resolve);
+      callOff = clock.after(options.stopDeadlineMs, resolve, "keep alive");
     });
     await this.#attempts.stop(deadline);
     callOff();
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    this.#recovery.stop();
     this.#cancellation.stop();
     this.#timers.close();
     await this.#sweeper.stop();
     this.#unsubscribe();
-    await store.close();
+    await this.#services.store.close();
   }
 
-  #assertRunning(): void {
+  /** Resolves while calls can be taken; waits for a start that is under way. */
+  async #running(): Promise<void> {
+    if (this.#stopped !== undefined) throw stopping();
     if (this.#started === undefined) throw new HoldfastError("configuration", "Call start() first.");
-    if (this.#stopped !== undefined) throw new HoldfastError("stopping", "The server is stopping.");
+    await this.#started;
+    if (this.#stopped !== undefined) throw stopping();
   }
+}
+
+function stopping(): HoldfastError {
+  return new HoldfastError("stopping", "The server is stopping.");
 }
 
 function belongsTo(task: TaskRecord, { generation, principal }: Requestor): boolean {

@@ -1,4 +1,6 @@
 import { HoldfastError } from "../task/fault.ts";
+import { isOver } from "../task/expiry.ts";
+import type { TaskRecord } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -25,6 +27,7 @@ export class Creation {
   readonly #setup: CreationSetup;
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #promotable = new Set<PromotableRun>();
+  #closed = false;
 
   constructor(setup: CreationSetup) {
     this.#setup = setup;
@@ -32,7 +35,7 @@ export class Creation {
 
   /** Resolves once the task is durable. */
   create(call: TaskCall): Promise<TaskSnapshot> {
-    return this.#track(this.#create(call, this.#toolOf(call)));
+    return this.#track(() => this.#create(call, this.#toolOf(call)));
   }
 
   /**
@@ -40,11 +43,12 @@ export class Creation {
    * from the start, so that it can be found again; so has one that would have to wait for a slot.
    */
   call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
-    return this.#track(this.#call(call, signal));
+    return this.#track(() => this.#call(call, signal));
   }
 
   /** Resolves when nothing is being made any more. What runs directly becomes a task now. */
   async stop(): Promise<void> {
+    this.#closed = true;
     const { onError } = this.#setup.services;
     for (const run of this.#promotable) void run.promote().catch(onError);
     await Promise.allSettled(this.#underWay);
@@ -119,13 +123,21 @@ export class Creation {
     if (!result.ok) {
       throw new HoldfastError("idempotency_conflict", "This idempotency key belongs to another call.");
     }
-    if (!result.created) {
-      return (await store.snapshot(result.task.id)) ?? { task: result.task, inputs: [], outcome: null };
-    }
+    if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
     if (token === null) dispatcher.enqueue(result.task.id);
     else dispatcher.run(result.task, tool);
     return { task: result.task, inputs: [], outcome: null };
+  }
+
+  /** The task that the same call made before; one whose time is over is as good as deleted. */
+  async #existing(call: TaskCall, tool: Tool, task: TaskRecord): Promise<TaskSnapshot> {
+    const { store, clock } = this.#setup.services;
+    if (!isOver(task, clock.now())) {
+      return (await store.snapshot(task.id)) ?? { task, inputs: [], outcome: null };
+    }
+    await store.write({ type: "delete_expired", now: clock.now(), limit: 1_000 });
+    return this.#create(call, tool);
   }
 
   /** A new call does not pass tasks that wait. */
@@ -139,7 +151,9 @@ export class Creation {
     return tool;
   }
 
-  async #track<T>(work: Promise<T>): Promise<T> {
+  async #track<T>(make: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw new HoldfastError("stopping", "The server is stopping.");
+    const work = make();
     this.#underWay.add(work);
     try {
       return await work;

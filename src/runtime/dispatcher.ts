@@ -1,8 +1,10 @@
 import type { TaskRecord } from "../task/record.ts";
+import { HoldfastError } from "../task/fault.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Services } from "./services.ts";
 import type { Slots } from "./slots.ts";
 import type { Tool } from "./tool.ts";
+import { untilStoreAnswers } from "./until-store-answers.ts";
 
 /** Brings queued tasks to handlers, oldest first, as slots come free: dispatch inside one process. */
 export class Dispatcher {
@@ -11,6 +13,7 @@ export class Dispatcher {
   readonly #attempts: Attempts;
   readonly #queue = new Set<string>();
   readonly #starting = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   #open = true;
 
   constructor(services: Services, slots: Slots, attempts: Attempts) {
@@ -33,7 +36,9 @@ export class Dispatcher {
   /** Starts nothing more; resolves when starts that are under way have come to their end. */
   async close(): Promise<void> {
     this.#open = false;
-    await Promise.all(this.#starting);
+    this.#closing.abort(new HoldfastError("stopping", "The server stops."));
+    // A start that ends here may have begun a run, which is waited for too.
+    while (this.#starting.size > 0) await Promise.all(this.#starting);
   }
 
   /** Hands over a task that already runs under its token, with a slot taken. */
@@ -52,19 +57,20 @@ export class Dispatcher {
 
   async #start(id: string): Promise<void> {
     const { store, clock, onError } = this.#services;
+    const start = () => store.write({ type: "start", now: clock.now(), id, token: clock.uniqueName() });
     try {
-      const result = await store.write({ type: "start", now: clock.now(), id, token: clock.uniqueName() });
+      const result = await untilStoreAnswers(start, this.#services, this.#closing.signal);
       const tool = result.ok ? this.#services.registry.get(result.task.tool) : undefined;
       if (result.ok && tool !== undefined) this.run(result.task, tool);
       else this.#slots.give(); // cancelled or expired while it was queued
     } catch (error) {
-      this.#slots.give();
-      onError(error);
+      this.#slots.give(); // the server stops; the task stays queued
+      if (!this.#closing.signal.aborted) onError(error);
     }
   }
 
   #track(work: Promise<void>): void {
-    this.#starting.add(work);
-    void work.finally(() => this.#starting.delete(work));
+    const watched = work.catch(this.#services.onError).finally(() => this.#starting.delete(watched));
+    this.#starting.add(watched);
   }
 }

@@ -1,5 +1,6 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../task/fault.ts";
+import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 
 /** Faults of ours that are how a step or a question ended. */
 const timeouts = ["step_timeout", "input_timeout"] as const;
@@ -11,12 +12,16 @@ interface StoredError {
   readonly data?: unknown;
 }
 
-/** What a step's final error leaves in the journal: raw JSON of its name, message, code and data. */
-export function encodeError(error: unknown): string {
-  const stored: StoredError = isErrorLike(error)
-    ? { name: error.name, message: error.message, ...codeOf(error), ...dataOf(error) }
-    : { name: "Error", message: String(error) };
-  return JSON.stringify(stored);
+/** What a step's final error leaves in the journal: raw JSON of its name, message, code and data. Never throws. */
+export function encodeError(error: unknown, maxBytes: number): string {
+  const message = describeThrown(error);
+  const stored: StoredError =
+    error instanceof Error
+      ? { name: textOf(error.name, "Error"), message, ...codeOf(error), ...dataOf(error) }
+      : { name: "Error", message };
+  const text = JSON.stringify(stored);
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  return JSON.stringify({ name: "Error", message: `An error of more than ${maxBytes} bytes was thrown.` });
 }
 
 /**
@@ -33,20 +38,17 @@ export function decodeError(json: string, cause?: unknown): Error {
   return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });
 }
 
-function isErrorLike(value: unknown): value is Error {
-  return value instanceof Error;
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
 }
 
 function codeOf(error: Error): { code?: string | number } {
   const code: unknown = "code" in error ? error.code : undefined;
-  return typeof code === "string" || typeof code === "number" ? { code } : {};
+  return typeof code === "string" || Number.isSafeInteger(code) ? { code: code as string | number } : {};
 }
 
+/** Data that JSON cannot carry is no reason to lose the error itself. */
 function dataOf(error: Error): { data?: unknown } {
-  const data: unknown = "data" in error ? error.data : undefined;
-  try {
-    return data === undefined ? {} : { data: JSON.parse(JSON.stringify(data)) as unknown };
-  } catch {
-    return {}; // data that JSON cannot carry is no reason to lose the error itself
-  }
+  const text = "data" in error ? jsonTextOf(error.data) : undefined;
+  return text === undefined ? {} : { data: JSON.parse(text) as unknown };
 }

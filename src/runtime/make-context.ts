@@ -4,7 +4,8 @@ import type { JournalKey } from "../task/journal.ts";
 import type { Progress } from "../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import type { Clock } from "./clock.ts";
-import { runStep } from "./step.ts";
+import { checkedChanges, checkedProgress } from "./checked-changes.ts";
+import { assertOutsideStep, runStep } from "./step.ts";
 import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "./task-context.ts";
 
 /** What a handler changes of its task. */
@@ -37,7 +38,13 @@ export function makeContext(
     method: InputMethod,
     params: object,
     options: QuestionOptions = {},
-  ): Promise<T> => handled(effects.ask(key, method, params, options) as Promise<T>);
+  ): Promise<T> => handled(outside(key, () => effects.ask(key, method, params, options) as Promise<T>));
+  const outside = async <T>(key: JournalKey, call: () => Promise<T>): Promise<T> => {
+    assertOutsideStep(journal, key);
+    return call();
+  };
+  const update = (changes: HandlerChanges): Promise<void> =>
+    handled((async () => effects.update(checkedChanges(changes, journal.maxBodyBytes)))());
 
   function step<T>(key: JournalKey, fn: StepFn<T>): Promise<T>;
   function step<T>(key: JournalKey, options: StepOptions, fn: StepFn<T>): Promise<T>;
@@ -58,16 +65,17 @@ export function makeContext(
     sample: (key, params, options) =>
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
-    sleep: (key, ms) => handled(effects.sleep(key, ms)),
-    status: (statusMessage) => handled(effects.update({ statusMessage })),
+    sleep: (key, ms) => handled(outside(key, () => effects.sleep(key, ms))),
+    status: (statusMessage) => update({ statusMessage }),
     progress: (progress, total, message) =>
-      effects.progress({
-        progress,
-        ...(total !== undefined && { total }),
-        ...(message !== undefined && { message }),
-      }),
-    extend: (ttlMs) => handled(effects.update({ ttlMs })),
-    pollInterval: (pollIntervalMs) => handled(effects.update({ pollIntervalMs })),
+      effects.progress(
+        checkedProgress(
+          { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) },
+          journal.maxBodyBytes,
+        ),
+      ),
+    extend: (ttlMs) => update({ ttlMs }),
+    pollInterval: (pollIntervalMs) => update({ pollIntervalMs }),
   };
 }
 

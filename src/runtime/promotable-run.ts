@@ -112,6 +112,10 @@ export class PromotableRun implements AttemptJournal {
     await task?.attempt.begin();
   }
 
+  working<T>(work: () => Promise<T>): Promise<T> {
+    return this.#task === undefined ? work() : this.#task.attempt.working(work);
+  }
+
   async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
     await this.#task?.attempt.recordStep(key, value, error);
   }

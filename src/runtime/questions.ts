@@ -69,7 +69,7 @@ export class Questions {
   async deliver(): Promise<void> {
     const { store, attempt } = this.#setup;
     const entries = await Promise.all(
-      [...this.#waiting.keys()].map((key) => store.journalEntry(attempt.taskId, key)),
+      [...this.#waiting.keys()].map((key) => attempt.persist(() => store.journalEntry(attempt.taskId, key))),
     );
     const ended = entries.filter(hasEnded);
     ended.sort((a, b) => (a.doneAt ?? 0) - (b.doneAt ?? 0));
@@ -104,6 +104,7 @@ export class Questions {
   async #giveUp(key: string): Promise<void> {
     const error = encodeError(
       new HoldfastError("input_timeout", `The question "${key}" was not answered in time.`),
+      this.#setup.attempt.maxBodyBytes,
     );
     await this.#setup.attempt.write("close_input", { key, error });
     await this.deliver();

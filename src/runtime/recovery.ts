@@ -2,6 +2,7 @@ import type { TaskRecord } from "../task/record.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { failUnregistered, planRecovery, type RecoveryPlan } from "./recovery-plan.ts";
 import type { Services } from "./services.ts";
+import { untilStoreAnswers } from "./until-store-answers.ts";
 
 const page = 500;
 
@@ -12,6 +13,7 @@ const page = 500;
 export class Recovery {
   readonly #services: Services;
   readonly #dispatcher: Dispatcher;
+  readonly #stopped = new AbortController();
   readonly #callOffs = new Set<() => void>();
 
   constructor(services: Services, dispatcher: Dispatcher) {
@@ -38,6 +40,7 @@ export class Recovery {
   }
 
   stop(): void {
+    this.#stopped.abort();
     for (const callOff of this.#callOffs) callOff();
     this.#callOffs.clear();
   }
@@ -68,7 +71,10 @@ export class Recovery {
   #failLater(tasks: readonly TaskRecord[]): void {
     this.#later(this.#services.options.unregisteredGraceMs, () => {
       for (const task of tasks) {
-        this.#carryOut(task, failUnregistered(task)).catch(this.#services.onError);
+        const fail = () => this.#carryOut(task, failUnregistered(task));
+        untilStoreAnswers(fail, this.#services, this.#stopped.signal).catch((error: unknown) => {
+          if (!this.#stopped.signal.aborted) this.#services.onError(error);
+        });
       }
     });
   }

@@ -43,6 +43,7 @@ export async function runInline(
     replayed: async () => undefined,
     checkpoint: async () => run.signal.throwIfAborted(),
     begin: async () => run.signal.throwIfAborted(),
+    working: (work) => work(),
     recordStep: async () => undefined,
   };
   const effects: ContextEffects = {

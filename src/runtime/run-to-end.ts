@@ -28,6 +28,6 @@ export async function runToEnd(
     const returned = await handler(validated.args, context);
     return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
   } catch (error) {
-    return { outcome: outcomeOfThrow(error), threw: true };
+    return { outcome: outcomeOfThrow(error, maxBytes), threw: true };
   }
 }

@@ -11,8 +11,17 @@ import { waitFor } from "./wait-for.ts";
 
 type StepFunction<T> = (step: StepContext) => T | Promise<T>;
 
-/** True inside a step's function: a step begun there could not be told from its parent on replay. */
-const insideStep = new AsyncLocalStorage<string>();
+/** Inside a step's function: whose step it is. One begun there could not be told from its parent on replay. */
+const insideStep = new AsyncLocalStorage<AttemptJournal>();
+
+/** Throws `nested_step` for a journalled call from inside a step of the same run. */
+export function assertOutsideStep(journal: AttemptJournal, key: JournalKey): void {
+  if (insideStep.getStore() !== journal) return;
+  throw new HoldfastError(
+    "nested_step",
+    `${JSON.stringify(key)} was begun inside a step. Begin it in the handler itself, before or after the step.`,
+  );
+}
 
 /** Runs a step once and journals how it ended, or replays what the journal has (guarantee 4). */
 export async function runStep<T>(
@@ -22,10 +31,7 @@ export async function runStep<T>(
   options: StepOptions,
   fn: StepFunction<T>,
 ): Promise<T> {
-  const outer = insideStep.getStore();
-  if (outer !== undefined) {
-    throw new HoldfastError("nested_step", `Step ${JSON.stringify(key)} was begun inside step "${outer}".`);
-  }
+  assertOutsideStep(journal, key);
   const claimed = journal.claim(key);
   const entry = journal.find(claimed);
   if (entry !== undefined) {
@@ -35,21 +41,33 @@ export async function runStep<T>(
     return decodeValue<T>(entry.value);
   }
   await journal.begin();
+  const end = await journal.working(() => runAndRecord(journal, clock, claimed, options, fn));
+  await journal.checkpoint();
+  if ("thrown" in end) throw end.thrown;
+  return decodeValue<T>(end.value);
+}
+
+type StepEnd = { readonly value: string | null } | { readonly thrown: unknown };
+
+async function runAndRecord<T>(
+  journal: AttemptJournal,
+  clock: Clock,
+  key: string,
+  options: StepOptions,
+  fn: StepFunction<T>,
+): Promise<StepEnd> {
   let value: string | null;
   try {
-    value = await runWithRetries(journal, clock, claimed, options, fn);
-  } catch (error) {
+    value = await runWithRetries(journal, clock, key, options, fn);
+  } catch (thrown) {
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
-    if (journal.signal.aborted || isMistake(error)) {
-      await journal.checkpoint();
-      throw error;
-    }
-    const encoded = encodeError(error);
-    await journal.recordStep(claimed, null, encoded);
-    throw decodeError(encoded, error);
+    if (journal.signal.aborted || isMistake(thrown)) return { thrown };
+    const encoded = encodeError(thrown, journal.maxBodyBytes);
+    await journal.recordStep(key, null, encoded);
+    return { thrown: decodeError(encoded, thrown) };
   }
-  await journal.recordStep(claimed, value, null);
-  return decodeValue<T>(value);
+  await journal.recordStep(key, value, null);
+  return { value };
 }
 
 function assertStep(entry: JournalEntry): void {
@@ -97,7 +115,7 @@ async function runOnce<T>(
 ): Promise<T> {
   const idempotencyKey = `${journal.taskId}:${key}`;
   const run = (signal: AbortSignal): Promise<T> =>
-    insideStep.run(key, async () => fn({ idempotencyKey, signal }));
+    insideStep.run(journal, async () => fn({ idempotencyKey, signal }));
   if (timeoutMs === undefined) return run(journal.signal);
 
   const timeout = new AbortController();

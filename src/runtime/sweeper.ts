@@ -68,19 +68,22 @@ export class Sweeper {
   }
 
   async #expireDue(): Promise<void> {
-    const { store, clock, options } = this.#services;
+    const { store, clock, options, onError } = this.#services;
     const message = "The task expired before it ended.";
     for (;;) {
       const now = clock.now();
       const due = await store.due(now, batch);
       const visibleUntil = now + options.expiredVisibleMs;
       const outcome = errorOutcome({ code: -32603, message });
-      await Promise.all(
+      const ends = await Promise.allSettled(
         due.map((id) =>
           store.write({ type: "expire", now, id, outcome, statusMessage: message, visibleUntil }),
         ),
       );
-      if (due.length < batch || this.#stopped) return;
+      // One that cannot be ended must not keep the others alive.
+      const failed = ends.filter((end) => end.status === "rejected");
+      for (const { reason } of failed) onError(reason);
+      if (due.length < batch || failed.length > 0 || this.#stopped) return;
     }
   }
 

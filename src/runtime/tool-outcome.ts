@@ -2,6 +2,7 @@ import { ProtocolError, type CallToolResult, type StandardSchemaV1 } from "@mode
 import { HoldfastError, jsonRpcCodeOf } from "../task/fault.ts";
 import { encodeJson } from "../task/json.ts";
 import { errorOutcome, resultOutcome, type JsonRpcError, type Outcome } from "../task/outcome.ts";
+import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import type { Tool } from "./tool.ts";
 
 /** Validates arguments as the SDK does before it calls a tool; a failure is the result that the SDK would report. */
@@ -25,6 +26,12 @@ export async function outcomeOfReturn(
   returned: CallToolResult,
   maxBytes: number,
 ): Promise<Outcome> {
+  if (!isToolResult(returned)) {
+    throw new HoldfastError(
+      "not_json",
+      `Tool ${tool.name} returned no tool result, an object with a list of content.`,
+    );
+  }
   const problem = await outputProblem(tool, returned);
   if (problem !== undefined) return toolErrorOutcome(`Output validation error: ${problem}`);
   const body = encodeJson(withTextFallback(returned), `The result of tool ${tool.name}`);
@@ -37,15 +44,31 @@ export async function outcomeOfReturn(
 /**
  * The outcome of a handler that threw (A-04). A protocol error is the JSON-RPC error of the call; any other error is
  * a result with `isError`, as a plain SDK tool reports it; a fault of ours is an internal error, but for a step that
- * took too long, which is the tool's own failure.
+ * took too long, which is the tool's own failure. Never throws, whatever was thrown.
  */
-export function outcomeOfThrow(thrown: unknown): Outcome {
+export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
+  const outcome = thrownOutcome(thrown);
+  if (Buffer.byteLength(outcome.body) <= maxBytes) return outcome;
+  return errorOutcome({
+    code: -32603,
+    message: `The tool failed with an error of more than ${maxBytes} bytes.`,
+  });
+}
+
+function thrownOutcome(thrown: unknown): Outcome {
+  const message = describeThrown(thrown);
   if (thrown instanceof HoldfastError && thrown.code !== "step_timeout") {
-    return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), thrown.message, thrown.data));
+    return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data));
   }
-  if (ProtocolError.isInstance(thrown))
-    return errorOutcome(jsonRpcError(thrown.code, thrown.message, thrown.data));
-  return toolErrorOutcome(thrown instanceof Error ? thrown.message : String(thrown));
+  if (ProtocolError.isInstance(thrown)) return errorOutcome(jsonRpcError(thrown.code, message, thrown.data));
+  return toolErrorOutcome(message);
+}
+
+/** Handlers in JavaScript may return anything. */
+function isToolResult(returned: unknown): boolean {
+  if (typeof returned !== "object" || returned === null || Array.isArray(returned)) return false;
+  const content: unknown = "content" in returned ? returned.content : undefined;
+  return content === undefined || Array.isArray(content);
 }
 
 async function outputProblem(tool: Tool, result: CallToolResult): Promise<string | undefined> {
@@ -77,13 +100,11 @@ function toolErrorOutcome(message: string): Outcome {
 }
 
 function jsonRpcError(code: number, message: string, data: unknown): JsonRpcError {
-  try {
-    return data === undefined
-      ? { code, message }
-      : { code, message, data: JSON.parse(JSON.stringify(data)) as unknown };
-  } catch {
-    return { code, message }; // data that JSON cannot carry is no reason to lose the error itself
-  }
+  const text = data === undefined ? undefined : jsonTextOf(data);
+  const whole = Number.isSafeInteger(code) ? code : -32603; // JSON-RPC has no other codes
+  return text === undefined
+    ? { code: whole, message }
+    : { code: whole, message, data: JSON.parse(text) as unknown };
 }
 
 /** The SDK's own wording of schema issues. */

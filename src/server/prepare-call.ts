@@ -60,7 +60,7 @@ export async function prepareCall(
     end = await runRound((ask) => prepare(validated.args, ask), round);
     if (end.kind === "prepared") return { prepared: encodePrepared(tool, end.value, maxBytes) };
   } catch (error) {
-    return { answer: answerOfOutcome(outcomeOfThrow(error)) };
+    return { answer: answerOfOutcome(outcomeOfThrow(error, runtime.options.maxBodyBytes)) };
   }
   const exchange = nextExchange(answers, end.questions);
   const state = await sealState(runtime, binding, exchange);

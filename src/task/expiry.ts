@@ -1,3 +1,5 @@
+import { isTerminal, type TaskState } from "./status.ts";
+
 /**
  * How long a task is kept (A-47). `ms` counts from creation or from the terminal status; `null` is without end.
  */
@@ -18,4 +20,12 @@ export function expiresAt(expiry: Expiry, createdAt: number, runUntil: number | 
 export function deletableAt(expiry: Expiry, createdAt: number, finishedAt: number): number | null {
   if (expiry.ms === null) return null;
   return (expiry.from === "created" ? createdAt : finishedAt) + expiry.ms;
+}
+
+/** Whether a finished task's time is over: from then on it is deleted for all but the sweeper. */
+export function isOver(
+  task: { readonly state: TaskState; readonly sweepAt: number | null },
+  now: number,
+): boolean {
+  return isTerminal(task.state) && task.sweepAt !== null && task.sweepAt <= now;
 }

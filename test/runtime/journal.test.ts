@@ -108,7 +108,7 @@ describe("steps", () => {
     ["a key used twice", "was used before", (_, task) => twice(() => task.step("same", () => 1))],
     [
       "a step inside a step",
-      "inside step",
+      "inside a step",
       async (_, task) => task.step("out", () => task.step("in", () => text(""))),
     ],
     [

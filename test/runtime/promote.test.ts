@@ -155,6 +155,7 @@ describe("a tool that is promoted late", () => {
     };
     const first = await Process.started(setup);
     const calling = call(first);
+    await rest();
     const stopping = first.restart({
       tools: {
         tool: { config: { onCrash: "resume" }, handler: (_, task) => text(`attempt ${task.attempt}`) },

@@ -29,7 +29,7 @@ export interface WireError {
 export function wireTask(view: TaskSnapshot): WireTask {
   const { task } = view;
   const status = wireStatus(view);
-  const statusMessage = statusText(task) ?? (status === "failed" ? diagnosis(view) : undefined);
+  const statusMessage = statusText(task) || (status === "failed" ? diagnosis(view) : undefined);
   return {
     taskId: task.wireId,
     status,

@@ -18,7 +18,7 @@ export async function identify(
 ): Promise<Owner | undefined> {
   if (authenticate === undefined) return { principal: anonymous === "shared" ? everyone : null };
   const found = await authenticate(request);
-  if (found === undefined) return undefined;
+  if (found == null) return undefined; // JavaScript callers may say null
   const owner = typeof found === "string" ? { principal: found } : found;
   if (typeof owner.principal === "string" && owner.principal !== "") return owner;
   // Without this check, users without a name would share their tasks.

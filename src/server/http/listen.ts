@@ -7,8 +7,11 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Resolves with the port once `server` listens; rejects with `address_in_use`, naming it. */
+/** Resolves with the port once `server` listens; rejects with `address_in_use` or `configuration`, naming it. */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new HoldfastError("configuration", `Not a port: ${port}. Give a whole number from 0 to 65535.`);
+  }
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(listenFault(error, host, port));
     server.once("error", failed);
@@ -30,7 +33,10 @@ export function urlOf(host: string, port: number, path: string): string {
 
 function listenFault(error: Error, host: string, port: number): Error {
   const code = "code" in error ? error.code : undefined;
-  if (code !== "EADDRINUSE") return error;
+  if (code !== "EADDRINUSE") {
+    const message = `Cannot listen on ${host}, port ${port}: ${error.message}.`;
+    return new HoldfastError("configuration", message, { cause: error });
+  }
   return new HoldfastError(
     "address_in_use",
     `Port ${port} on ${host} is in use by another program. End that program, or give another port.`,

@@ -25,7 +25,7 @@ export interface HttpServer {
  *
  * ```ts
  * const http = await serveHttp(tasks.server(makeServer), { port: 3000 });
- * process.once("SIGTERM", () => void http.close());
+ * process.on("SIGTERM", () => void http.close());
  * ```
  */
 export async function serveHttp(server: TaskServer, options: HttpOptions = {}): Promise<HttpServer> {

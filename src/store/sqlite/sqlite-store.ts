@@ -24,6 +24,11 @@ export interface SqliteStoreOptions {
 
 /**
  * A store in one SQLite file on a local disk, for one process at a time. Directories that are missing are made.
+ *
+ * The process must not open the database's files (`path`, and what begins with its name) by other means, not even to
+ * read them: closing a file drops every lock that its process holds on it, and a second process could take the store.
+ * A tool that reads folders which users choose has to pass them over.
+ *
  * Throws `node_too_old` where Node has no SQLite of its own, `configuration` for what cannot be a file or an option.
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): TaskStore {

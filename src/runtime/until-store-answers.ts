@@ -1,0 +1,30 @@
+import { HoldfastError } from "../task/fault.ts";
+import type { Clock } from "./clock.ts";
+import { retryDelay } from "./retry-delay.ts";
+import { waitFor } from "./wait-for.ts";
+
+/** What repeated calls of a store need. */
+export interface StorePatience {
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Asks the store, and where it fails (a full disk, for one) asks again until it does not: work that is done must not
+ * be lost to a store that recovers. Rejects when `signal` aborts, and with what is no passing fault.
+ */
+export async function untilStoreAnswers<T>(
+  ask: () => Promise<T>,
+  { clock, onError }: StorePatience,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== "store_failed") throw error;
+      onError(error);
+      await waitFor(clock, retryDelay(failures, clock), signal);
+    }
+  }
+}
