@@ -10,7 +10,8 @@ import { Cancellation } from "./cancellation.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Creation } from "./creation.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { defaultOptions, type RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions } from "./options.ts";
+import { resolveOptions } from "./resolve-options.ts";
 import { isAnswerTo } from "./answer-form.ts";
 import { Recovery } from "./recovery.ts";
 import type { Registry } from "./registry.ts";
@@ -36,7 +37,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
   return new LocalRuntime({
     store: setup.store,
     registry: setup.registry,
-    options: { ...defaultOptions, ...setup.options },
+    options: resolveOptions(setup.options ?? {}),
     clock: setup.clock ?? systemClock,
     onError: setup.onError ?? ((error) => console.error("holdfast:", error)),
   });

@@ -4,16 +4,9 @@ import type { JournalKey } from "../task/journal.ts";
 import type { Progress } from "../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import type { Clock } from "./clock.ts";
-import { checkedChanges, checkedProgress } from "./checked-changes.ts";
+import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-changes.ts";
 import { assertOutsideStep, runStep } from "./step.ts";
 import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "./task-context.ts";
-
-/** What a handler changes of its task. */
-export interface HandlerChanges {
-  readonly statusMessage?: string;
-  readonly ttlMs?: number | null;
-  readonly pollIntervalMs?: number;
-}
 
 /** How a context reaches its client and its record. */
 export interface ContextEffects {

@@ -15,7 +15,7 @@ export function newTask(
   options: RuntimeOptions,
   clock: Clock,
 ): { task: NewTask; request: TaskRequest } {
-  const raw = JSON.stringify(call.arguments ?? {});
+  const { raw, hash } = encodeCall(tool, call.arguments ?? {});
   if (Buffer.byteLength(raw) > options.maxBodyBytes) {
     throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
   }
@@ -30,7 +30,7 @@ export function newTask(
       method: "tools/call",
       tool: tool.name,
       idempotencyKey: call.idempotencyKey ?? null,
-      requestHash: requestHash(tool.name, call.arguments ?? {}),
+      requestHash: hash,
       runUntil: clock.now() + (tool.maxRunMs ?? options.maxRunMs),
       expiry: { from: "created", ms: tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs },
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
@@ -38,4 +38,12 @@ export function newTask(
     },
     request: { origin: call.origin, arguments: raw, prepared: call.prepared ?? null },
   };
+}
+
+function encodeCall(tool: Tool, args: unknown): { raw: string; hash: string } {
+  try {
+    return { raw: JSON.stringify(args), hash: requestHash(tool.name, args) };
+  } catch (error) {
+    throw new HoldfastError("invalid_params", "The arguments are nested too deeply.", { cause: error });
+  }
 }

@@ -1,5 +1,6 @@
-import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../task/fault.ts";
+import { assertToolConfig } from "./assert-tool-config.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
 
 /**
@@ -10,7 +11,7 @@ export class Registry {
   readonly #tools = new Map<string, Tool>();
   #sealed = false;
 
-  add<Input extends StandardSchemaWithJSON | undefined = undefined, Prepared = undefined>(
+  add<Input extends StandardSchemaV1 | undefined = undefined, Prepared = undefined>(
     name: string,
     config: ToolConfig<Input, Prepared>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
@@ -18,6 +19,7 @@ export class Registry {
     if (this.#sealed) throw new HoldfastError("configuration", `Register tool "${name}" before the start.`);
     if (this.#tools.has(name))
       throw new HoldfastError("configuration", `Tool "${name}" is registered twice.`);
+    assertToolConfig(name, config);
     this.#tools.set(name, {
       ...config,
       name,

@@ -1,9 +1,4 @@
-import type {
-  CallToolResult,
-  Icon,
-  StandardSchemaWithJSON,
-  ToolAnnotations,
-} from "@modelcontextprotocol/server";
+import type { CallToolResult, Icon, StandardSchemaV1, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { PrepareContext } from "./prepare-context.ts";
 import type { TaskContext } from "./task-context.ts";
 
@@ -26,15 +21,16 @@ export type OnCrash = "auto" | "resume" | "fail";
 /** Client capabilities that a tool's questions need. */
 export type InputCapability = "elicitation" | "sampling" | "roots";
 
-/** A tool as authors describe it. The schemas are any that the SDK takes (zod 4, for one). */
+/** A tool as authors describe it. The schemas are any that the SDK takes: Standard Schemas with a
+ * JSON form, such as those of zod 4, of `zod/v4` in zod 3.25, or of the SDK's `fromJsonSchema`. */
 export interface ToolConfig<
-  Input extends StandardSchemaWithJSON | undefined = StandardSchemaWithJSON | undefined,
+  Input extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
   Prepared = undefined,
 > {
   readonly title?: string;
   readonly description?: string;
   readonly inputSchema?: Input;
-  readonly outputSchema?: StandardSchemaWithJSON;
+  readonly outputSchema?: StandardSchemaV1;
   readonly annotations?: ToolAnnotations;
   readonly icons?: Icon[];
   readonly _meta?: Record<string, unknown>;
@@ -66,8 +62,8 @@ export interface ToolConfig<
 }
 
 /** Arguments as the handler gets them: validated, with the schema's defaults and transforms. */
-export type ToolArguments<Input> = Input extends StandardSchemaWithJSON
-  ? StandardSchemaWithJSON.InferOutput<Input>
+export type ToolArguments<Input> = Input extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<Input>
   : Record<string, unknown>;
 
 export type Prepare<Args, Prepared> = (args: Args, ask: PrepareContext) => Prepared | Promise<Prepared>;

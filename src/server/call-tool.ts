@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
 import type { Ask } from "../runtime/run-inline.ts";
 import type { Runtime, TaskCall } from "../runtime/runtime.ts";
 import type { Tool } from "../runtime/tool.ts";
+import { HoldfastError } from "../task/fault.ts";
 import type { Origin } from "../task/record.ts";
 import { becomesTask, missingForCall, missingTasks } from "./admission.ts";
 import { answerOfOutcome, type Answer } from "./answer.ts";
@@ -36,6 +37,12 @@ export async function callTool(
   const { prepared } = preparation;
   if (call !== undefined) return createTask(runtime, { ...call, prepared }, signal);
   const ask: Ask = async () => {
+    if (tool.task === "forbidden") {
+      throw new HoldfastError(
+        "configuration",
+        `Tool ${tool.name} is never a task, so it cannot ask while it runs.`,
+      );
+    }
     throw missingTasks(`The question of tool ${tool.name}`);
   };
   const run = { tool, arguments: params["arguments"], prepared, signal, ask };

@@ -1,4 +1,9 @@
-import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import type {
+  CallToolResult,
+  McpServer,
+  ServerContext,
+  StandardSchemaWithJSON,
+} from "@modelcontextprotocol/server";
 import type { Tool } from "../runtime/tool.ts";
 
 /** Registers a tool as an author of a plain server would: the SDK lists it and validates its arguments. */
@@ -7,7 +12,10 @@ export function registerTool(
   tool: Tool,
   call: (context: ServerContext) => Promise<CallToolResult>,
 ): void {
-  const { name, inputSchema, title, description, outputSchema, annotations, icons, _meta } = tool;
+  const { name, title, description, annotations, icons, _meta } = tool;
+  // The SDK's type asks for a JSON form, which the registry has seen to, as far as the SDK cannot make it.
+  const inputSchema = tool.inputSchema as StandardSchemaWithJSON | undefined;
+  const outputSchema = tool.outputSchema as StandardSchemaWithJSON | undefined;
   const config = {
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),

@@ -1,4 +1,4 @@
-import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime } from "../runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/registry.ts";
@@ -33,7 +33,7 @@ export interface Tasks {
    * );
    * ```
    */
-  tool<Input extends StandardSchemaWithJSON | undefined = undefined, Prepared = undefined>(
+  tool<Input extends StandardSchemaV1 | undefined = undefined, Prepared = undefined>(
     name: string,
     config: ToolConfig<Input, Prepared>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,

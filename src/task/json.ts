@@ -6,8 +6,13 @@ import { HoldfastError } from "./fault.ts";
  * back different after a crash breaks on the first run, in development.
  */
 export function encodeJson(value: unknown, what: string): string {
-  assertJson(value, what, new Set());
-  return JSON.stringify(value);
+  try {
+    assertJson(value, what, new Set());
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw notJson(what, "nested too deeply");
+    throw error;
+  }
 }
 
 function assertJson(value: unknown, path: string, above: Set<object>): void {
@@ -35,7 +40,7 @@ function assertContainer(value: object, path: string, above: Set<object>): void 
   } else {
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) {
-      throw notJson(path, `an instance of ${value.constructor.name}`);
+      throw notJson(path, `an instance of ${nameOfClass(prototype)}`);
     }
     if ("toJSON" in value && typeof value.toJSON === "function") throw notJson(path, "an object with toJSON");
     for (const [key, member] of Object.entries(value)) {
@@ -44,6 +49,12 @@ function assertContainer(value: object, path: string, above: Set<object>): void 
     }
   }
   above.delete(value);
+}
+
+function nameOfClass(prototype: unknown): string {
+  const maker: unknown =
+    typeof prototype === "object" && prototype !== null ? prototype.constructor : undefined;
+  return typeof maker === "function" && maker.name !== "" ? maker.name : "a class of its own";
 }
 
 function notJson(path: string, found: string): HoldfastError {

@@ -2,12 +2,12 @@ import { fromJsonSchema } from "@modelcontextprotocol/server";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import * as zv4 from "zod/v4";
+import * as zod3 from "zod-3/v4";
 import { Peer, text, withoutTasks } from "./peer.ts";
 
 it.each([
   ["zod", z.object({ word: z.string() })],
-  ["zod/v4", zv4.object({ word: zv4.string() })],
+  ["zod/v4 of zod 3.25", zod3.object({ word: zod3.string() })],
   [
     "JSON Schema",
     fromJsonSchema<{ word: string }>({

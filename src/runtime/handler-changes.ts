@@ -1,5 +1,11 @@
-import type { HandlerChanges } from "./make-context.ts";
 import type { Progress } from "../task/record.ts";
+
+/** What a handler changes of its task. */
+export interface HandlerChanges {
+  readonly statusMessage?: string;
+  readonly ttlMs?: number | null;
+  readonly pollIntervalMs?: number;
+}
 
 /** What a handler changes of its task, or a TypeError: a value of another kind could never be stored. */
 export function checkedChanges(changes: HandlerChanges, maxBytes: number): HandlerChanges {

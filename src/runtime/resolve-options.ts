@@ -1,0 +1,42 @@
+import { HoldfastError } from "../task/fault.ts";
+import { defaultOptions, type RuntimeOptions } from "./options.ts";
+
+/** Which numbers each option takes; all of them are whole, and at most what a number can hold exactly. */
+const rules: Readonly<Record<keyof RuntimeOptions, { readonly min: number; readonly orNull?: true }>> = {
+  ttlMs: { min: 0, orNull: true },
+  maxRunMs: { min: 1 },
+  inputTimeoutMs: { min: 0, orNull: true },
+  pollIntervalMs: { min: 0 },
+  concurrency: { min: 1 },
+  cancelGraceMs: { min: 0 },
+  expiredVisibleMs: { min: 0 },
+  stopDeadlineMs: { min: 0 },
+  maxBodyBytes: { min: 1 },
+  maxCrashes: { min: 1 },
+  crashBackoffMs: { min: 0 },
+  maxCrashBackoffMs: { min: 0 },
+  unregisteredGraceMs: { min: 0 },
+};
+
+/** The options with their defaults; throws `configuration` for a value that could not work. */
+export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
+  const known = Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => name in rules && value !== undefined),
+  );
+  assertOptions(known);
+  return { ...defaultOptions, ...known };
+}
+
+/** Throws `configuration` where an option that is there has a value that could not work. */
+export function assertOptions(given: Partial<Record<keyof RuntimeOptions, unknown>>): void {
+  for (const [name, { min, orNull }] of Object.entries(rules)) {
+    const value = given[name as keyof RuntimeOptions];
+    if (value === undefined || (value === null && orNull)) continue;
+    if (Number.isSafeInteger(value) && Number(value) >= min) continue;
+    const also = orNull ? ", or null" : "";
+    throw new HoldfastError(
+      "configuration",
+      `${name} has to be a whole number from ${min} on${also}; it is ${String(value)}.`,
+    );
+  }
+}
