@@ -36,7 +36,7 @@ export function assertOptions(given: Partial<Record<keyof RuntimeOptions, unknow
     const also = orNull ? ", or null" : "";
     throw new HoldfastError(
       "configuration",
-      `${name} has to be a whole number from ${min} on${also}; it is ${String(value)}.`,
+      `${name} has to be a whole number from ${min} on${also}; it is ${typeof value === "number" ? value : typeof value}.`,
     );
   }
 }
