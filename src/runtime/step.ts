@@ -97,7 +97,8 @@ async function runWithRetries<T>(
     } catch (error) {
       failures++;
       if (isMistake(error) || journal.signal.aborted || failures > (options.retries ?? 0)) throw error;
-      await waitFor(clock, retryDelay(failures, clock), journal.signal);
+      const pause = retryDelay(failures, clock);
+      await waitFor((done) => clock.after(pause, done), journal.signal);
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { waitFor } from "./wait-for.ts";
 
 interface Timer {
   readonly at: number;
@@ -41,21 +42,7 @@ export class Timers {
 
   /** Resolves once the clock shows `at`; rejects with the signal's reason when it aborts before. */
   until(at: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
-      const onAbort = (): void => {
-        callOff();
-        reject(signal.reason as Error);
-      };
-      const callOff = this.at(at, () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    return waitFor((done) => this.at(at, done), signal);
   }
 
   close(): void {

@@ -24,7 +24,7 @@ export async function untilStoreAnswers<T>(
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "store_failed") throw error;
       onError(error);
-      await waitFor(clock, retryDelay(failures, clock), signal);
+      await waitFor((done) => clock.after(retryDelay(failures, clock), done), signal);
     }
   }
 }

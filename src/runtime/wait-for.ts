@@ -1,17 +1,18 @@
-import type { Clock } from "./clock.ts";
-
-/** Resolves after `ms`; rejects with the signal's reason when it aborts before. */
-export function waitFor(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+/**
+ * Resolves when what `begin` set going calls back; rejects with the signal's reason when it aborts before. `begin` gets
+ * the callback and returns the way to call it off.
+ */
+export function waitFor(begin: (done: () => void) => () => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason as Error);
       return;
     }
     const onAbort = (): void => {
-      stop();
+      callOff();
       reject(signal.reason as Error);
     };
-    const stop = clock.after(ms, () => {
+    const callOff = begin(() => {
       signal.removeEventListener("abort", onAbort);
       resolve();
     });

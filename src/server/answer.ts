@@ -17,13 +17,7 @@ export function answerOfOutcome({ kind, body }: Outcome): Answer {
 }
 
 /** Internal faults whose text helps the caller and tells nothing about the inside of the server. */
-const tellable: ReadonlySet<FaultCode> = new Set([
-  "too_large",
-  "stopping",
-  "expired",
-  "lost",
-  "unregistered_tool",
-]);
+const tellable: ReadonlySet<FaultCode> = new Set(["too_large", "stopping"]);
 
 /** The JSON-RPC error for what a request failed with; what callers must not see goes to `onError` (X-094). */
 export function errorOfThrown(thrown: unknown, onError: OnError): JsonRpcError {

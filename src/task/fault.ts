@@ -7,9 +7,6 @@ export type FaultCode =
   | "idempotency_conflict"
   | "missing_capability"
   | "too_large"
-  | "expired"
-  | "lost"
-  | "unregistered_tool"
   | "stopping"
   | "internal"
   // mistakes in a handler
