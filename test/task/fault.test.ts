@@ -21,5 +21,5 @@ test("on the wire a mistake of the caller has its number, and all else is intern
   expect(jsonRpcCodeOf("idempotency_conflict")).toBe(-32602);
   expect(jsonRpcCodeOf("missing_capability")).toBe(-32021);
   expect(jsonRpcCodeOf("store_failed")).toBe(-32603);
-  expect(jsonRpcCodeOf("lost")).toBe(-32603);
+  expect(jsonRpcCodeOf("fenced")).toBe(-32603);
 });
