@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
-interface LogLine {
-  readonly event: "run" | "kept" | "answered";
+export type LogEvent = "run" | "kept" | "saw" | "lies down" | "wakes";
+
+export interface LogLine {
+  readonly event: LogEvent;
   readonly task: string;
   readonly key: string;
   readonly value: string;
@@ -9,6 +11,7 @@ interface LogLine {
 
 /** What the servers did, in the order in which they did it. */
 export function readLog(file: string): LogLine[] {
+  if (!existsSync(file)) return [];
   return readFileSync(file, "utf8")
     .split("\n")
     .filter((line) => line !== "")
@@ -23,9 +26,9 @@ export function repeatedSteps(lines: readonly LogLine[]): string[] {
     const step = `${task} ${key}`;
     const before = kept.get(step);
     if (event === "run" && before !== undefined) problems.push(`${step} ran again`);
-    if (event !== "run" && before !== undefined && before !== value)
-      problems.push(`${step} changed its value`);
-    if (event !== "run") kept.set(step, value);
+    if (event !== "kept" && event !== "saw") continue;
+    if (before !== undefined && before !== value) problems.push(`${step} was ${before} and is ${value}`);
+    kept.set(step, value);
   }
   return problems;
 }
@@ -33,6 +36,13 @@ export function repeatedSteps(lines: readonly LogLine[]): string[] {
 /** The values that a task's journal gave to its handler, by key. */
 export function keptValues(lines: readonly LogLine[], task: string): Map<string, string> {
   return new Map(
-    lines.filter((line) => line.task === task && line.event !== "run").map(({ key, value }) => [key, value]),
+    lines
+      .filter(({ event, task: id }) => id === task && (event === "kept" || event === "saw"))
+      .map(({ key, value }) => [key, value]),
   );
+}
+
+/** Runs of the tool that must never run twice, by task. */
+export function runsOf(lines: readonly LogLine[], key: string): string[] {
+  return lines.filter((line) => line.event === "run" && line.key === key).map(({ task }) => task);
 }

@@ -6,9 +6,9 @@ const meta = {
   },
 };
 
-/** A task as `tasks/get` shows it; only what the suite looks at. */
+/** A task as `tasks/get` shows it, or a direct answer; only what the suite looks at. */
 export interface SeenTask {
-  readonly taskId: string;
+  readonly taskId?: string;
   readonly status: string;
   readonly inputRequests?: Record<string, unknown>;
   readonly result?: { readonly content: readonly [{ readonly text: string }] };
@@ -34,8 +34,8 @@ export class Rpc {
     this.#url = url;
   }
 
-  call(name: string, args: object, idempotencyKey: string): Promise<SeenTask> {
-    const _meta = { "holdfast/idempotencyKey": idempotencyKey };
+  call(name: string, args: object, idempotencyKey: string | undefined): Promise<SeenTask> {
+    const _meta = idempotencyKey === undefined ? {} : { "holdfast/idempotencyKey": idempotencyKey };
     return this.#send("tools/call", name, { name, arguments: args, _meta });
   }
 

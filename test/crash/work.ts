@@ -1,20 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import { anyJob, smallJob, type Job } from "./job.ts";
 import { RpcError, type Rpc, type SeenTask } from "./rpc.ts";
-
-export interface Job {
-  readonly tool: string;
-  readonly args: object;
-  readonly key: string;
-  readonly toBeCancelled: boolean;
-  /** Known once the server acknowledged the task. */
-  taskId?: string;
-  /** Known once an answer to its question was acknowledged. */
-  answer?: string;
-  cancelAcknowledged?: boolean;
-  /** What `tasks/get` showed when the task had ended; later reads have to be the same. */
-  ended?: string;
-}
 
 const terminal = new Set(["completed", "failed", "cancelled"]);
 
@@ -28,44 +15,43 @@ export class Work {
     this.#random = random;
   }
 
-  get open(): number {
-    return this.jobs.filter(({ ended }) => ended === undefined).length;
+  get open(): readonly Job[] {
+    return this.jobs.filter(({ ended }) => ended === undefined);
   }
 
-  add(): void {
-    const pick = this.#random();
-    const count = 1 + Math.floor(this.#random() * 12);
-    const [tool, args] =
-      pick < 0.3
-        ? ["steps", { count }]
-        : pick < 0.5
-          ? ["parallel", { count }]
-          : pick < 0.9
-            ? ["asks", {}]
-            : ["once", {}];
-    this.jobs.push({ tool, args, key: randomUUID(), toBeCancelled: this.#random() < 0.1 });
+  /** Work for one more server: always some of each kind, and now and then a burst of calls. */
+  add(longNaps: boolean): void {
+    let open = this.open.filter(({ inBurst }) => !inBurst).length;
+    for (; open < 16; open++) this.jobs.push(anyJob(this.#random, longNaps));
+    if (this.#random() < 0.1) this.jobs.push(...Array.from({ length: 40 }, smallJob));
   }
 
   /** Drives all open jobs until they have ended or the server is gone; `signal` tells of its death. */
   async drive(rpc: Rpc, signal: AbortSignal): Promise<void> {
-    const open = this.jobs.filter(({ ended }) => ended === undefined);
     await Promise.all(
-      open.map((job) => this.#driveJob(job, rpc, signal).catch((error: unknown) => this.#note(error))),
+      this.open.map((job) => this.#driveJob(job, rpc, signal).catch((error: unknown) => this.#note(error))),
     );
   }
 
   async #driveJob(job: Job, rpc: Rpc, signal: AbortSignal): Promise<void> {
-    // A repeated creation under the same key has to find the task that the lost answer was about.
-    job.taskId ??= (await rpc.call(job.tool, job.args, job.key)).taskId;
-    while (!signal.aborted) {
-      const task = await rpc.get(job.taskId);
+    const taskId = job.taskId ?? (await this.#call(job, rpc));
+    while (taskId !== undefined && !signal.aborted) {
+      const task = await rpc.get(taskId);
       if (terminal.has(task.status)) {
         job.ended = JSON.stringify(task);
         return;
       }
-      await this.#respond(job, job.taskId, task, rpc);
+      await this.#respond(job, taskId, task, rpc);
       await pause(5);
     }
+  }
+
+  /** A call that is repeated under its key has to find the task that a lost answer was about. */
+  async #call(job: Job, rpc: Rpc): Promise<string | undefined> {
+    const answer = await rpc.call(job.tool, job.args, job.key);
+    if (answer.taskId !== undefined) return (job.taskId = answer.taskId);
+    job.ended = JSON.stringify({ status: "direct", result: answer });
+    return undefined;
   }
 
   async #respond(job: Job, taskId: string, task: SeenTask, rpc: Rpc): Promise<void> {
@@ -75,6 +61,7 @@ export class Work {
     }
     if (task.inputRequests?.["word"] === undefined) return;
     if (job.answer !== undefined) this.violations.push(`${taskId} asks again what was answered`);
+    if (this.#random() > job.eagerness) return;
     const word = randomUUID();
     await rpc.update(taskId, { word: { action: "accept", content: { word } } });
     job.answer = word;

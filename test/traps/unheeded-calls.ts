@@ -127,16 +127,16 @@ process.on("exit", (code) => {
 
 const late = Promise.withResolvers<void>();
 const underWay = Promise.withResolvers<void>();
-const real = await RealRuntime.started(memoryStore(), {
-  tool: async (_, task) => {
-    const [result] = await Promise.all([
-      scenario.handler(task, late.promise),
-      turns().then(() => underWay.resolve()),
-    ]);
-    return result;
-  },
-});
-const id = await real.call("tool");
+const handler: RealHandler = async (_, task) => {
+  const [result] = await Promise.all([
+    scenario.handler(task, late.promise),
+    turns().then(() => underWay.resolve()),
+  ]);
+  return result;
+};
+// Handlers that never return are not waited for.
+const real = await RealRuntime.started(memoryStore(), { handler }, { stopDeadlineMs: 50 });
+const id = await real.call("handler");
 await underWay.promise;
 await scenario.event({ process: real, id, open: () => late.resolve() });
 // The deadline and the sleep come up in their own time.

@@ -1,0 +1,89 @@
+import { existsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { Job } from "./job.ts";
+
+interface TaskRow {
+  readonly state: string;
+  readonly cancelAsked: boolean;
+}
+
+/** Reads the database that a killed server left, and lets go of it before the next one starts. */
+export class Onlooker {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** What is broken, and what was acknowledged and is not there: there must be nothing. */
+  problems(jobs: readonly Job[]): string[] {
+    if (!existsSync(this.#path)) return []; // killed before it began
+    return this.#read((db) => {
+      const checks = db.prepare("PRAGMA integrity_check").all();
+      const broken = checks.map((row) => String(row["integrity_check"])).filter((found) => found !== "ok");
+      const known = jobs.filter(({ taskId }) => taskId !== undefined);
+      if (known.length === 0) return broken; // the tables may not be there yet
+      const tasks = readTasks(db);
+      const answers = readAnswers(db);
+      return [...broken, ...known.flatMap((job) => lostOf(job, tasks, answers))];
+    });
+  }
+
+  /** When each nap is to end (epoch ms), by task. */
+  napDeadlines(): Map<string, number> {
+    const sql = "SELECT task_id, deadline_at FROM journal WHERE kind = 'sleep' AND key = 'nap'";
+    return this.#read((db) => {
+      const rows = db.prepare(sql).all();
+      return new Map(rows.map((row) => [String(row["task_id"]), Number(row["deadline_at"])]));
+    });
+  }
+
+  count(where: string): number {
+    return this.#read((db) =>
+      Number(db.prepare(`SELECT count(*) AS n FROM task WHERE ${where}`).get()?.["n"]),
+    );
+  }
+
+  #read<T>(read: (db: DatabaseSync) => T): T {
+    const db = new DatabaseSync(this.#path, { readOnly: true, timeout: 5_000 });
+    try {
+      return read(db);
+    } finally {
+      db.close();
+    }
+  }
+}
+
+function readTasks(db: DatabaseSync): ReadonlyMap<string, TaskRow> {
+  const rows = db.prepare("SELECT id, state, cancel_requested_at FROM task").all();
+  return new Map(
+    rows.map((row) => [
+      String(row["id"]),
+      { state: String(row["state"]), cancelAsked: row["cancel_requested_at"] !== null },
+    ]),
+  );
+}
+
+function readAnswers(db: DatabaseSync): ReadonlyMap<string, string> {
+  const rows = db.prepare("SELECT task_id, value FROM journal WHERE key = 'word'").all();
+  return new Map(rows.map((row) => [String(row["task_id"]), String(row["value"])]));
+}
+
+/** What a client was told about its job, and the database does not have. */
+function lostOf(
+  { taskId = "", tool, answer, cancelAcknowledged, ended }: Job,
+  tasks: ReadonlyMap<string, TaskRow>,
+  answers: ReadonlyMap<string, string>,
+): string[] {
+  const row = tasks.get(taskId);
+  if (row === undefined) return [`task ${taskId} is lost`];
+  const isOver = row.state === "settled" || row.state === "cancelled";
+  const lost: string[] = [];
+  if (ended !== undefined && !isOver) lost.push(`the end of ${taskId} is lost`);
+  if (cancelAcknowledged === true && !row.cancelAsked && !isOver)
+    lost.push(`the cancel of ${taskId} is lost`);
+  // Elsewhere an answer can come too late to count.
+  const counts = tool === "asks" && answer !== undefined && !isOver;
+  if (counts && answers.get(taskId)?.includes(answer) !== true) lost.push(`the answer to ${taskId} is lost`);
+  return lost;
+}

@@ -1,0 +1,96 @@
+// The tools of the server that the crash suite kills. Each logs what it does outside the journal: `run` as a step
+// begins, `kept` once its result is known to be in the journal, `saw` for what else the journal has decided.
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { TaskContext, Tasks } from "holdfast";
+import * as z from "zod";
+import type { LogEvent } from "./log.ts";
+
+export type Log = (event: LogEvent, task: TaskContext, key: string, value?: string) => void;
+
+const requestedSchema = { type: "object" as const, properties: { word: { type: "string" as const } } };
+const question = { message: "Which word?", requestedSchema };
+const counted = { inputSchema: z.object({ count: z.number() }) };
+const timed = { inputSchema: z.object({ ms: z.number() }) };
+
+const text = (...words: readonly string[]): CallToolResult => ({
+  content: [{ type: "text", text: words.join(" ") }],
+});
+
+export function addTools(tasks: Tasks, log: Log): void {
+  /** A step whose result nobody could guess, so that only the journal can give it back. */
+  async function secretStep(task: TaskContext, key: string): Promise<string> {
+    const value = await task.step(key, async () => {
+      log("run", task, key);
+      await pause(Math.random() * 4);
+      return randomUUID();
+    });
+    log("kept", task, key, value);
+    return value;
+  }
+
+  async function ask(task: TaskContext, timeoutMs?: number): Promise<string> {
+    const { content } = await task.elicit("word", question, timeoutMs === undefined ? {} : { timeoutMs });
+    return String(content?.["word"]);
+  }
+
+  tasks.tool("steps", { ...counted, onCrash: "resume" }, async ({ count }, task) => {
+    const values: string[] = [];
+    for (let n = 0; n < count; n++) values.push(await secretStep(task, `step ${n}`));
+    return text(...values);
+  });
+
+  // By the default of `onCrash`: once a step has begun, the task can be resumed.
+  tasks.tool("parallel", counted, async ({ count }, task) => {
+    return text(
+      ...(await Promise.all(Array.from({ length: count }, (_, n) => secretStep(task, `step ${n}`)))),
+    );
+  });
+
+  tasks.tool("asks", { requires: ["elicitation"], onCrash: "resume" }, async (_, task) => {
+    const before = await secretStep(task, "before");
+    const word = await ask(task);
+    log("saw", task, "word", word);
+    return text(before, word, await secretStep(task, "after"));
+  });
+
+  tasks.tool("naps", { ...timed, onCrash: "resume" }, async ({ ms }, task) => {
+    const before = await secretStep(task, "before");
+    log("lies down", task, "nap", String(Date.now()));
+    await task.sleep("nap", ms);
+    log("wakes", task, "nap", String(Date.now()));
+    return text(before, await secretStep(task, "after"));
+  });
+
+  tasks.tool("deadline", { ...timed, requires: ["elicitation"], onCrash: "resume" }, async ({ ms }, task) => {
+    const word = await ask(task, ms).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code === "input_timeout") return "late";
+      throw error;
+    });
+    log("saw", task, "word", word);
+    return text(word, await secretStep(task, "after"));
+  });
+
+  tasks.tool("race", { ...timed, requires: ["elicitation"], onCrash: "resume" }, async ({ ms }, task) => {
+    const word = await Promise.race([task.sleep("limit", ms).then(() => "slept"), ask(task)]);
+    const after = await secretStep(task, `after ${word}`);
+    log("saw", task, "word", word);
+    return text(word, after);
+  });
+
+  // Answered directly or as a task, as it comes: its first step makes it one, and so do 15 ms.
+  tasks.tool("late", { ...counted, promoteAfterMs: 15, onCrash: "resume" }, async ({ count }, task) => {
+    await pause(count * 4);
+    if (count < 6) return text("no steps");
+    const values: string[] = [];
+    for (let n = 0; n < count; n++) values.push(await secretStep(task, `step ${n}`));
+    return text(...values);
+  });
+
+  tasks.tool("once", {}, async (_, task) => {
+    log("run", task, "whole");
+    await pause(Math.random() * 20);
+    return text(randomUUID());
+  });
+}
