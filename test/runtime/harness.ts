@@ -11,12 +11,15 @@ import type { Outcome } from "../../src/task/outcome.ts";
 import { isTerminal } from "../../src/task/status.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
+import { watchedStore, type BeforeCall } from "./watched-store.ts";
 
 export type Handler = ToolHandler<Record<string, unknown>>;
 
-interface Setup {
+export interface Setup {
   readonly tools: Record<string, Handler | { config: ToolConfig<undefined>; handler: Handler }>;
   readonly options?: Partial<RuntimeOptions>;
+  /** Comes before each call that the runtime makes of its store; `process.store` goes past it. */
+  readonly before?: BeforeCall;
 }
 
 /** A caller who is not told apart from others. */
@@ -37,8 +40,9 @@ export class Process {
       if (typeof tool === "function") registry.add(name, {}, tool);
       else registry.add(name, tool.config, tool.handler);
     }
+    const { store: inner } = this.#store;
     this.runtime = createRuntime({
-      store: this.#store.store,
+      store: setup.before === undefined ? inner : watchedStore(inner, setup.before),
       registry,
       clock,
       onError: (error) => this.errors.push(error),

@@ -1,0 +1,81 @@
+import type { TaskStore } from "../../src/store/store.ts";
+import type { TaskCommandName } from "../../src/task/command.ts";
+import { HoldfastError } from "../../src/task/fault.ts";
+
+/** What a runtime asks of its store: the commands by their names, and the other calls by theirs. */
+export type StoreCall = TaskCommandName | Exclude<keyof TaskStore, "write" | "subscribe">;
+
+/** Comes before a call of the store: it may wait, and what it throws the call rejects with. */
+export type BeforeCall = (call: StoreCall, id: string | undefined) => void | Promise<void>;
+
+/** A store that lets a test in before each call. */
+export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
+  return {
+    open: async () => (await before("open", undefined), inner.open()),
+    close: async () => (await before("close", undefined), inner.close()),
+    write: async (command) => {
+      await before(command.type, "id" in command ? String(command.id) : undefined);
+      return inner.write(command);
+    },
+    get: async (id) => (await before("get", id), inner.get(id)),
+    snapshot: async (id) => (await before("snapshot", id), inner.snapshot(id)),
+    request: async (id) => (await before("request", id), inner.request(id)),
+    journal: async (id) => (await before("journal", id), inner.journal(id)),
+    journalEntry: async (id, key) => (await before("journalEntry", id), inner.journalEntry(id, key)),
+    unfinished: async (after, limit) => (
+      await before("unfinished", undefined),
+      inner.unfinished(after, limit)
+    ),
+    due: async (now, limit) => (await before("due", undefined), inner.due(now, limit)),
+    nextSweepAt: async () => (await before("nextSweepAt", undefined), inner.nextSweepAt()),
+    subscribe: (listener) => inner.subscribe(listener),
+  };
+}
+
+export function storeFailed(): HoldfastError {
+  return new HoldfastError("store_failed", "The disk is full.");
+}
+
+/** The first `times` calls of one kind fail; counts how often that has happened. */
+export class Failing {
+  hits = 0;
+  readonly #call: StoreCall;
+  readonly #times: number;
+
+  constructor(call: StoreCall, times = 1) {
+    this.#call = call;
+    this.#times = times;
+  }
+
+  readonly before: BeforeCall = (call) => {
+    if (call !== this.#call || this.hits >= this.#times) return;
+    this.hits++;
+    throw storeFailed();
+  };
+}
+
+/** Holds all calls of one kind until `open`. */
+export class Held {
+  readonly #call: StoreCall;
+  readonly #reached = Promise.withResolvers<void>();
+  readonly #gate = Promise.withResolvers<void>();
+
+  constructor(call: StoreCall) {
+    this.#call = call;
+  }
+
+  /** Resolves when the first call is held. */
+  get reached(): Promise<void> {
+    return this.#reached.promise;
+  }
+
+  readonly before: BeforeCall = async (call) => {
+    if (call !== this.#call) return;
+    this.#reached.resolve();
+    await this.#gate.promise;
+  };
+
+  open(): void {
+    this.#gate.resolve();
+  }
+}
