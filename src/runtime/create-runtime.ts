@@ -22,6 +22,7 @@ import { Secrets } from "./secrets.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Timers } from "./timers.ts";
+import { Watchers, type Watcher } from "./watchers.ts";
 
 export interface RuntimeSetup {
   readonly store: TaskStore;
@@ -58,6 +59,7 @@ class LocalRuntime implements Runtime {
   readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
   readonly #creation: Creation;
+  readonly #watchers = new Watchers();
   #unsubscribe: () => void = () => undefined;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
@@ -124,6 +126,10 @@ class LocalRuntime implements Runtime {
     return snapshot;
   }
 
+  watch(ids: readonly string[], watcher: Watcher): () => void {
+    return this.#watchers.watch(ids, watcher);
+  }
+
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
     const { inputs } = await this.get(id, requestor);
     const tooLarge = answers.find(({ value }) => Buffer.byteLength(value) > this.options.maxBodyBytes);
@@ -163,7 +169,10 @@ class LocalRuntime implements Runtime {
       throw error;
     }
     try {
-      this.#unsubscribe = store.subscribe((changes) => this.#attempts.onChanges(changes));
+      this.#unsubscribe = store.subscribe((changes) => {
+        this.#attempts.onChanges(changes);
+        this.#watchers.onChanges(changes);
+      });
       await this.#sweeper.start();
       await this.#recovery.run();
     } catch (error) {

@@ -6,6 +6,7 @@ import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import type { InlineRun } from "./run-inline.ts";
+import type { Watcher } from "./watchers.ts";
 
 /** Whose task, made through which generation: a task is visible to nobody else, and through no other (A-35). */
 export interface Requestor {
@@ -52,6 +53,11 @@ export interface Runtime {
   /** Runs a tool without a record and resolves with what it answers. */
   runInline(run: InlineRun): Promise<Outcome>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
+  /**
+   * Calls `watcher` with the id after each committed change of these tasks, whoever owns them: what there is to see is
+   * for `get` to say. Returns the way to stop it.
+   */
+  watch(ids: readonly string[], watcher: Watcher): () => void;
   /** Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
   /** 32 random bytes that the store keeps under `name`: the same in every process on it, after a restart too. */

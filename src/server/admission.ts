@@ -30,6 +30,11 @@ export function missingForMethod(method: string, capabilities: Capabilities): Ho
   return declaresTasks(capabilities) ? undefined : missingTasks(method);
 }
 
+/** The fault of a listen request for tasks whose client did not declare the extension. */
+export function missingForListen(capabilities: Capabilities): HoldfastError | undefined {
+  return missingForMethod("Listening to tasks", capabilities);
+}
+
 /** The fault of what can only be done for a client that declares the extension. */
 export function missingTasks(what: string): HoldfastError {
   return missingCapability(what, tasksCapability);

@@ -19,8 +19,22 @@ export function answerOfOutcome({ kind, body }: Outcome): Answer {
 /** Internal faults whose text helps the caller and tells nothing about the inside of the server. */
 const tellable: ReadonlySet<FaultCode> = new Set(["too_large", "stopping"]);
 
+/** The JSON-RPC error of what a request failed with. */
+export type ErrorOf = (thrown: unknown) => JsonRpcError;
+
+/** The missing-capability error as the text of the extension first numbered it (A-02). */
+export const legacyMissingCapability = -32003;
+
+/** As `errorOfThrown`, with the number that `legacyErrorCodes` asks for. */
+export function errorsFor(onError: OnError, legacyErrorCodes: boolean): ErrorOf {
+  return (thrown) => {
+    const error = errorOfThrown(thrown, onError);
+    return legacyErrorCodes && error.code === -32021 ? { ...error, code: legacyMissingCapability } : error;
+  };
+}
+
 /** The JSON-RPC error for what a request failed with; what callers must not see goes to `onError` (X-094). */
-export function errorOfThrown(thrown: unknown, onError: OnError): JsonRpcError {
+function errorOfThrown(thrown: unknown, onError: OnError): JsonRpcError {
   if (thrown instanceof HoldfastError) {
     const code = jsonRpcCodeOf(thrown.code);
     if (code !== -32603 || tellable.has(thrown.code)) {

@@ -1,9 +1,10 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
-import { taskMethods } from "../generation/2026-07-28/methods.ts";
+import { reservedMethods, taskMethods } from "../generation/2026-07-28/methods.ts";
 import { extensionId, readCapabilities } from "../generation/2026-07-28/negotiate.ts";
 import { idempotencyKeyMeta } from "../generation/idempotency-key.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { errorOfThrown, type Answer, type OnError } from "./answer.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { Answer, ErrorOf } from "./answer.ts";
 import { callTool, type ToolRequest } from "./call-tool.ts";
 import type { Caller } from "./caller.ts";
 import { Exchanges } from "./exchanges.ts";
@@ -17,14 +18,15 @@ export interface Attachment {
   readonly runtime: Runtime;
   /** Who is on the other side of this server; null where callers are not told apart (A-39). */
   readonly principal: string | null;
-  readonly onError: OnError;
+  readonly errorOf: ErrorOf;
 }
 
 /**
  * Adds the registered tools and the methods of the tasks extension to a server that is not connected yet. The
  * server's own tools, resources and prompts stay as they are.
  */
-export function attach(mcp: McpServer, { runtime, principal, onError }: Attachment): void {
+export function attach(mcp: McpServer, { runtime, principal, errorOf }: Attachment): void {
+  assertNothingReserved(mcp);
   const exchanges = new Exchanges();
   mcp.server.registerCapabilities({
     // The second tells clients that a call may be repeated under its idempotency key (A-48).
@@ -46,7 +48,7 @@ export function attach(mcp: McpServer, { runtime, principal, onError }: Attachme
       return {};
     });
   }
-  intercept(mcp, exchanges, gate(runtime.registry));
+  intercept(mcp, exchanges, gate(runtime.registry), errorOf);
 
   async function answer(context: ServerContext, work: Work): Promise<void> {
     const { id, signal } = context.mcpReq;
@@ -57,7 +59,19 @@ export function attach(mcp: McpServer, { runtime, principal, onError }: Attachme
       exchanges.answer(id, await work({ id, params, signal }, caller));
     } catch (error) {
       if (signal.aborted && error === signal.reason) return;
-      exchanges.answer(id, { error: errorOfThrown(error, onError) });
+      exchanges.answer(id, { error: errorOf(error) });
+    }
+  }
+}
+
+/** The SDK would replace an author's handler without a word, or serve one that other versions will not (X-102). */
+function assertNothingReserved({ server }: McpServer): void {
+  for (const method of reservedMethods) {
+    try {
+      server.assertCanSetRequestHandler(method);
+    } catch (cause) {
+      const message = `${method} belongs to the tasks extension: leave its handler out of your server.`;
+      throw new HoldfastError("configuration", message, { cause });
     }
   }
 }

@@ -6,7 +6,7 @@ import {
   type MessageExtraInfo,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { jsonRpcCodeOf } from "../task/fault.ts";
+import type { ErrorOf } from "./answer.ts";
 import type { Exchanges } from "./exchanges.ts";
 import type { Gate } from "./gate.ts";
 
@@ -15,15 +15,15 @@ import type { Gate } from "./gate.ts";
  * it validates arguments before a tool is called, and turns what a tool throws into a result. The transport stays
  * the same object, since the SDK looks at its class; only its two message functions are wrapped.
  */
-export function intercept(mcp: McpServer, exchanges: Exchanges, gate: Gate): void {
+export function intercept(mcp: McpServer, exchanges: Exchanges, gate: Gate, errorOf: ErrorOf): void {
   const connect = mcp.connect.bind(mcp);
   mcp.connect = async (transport) => {
     await connect(transport);
-    interceptTransport(transport, exchanges, gate);
+    interceptTransport(transport, exchanges, gate, errorOf);
   };
 }
 
-function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Gate): void {
+function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Gate, errorOf: ErrorOf): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => send(exchanges.resolve(message), options);
 
@@ -34,9 +34,8 @@ function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Ga
     } else if (isJSONRPCRequest(message) && gate.owns(message)) {
       const refusal = gate.refusal(message);
       if (refusal !== undefined) {
-        const error = { code: jsonRpcCodeOf(refusal.code), message: refusal.message, data: refusal.data };
         const failed = (reason: unknown): void => transport.onerror?.(reason as Error);
-        send({ jsonrpc: "2.0", id: message.id, error }).catch(failed);
+        send({ jsonrpc: "2.0", id: message.id, error: errorOf(refusal) }).catch(failed);
         return;
       }
       exchanges.begin(message.id, message.params ?? {});

@@ -1,38 +1,60 @@
 import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
-import type { OnError } from "./answer.ts";
+import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
 import { attach } from "./attach.ts";
+import { TaskFeed } from "./listen/task-feed.ts";
 
 /** Makes an author's own server; called per request over HTTP, per connection on stdio. */
 export type ServerFactory = (context: McpRequestContext) => McpServer | Promise<McpServer>;
 
-/** An author's servers with the task tools added: what `serveHttp` serves. */
+/** An author's servers with the task tools added: what `serveHttp` and `serveStdio` serve. */
 export interface TaskServer {
   readonly options: RuntimeOptions;
   readonly onError: OnError;
+  /** What a caller is told of a fault; what it must not see goes to `onError`. */
+  readonly errorOf: ErrorOf;
+  readonly legacyErrorCodes: boolean;
   /** Recovers what an earlier process left, and begins to run tasks. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** A fresh server for one request or connection of `principal`; null where callers are not told apart. */
   create(context: McpRequestContext, principal: string | null): Promise<McpServer>;
+  /** What changes in those of the tasks that are the principal's. */
+  listen(taskIds: readonly string[], principal: string | null): Promise<TaskFeed>;
 }
 
-export function createTaskServer(runtime: Runtime, factory: ServerFactory, onError: OnError): TaskServer {
+export interface TaskServerSetup {
+  readonly runtime: Runtime;
+  readonly factory: ServerFactory;
+  readonly onError: OnError;
+  readonly legacyErrorCodes: boolean;
+}
+
+export function createTaskServer({
+  runtime,
+  factory,
+  onError,
+  legacyErrorCodes,
+}: TaskServerSetup): TaskServer {
+  const errorOf = errorsFor(onError, legacyErrorCodes);
   return {
     options: runtime.options,
     onError,
+    errorOf,
+    legacyErrorCodes,
     start: () => runtime.start(),
     stop: () => runtime.stop(),
     async create(context, principal) {
       try {
         const mcp = await factory(context);
-        if (context.era === "modern") attach(mcp, { runtime, principal, onError });
+        if (context.era === "modern") attach(mcp, { runtime, principal, errorOf });
         return mcp;
       } catch (error) {
         onError(error); // the caller only hears of an internal error
         throw error;
       }
     },
+    listen: (taskIds, principal) => TaskFeed.open(runtime, principal, taskIds),
   };
 }

@@ -12,6 +12,8 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly store: TaskStore;
   /** Hears of faults that their caller is not told about; by default a line on stderr. Must not throw. */
   readonly onError?: (error: unknown) => void;
+  /** Answers a call that lacks a capability with -32003, as first drafts had it, in place of -32021; default false. */
+  readonly legacyErrorCodes?: boolean;
 }
 
 /** The durable tools of a process. */
@@ -39,7 +41,7 @@ export interface Tasks {
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void;
   /**
-   * Adds the tools to the servers that `factory` makes, for `serveHttp`. The factory returns a new server each time
+   * Adds the tools to the servers that `factory` makes, for `serveHttp` and `serveStdio`. The factory returns a new server each time
    * it is called, with whatever tools, resources and prompts of its own.
    *
    * ```ts
@@ -47,7 +49,7 @@ export interface Tasks {
    * ```
    */
   server(factory: ServerFactory): TaskServer;
-  /** Seals the registry, opens the store and takes over what an earlier process left; `serveHttp` calls it. */
+  /** Seals the registry, opens the store and takes over what an earlier process left; `serveHttp` and `serveStdio` call it. */
   start(): Promise<void>;
   /** Lets running handlers end until `stopDeadlineMs`, gives the rest back to the store and closes it. */
   stop(): Promise<void>;
@@ -60,12 +62,17 @@ export interface Tasks {
  * const tasks = createTasks({ store: sqliteStore("tasks.db"), ttlMs: 3_600_000 });
  * ```
  */
-export function createTasks({ store, onError = report, ...options }: TasksOptions): Tasks {
+export function createTasks({
+  store,
+  onError = report,
+  legacyErrorCodes = false,
+  ...options
+}: TasksOptions): Tasks {
   const registry = new Registry();
   const runtime = createRuntime({ store, registry, options, onError });
   return {
     tool: (name, config, handler) => registry.add(name, config, handler),
-    server: (factory) => createTaskServer(runtime, factory, onError),
+    server: (factory) => createTaskServer({ runtime, factory, onError, legacyErrorCodes }),
     start: () => runtime.start(),
     stop: () => runtime.stop(),
   };

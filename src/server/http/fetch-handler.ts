@@ -9,7 +9,9 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify } from "./identify.ts";
+import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { refuse } from "./refuse.ts";
+import { isListen, TaskListeners } from "./task-listeners.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
 export interface FetchHandler {
@@ -44,6 +46,8 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     { legacy: "reject", maxRequestBodySize: requestLimit(server, options) },
   );
 
+  const listening = new TaskListeners(server, requestLimit(server, options));
+
   async function serve(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === "/healthz" && (request.method === "GET" || request.method === "HEAD"))
@@ -55,7 +59,13 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     if (owner === undefined)
       return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
     principals.set(request, owner.principal);
-    return mcp.fetch(request, owner.authInfo === undefined ? {} : { authInfo: owner.authInfo });
+    const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
+    const response = isListen(request)
+      ? await listening.serve(request, owner.principal, (parsedBody) =>
+          mcp.fetch(request, { ...authInfo, parsedBody }),
+        )
+      : await mcp.fetch(request, authInfo);
+    return server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
   }
 
   return {
@@ -70,6 +80,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     },
     async close() {
       closed = true;
+      listening.close();
       await mcp.close();
     },
   };

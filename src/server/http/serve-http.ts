@@ -1,11 +1,15 @@
 import { createServer } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
+import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import { createFetchHandler, requestLimit } from "./fetch-handler.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
 import { OpenResponses } from "./open-responses.ts";
+
+/** How long a client that listens may take to read the end. */
+const lastWordMs = 1_000;
 
 /** A server that listens. */
 export interface HttpServer {
@@ -36,9 +40,10 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
     onerror: server.onError,
   });
   const open = new OpenResponses();
+  const listening = new OpenResponses();
   const node = createServer((request, response) => {
     // A listening stream has no end of its own; closing the handler ends it.
-    if (request.headers["mcp-method"] !== "subscriptions/listen") open.add(response);
+    (request.headers["mcp-method"] === listenMethod ? listening : open).add(response);
     if (!node.listening) response.setHeader("Connection", "close");
     // The SDK's type differs from node's only in how it writes "may be absent".
     respond(request as Parameters<typeof respond>[0], response).catch((error: unknown) => {
@@ -61,7 +66,8 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
     const freed = new Promise((resolve) => node.close(resolve));
     await open.drained(server.options.stopDeadlineMs);
     await handler.close();
-    await server.stop();
+    // What says that it is over is still on its way to those who listen.
+    await Promise.all([listening.drained(lastWordMs), server.stop()]);
     node.closeAllConnections();
     await freed;
   };

@@ -1,0 +1,32 @@
+import type { TaskChange } from "../store/store.ts";
+
+/** Hears that a task changed, and nothing else: whoever cares reads it again. Must not throw. */
+export type Watcher = (id: string) => void;
+
+/** Who cares about which task. A change costs its own watchers, however many others there are. */
+export class Watchers {
+  readonly #byTask = new Map<string, Set<{ readonly watcher: Watcher }>>();
+
+  /** Tells `watcher` of every committed change of these tasks; returns the way to stop it. */
+  watch(ids: readonly string[], watcher: Watcher): () => void {
+    // An object of its own, so that one function can watch twice and stop once.
+    const watch = { watcher };
+    for (const id of ids) {
+      const watches = this.#byTask.get(id) ?? new Set();
+      this.#byTask.set(id, watches.add(watch));
+    }
+    return () => {
+      for (const id of ids) {
+        const watches = this.#byTask.get(id);
+        watches?.delete(watch);
+        if (watches?.size === 0) this.#byTask.delete(id);
+      }
+    };
+  }
+
+  onChanges(changes: readonly TaskChange[]): void {
+    for (const { id } of changes) {
+      for (const { watcher } of this.#byTask.get(id) ?? []) watcher(id);
+    }
+  }
+}

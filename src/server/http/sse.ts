@@ -1,0 +1,38 @@
+const encoder = new TextEncoder();
+
+/** One message as an event of a stream. */
+export function messageEvent(message: object): Uint8Array {
+  return encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+}
+
+/** A comment, for those on the way who close what is silent. */
+export const keepAliveComment = encoder.encode(": keepalive\n\n");
+
+/** One event of a stream: as it came in, and the JSON in it; a comment has none. */
+export interface SseEvent {
+  readonly bytes: Uint8Array;
+  readonly message: unknown;
+}
+
+/** The events of a stream that the SDK writes, which has one line of data in each; ends with its reader. */
+export async function* sseEvents(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): AsyncGenerator<SseEvent, void, undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+      const event = text.slice(0, end);
+      text = text.slice(end + 2);
+      yield { bytes: encoder.encode(`${event}\n\n`), message: dataOf(event) };
+    }
+  }
+}
+
+function dataOf(event: string): unknown {
+  const line = event.split("\n").find((candidate) => candidate.startsWith("data:"));
+  return line === undefined ? undefined : JSON.parse(line.slice("data:".length));
+}

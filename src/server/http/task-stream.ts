@@ -1,0 +1,130 @@
+import {
+  acknowledgedMethod,
+  acknowledgedTasks,
+  listenEnd,
+  taskNotification,
+  type SubscriptionId,
+} from "../../generation/2026-07-28/listen.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { ErrorOf } from "../answer.ts";
+import type { TaskFeed } from "../listen/task-feed.ts";
+import { keepAliveComment, messageEvent, sseEvents } from "./sse.ts";
+
+export interface TaskStreamSetup {
+  /** The SDK's stream for the same request without its task ids. */
+  readonly sdk: ReadableStream<Uint8Array>;
+  readonly feed: TaskFeed;
+  readonly id: SubscriptionId;
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal;
+  readonly errorOf: ErrorOf;
+  readonly onEnd: () => void;
+}
+
+const keepAliveMs = 15_000;
+
+/**
+ * One subscription over HTTP: the SDK's stream with its acknowledgement completed, and the tasks among its
+ * notifications. Each source writes its next message only after the client took the one before, so a client that
+ * does not read holds one message of each.
+ */
+export class TaskStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly #setup: TaskStreamSetup;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  /** The SDK's answer to the request, which it gives at once where nothing but tasks is listened to. */
+  #last: object | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #over = false;
+
+  constructor(setup: TaskStreamSetup) {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    this.readable = readable;
+    this.#setup = setup;
+    this.#reader = setup.sdk.getReader();
+    this.#writer = writable.getWriter();
+  }
+
+  start(): void {
+    const { signal } = this.#setup;
+    this.#writer.closed.catch(() => this.#stop()); // the client does not read any more
+    signal.addEventListener("abort", this.#abandon, { once: true });
+    if (signal.aborted) this.#abandon();
+    this.#relay().catch((error: unknown) => this.#failed(error));
+  }
+
+  /** Answers the listen request and closes the stream. */
+  end(): void {
+    if (this.#over) return;
+    this.#stop();
+    const gone = (): void => undefined;
+    this.#writer.write(messageEvent(this.#last ?? listenEnd(this.#setup.id))).catch(gone);
+    this.#writer.close().catch(gone);
+  }
+
+  readonly #abandon = (): void => {
+    this.#stop();
+    this.#writer.abort().catch(() => undefined);
+  };
+
+  async #relay(): Promise<void> {
+    const { feed } = this.#setup;
+    let onlyTasks = false;
+    for await (const { bytes, message } of sseEvents(this.#reader)) {
+      if (!isJsonObject(message)) {
+        await this.#writer.write(bytes);
+      } else if (message["method"] === acknowledgedMethod) {
+        const params = isJsonObject(message["params"]) ? message["params"] : {};
+        onlyTasks = asksForNothing(params);
+        const acknowledged = { ...message, params: acknowledgedTasks(params, feed.accepted) };
+        await this.#writer.write(messageEvent(acknowledged));
+        this.#push().catch((error: unknown) => this.#failed(error));
+      } else if ("id" in message) {
+        this.#last = message;
+      } else {
+        await this.#writer.write(bytes);
+      }
+    }
+    if (!onlyTasks) this.end();
+    else if (!this.#over) this.#keepAlive = setInterval(() => this.#beat(), keepAliveMs).unref();
+  }
+
+  async #push(): Promise<void> {
+    const { feed, id } = this.#setup;
+    while (await feed.changed()) {
+      await this.#writer.ready;
+      const task = await feed.take();
+      if (task !== undefined) await this.#writer.write(messageEvent(taskNotification(task, id)));
+    }
+  }
+
+  #beat(): void {
+    // A client that does not read needs no more to read.
+    if ((this.#writer.desiredSize ?? 0) > 0) this.#writer.write(keepAliveComment).catch(() => undefined);
+  }
+
+  /** The client hears that it is over: it listens again and gets the current states. */
+  #failed(error: unknown): void {
+    if (this.#writer.desiredSize === null) this.#stop(); // the client is gone
+    if (this.#over) return;
+    this.#setup.errorOf(error); // which reports what is not for the client
+    this.end();
+  }
+
+  #stop(): void {
+    if (this.#over) return;
+    this.#over = true;
+    const { feed, signal, onEnd } = this.#setup;
+    feed.close();
+    clearInterval(this.#keepAlive);
+    signal.removeEventListener("abort", this.#abandon);
+    this.#reader.cancel().catch(() => undefined);
+    onEnd();
+  }
+}
+
+function asksForNothing(acknowledgement: JsonObject): boolean {
+  const { notifications } = acknowledgement;
+  return !isJsonObject(notifications) || Object.keys(notifications).length === 0;
+}

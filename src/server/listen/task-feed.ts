@@ -1,0 +1,114 @@
+import { hash } from "node:crypto";
+import { generation } from "../../generation/2026-07-28/name.ts";
+import { detailedTask, type DetailedTask } from "../../generation/2026-07-28/project.ts";
+import type { Requestor, Runtime } from "../../runtime/runtime.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+
+/**
+ * What one listener has still to hear. It holds which tasks have changed, never what they changed to: a task is read
+ * when its listener takes it, so a slow one skips the states in between and costs no memory.
+ *
+ * ```ts
+ * while (await feed.changed()) {
+ *   const task = await feed.take();
+ *   if (task !== undefined) await send(task);
+ * }
+ * ```
+ */
+export class TaskFeed {
+  /** The ids that are the requestor's, in the order in which they were asked for (A-27). */
+  readonly accepted: readonly string[];
+  readonly #runtime: Runtime;
+  readonly #requestor: Requestor;
+  /** Tasks that can still change, with a digest of what was taken last; "" before that. */
+  readonly #taken: Map<string, string>;
+  /** In the order of their oldest change that was not taken: no task keeps the others waiting. */
+  readonly #changed: Set<string>;
+  readonly #unwatch: () => void;
+  #closed = false;
+  #wake: () => void = () => undefined;
+
+  /** Resolves with a feed that begins with the current state of each task (A-26); rejects where a read fails. */
+  static async open(runtime: Runtime, principal: string | null, ids: readonly string[]): Promise<TaskFeed> {
+    const requestor = { generation, principal };
+    // Only whether there is one: a thousand large results are not held at once.
+    const exists = async (id: string): Promise<boolean> =>
+      (await snapshotOf(runtime, id, requestor)) !== undefined;
+    const found = await Promise.all(ids.map(exists));
+    return new TaskFeed(
+      runtime,
+      requestor,
+      ids.filter((_, place) => found[place]),
+    );
+  }
+
+  private constructor(runtime: Runtime, requestor: Requestor, accepted: readonly string[]) {
+    this.accepted = accepted;
+    this.#runtime = runtime;
+    this.#requestor = requestor;
+    this.#taken = new Map(accepted.map((id) => [id, ""]));
+    // All are read again when they are taken, so no change before this moment is missed.
+    this.#changed = new Set(accepted);
+    this.#unwatch = runtime.watch(accepted, (id) => {
+      if (!this.#taken.has(id)) return;
+      this.#changed.add(id);
+      this.#wake();
+    });
+  }
+
+  /** Waits until there is something to take; resolves with false once the feed is closed. */
+  async changed(): Promise<boolean> {
+    while (!this.#closed && this.#changed.size === 0) {
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    return !this.#closed;
+  }
+
+  /**
+   * The newest state of the task that waited longest, as `tasks/get` would show it; undefined where a listener
+   * would see no difference, and where the task is gone. Rejects where the read fails.
+   */
+  async take(): Promise<DetailedTask | undefined> {
+    const [id] = this.#changed;
+    if (id === undefined) return undefined;
+    this.#changed.delete(id);
+    const snapshot = await snapshotOf(this.#runtime, id, this.#requestor);
+    if (this.#closed) return undefined;
+    if (snapshot === undefined) {
+      this.#forget(id);
+      return undefined;
+    }
+    const task = detailedTask(snapshot);
+    const digest = hash("sha256", JSON.stringify(task), "base64");
+    if (digest === this.#taken.get(id)) return undefined;
+    if (snapshot.task.finishedAt === null) this.#taken.set(id, digest);
+    else this.#forget(id); // it never changes again
+    return task;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#unwatch();
+    this.#wake();
+  }
+
+  #forget(id: string): void {
+    this.#taken.delete(id);
+    this.#changed.delete(id);
+  }
+}
+
+async function snapshotOf(
+  runtime: Runtime,
+  id: string,
+  requestor: Requestor,
+): Promise<TaskSnapshot | undefined> {
+  try {
+    return await runtime.get(id, requestor);
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "unknown_task") return undefined;
+    throw error;
+  }
+}
