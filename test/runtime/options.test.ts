@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { defaultOptions, type RuntimeOptions } from "../../src/runtime/options.ts";
+import { resolveOptions } from "../../src/runtime/resolve-options.ts";
+import { Process, text, type Handler } from "./harness.ts";
+
+const names = Object.keys(defaultOptions) as (keyof RuntimeOptions)[];
+const nullable: readonly string[] = ["ttlMs", "inputTimeoutMs"];
+const fromOne: readonly string[] = ["maxRunMs", "concurrency", "maxBodyBytes", "maxCrashes"];
+const hello: Handler = () => text("hi");
+
+describe("options", () => {
+  it("have their defaults where nothing is given, and where undefined is", () => {
+    expect(resolveOptions({})).toEqual(defaultOptions);
+    const nothing = Object.fromEntries(names.map((name) => [name, undefined]));
+    expect(resolveOptions(nothing)).toEqual(defaultOptions);
+  });
+
+  it("keep what is given, and leave out what is no option", () => {
+    const odd = { concurrency: 3, ttlMs: null, other: 1 };
+    expect(resolveOptions(odd)).toEqual({ ...defaultOptions, concurrency: 3, ttlMs: null });
+  });
+
+  it.each(names)("%s is a whole number that is not too small", (name) => {
+    const wrong: unknown[] = [Number.NaN, Number.POSITIVE_INFINITY, 1.5, -1, 2 ** 53, "1000", true, {}];
+    if (fromOne.includes(name)) wrong.push(0);
+    if (!nullable.includes(name)) wrong.push(null);
+    for (const value of wrong) {
+      const given = { [name]: value } as Partial<RuntimeOptions>;
+      expect(() => resolveOptions(given)).toThrow(expect.objectContaining({ code: "configuration" }));
+      expect(() => resolveOptions(given)).toThrow(name);
+    }
+    const right = [1, Number.MAX_SAFE_INTEGER, fromOne.includes(name) ? 2 : 0];
+    if (nullable.includes(name)) right.push(null as unknown as number);
+    for (const value of right) expect(resolveOptions({ [name]: value })).toMatchObject({ [name]: value });
+  });
+});
+
+describe("a tool's own options", () => {
+  it.each(["ttlMs", "maxRunMs", "inputTimeoutMs", "pollIntervalMs", "promoteAfterMs"])(
+    "%s is checked when it is registered",
+    (name) => {
+      for (const value of [Number.NaN, -1, "1000", Number.POSITIVE_INFINITY]) {
+        const tools = { odd: { config: { [name]: value }, handler: hello } };
+        expect(() => new Process({ tools })).toThrow(name);
+      }
+      const tools = { fine: { config: { [name]: 1 }, handler: hello } };
+      expect(new Process({ tools }).runtime.registry.get("fine")).toMatchObject({ [name]: 1 });
+    },
+  );
+
+  it("of undefined are those of the server", async () => {
+    const config = { ttlMs: undefined, pollIntervalMs: undefined, task: undefined, requires: undefined };
+    // As JavaScript may have it: TypeScript tells an absent member from an undefined one.
+    const tools = { plain: { config: config as object, handler: hello } };
+    const process = await Process.started({ tools, options: { ttlMs: 7_000, pollIntervalMs: 70 } });
+    const { task } = await process.call("plain");
+    expect(task).toMatchObject({ expiry: { from: "created", ms: 7_000 }, pollIntervalMs: 70 });
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { SlotHolder } from "../../src/runtime/slot-holder.ts";
+import { Slots } from "../../src/runtime/slots.ts";
+import { rest } from "./fake-clock.ts";
+
+/** One slot, held by an attempt. */
+function held(): { holder: SlotHolder; slots: Slots; free: () => boolean } {
+  const slots = new Slots(1);
+  slots.tryTake();
+  const free = (): boolean => {
+    const taken = slots.tryTake();
+    if (taken) slots.give();
+    return taken;
+  };
+  return { holder: new SlotHolder(slots), slots, free };
+}
+
+describe("a handler", () => {
+  it("has no slot while it waits, and one when the wait is over, whichever way", async () => {
+    for (const end of ["resolve", "reject"] as const) {
+      const { holder, free } = held();
+      expect(free()).toBe(false);
+      const wait = Promise.withResolvers<void>();
+      const waiting = holder.whileWaiting(wait.promise);
+      expect([free(), holder.waiting]).toEqual([true, true]);
+      wait[end]();
+      await waiting.catch(() => undefined);
+      expect([free(), holder.waiting]).toEqual([false, false]);
+      holder.end();
+      expect(free()).toBe(true);
+    }
+  });
+
+  it("goes on only when there is a slot for it", async () => {
+    const { holder, slots } = held();
+    const wait = Promise.withResolvers<string>();
+    let went = "";
+    const going = holder.whileWaiting(wait.promise).then((value) => (went = value));
+    slots.tryTake(); // somebody else
+    wait.resolve("on");
+    await rest();
+    expect(went).toBe("");
+    slots.give();
+    await going;
+    expect(went).toBe("on");
+  });
+
+  it("keeps its slot while a step runs beside a wait, and gives it back after", async () => {
+    const { holder, free } = held();
+    const step = Promise.withResolvers<void>();
+    const working = holder.whileWorking(() => step.promise);
+    const wait = Promise.withResolvers<void>();
+    const waiting = holder.whileWaiting(wait.promise);
+    expect([free(), holder.working]).toEqual([false, true]);
+    step.resolve();
+    await working;
+    await rest();
+    expect([free(), holder.working]).toEqual([true, false]);
+    wait.resolve();
+    await waiting;
+    expect(free()).toBe(false);
+  });
+
+  it("takes a slot for a step that it begins beside a wait, and gives it back when the step throws", async () => {
+    const { holder, slots, free } = held();
+    const waiting = holder.whileWaiting(new Promise(() => undefined));
+    slots.tryTake(); // somebody else
+    let ran = false;
+    const working = holder.whileWorking(async () => {
+      ran = true;
+      throw new Error("broken");
+    });
+    await rest();
+    expect(ran).toBe(false);
+    slots.give();
+    await expect(working).rejects.toThrow("broken");
+    expect(ran).toBe(true);
+    await rest();
+    expect(free()).toBe(true);
+    void waiting;
+  });
+
+  it("takes one slot for all its branches, however many go on at once", async () => {
+    const { holder, free } = held();
+    const waits = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+    const all = Promise.all(waits.map(({ promise }) => holder.whileWaiting(promise)));
+    for (const wait of waits) wait.resolve();
+    await all;
+    expect(free()).toBe(false);
+    holder.end();
+    holder.end();
+    expect(free()).toBe(true);
+  });
+
+  it("that ended takes no slot any more, nor keeps one that it was waiting for", async () => {
+    const { holder, slots, free } = held();
+    const wait = Promise.withResolvers<void>();
+    const waiting = holder.whileWaiting(wait.promise);
+    slots.tryTake(); // somebody else
+    wait.resolve();
+    await rest();
+    holder.end();
+    slots.give();
+    await waiting;
+    expect(free()).toBe(true);
+    await holder.whileWaiting(Promise.resolve());
+    await holder.whileWorking(() => Promise.resolve());
+    await rest();
+    expect(free()).toBe(true);
+    expect(slots.tryTake()).toBe(true);
+    expect(slots.tryTake()).toBe(false);
+  });
+});
