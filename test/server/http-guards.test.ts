@@ -54,6 +54,14 @@ it("refuses who does not authenticate, on every method [X-P-003]", async () => {
   }
 });
 
+it.each([undefined, null])("refuses whom authentication knows as %s [X-P-003]", async (nobody) => {
+  // Plain JavaScript may say null.
+  const authenticate = (async () => nobody) as Authenticate;
+  const { http, errors } = await serve({ tools, http: { authenticate } });
+  const { status, headers } = await new Peer(http.url).call("bare");
+  expect([status, headers.get("www-authenticate"), errors]).toEqual([401, "Bearer", []]);
+});
+
 it.each([
   ["throws", () => Promise.reject(new Error("directory down"))],
   ["names nobody", () => Promise.resolve("")],

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -24,8 +24,8 @@ export interface HttpServer {
 }
 
 /**
- * Starts the tasks and serves them over HTTP. Rejects with `configuration`, with `address_in_use`, and with what the
- * store rejects with when it cannot be opened.
+ * Starts the tasks and serves them over HTTP. Rejects with `configuration` and `address_in_use`, before anything was
+ * started: another port may be tried; and with what the store rejects with when it cannot be opened.
  *
  * ```ts
  * const http = await serveHttp(tasks.server(makeServer), { port: 3000 });
@@ -52,18 +52,21 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
     });
   });
 
-  await server.start();
-  let bound: number;
+  // First the port: where it is taken, nothing was started that would have to be stopped for good.
+  const bound = await listen(node, host, port);
+  node.on("error", server.onError);
   try {
-    bound = await listen(node, host, port);
+    await server.start(); // requests that come meanwhile wait for it
   } catch (error) {
-    await server.stop();
+    const freed = closed(node);
+    await handler.close();
+    node.closeAllConnections();
+    await freed;
     throw error;
   }
-  node.on("error", server.onError);
 
   const close = async (): Promise<void> => {
-    const freed = new Promise((resolve) => node.close(resolve));
+    const freed = closed(node);
     await open.drained(server.options.stopDeadlineMs);
     await handler.close();
     // What says that it is over is still on its way to those who listen.
@@ -73,6 +76,11 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   };
   let closing: Promise<void> | undefined;
   return { url: urlOf(host, bound, path), port: bound, close: () => (closing ??= close()) };
+}
+
+/** Takes no more connections; resolves when those that there are have ended. */
+function closed(node: Server): Promise<void> {
+  return new Promise((resolve) => node.close(() => resolve()));
 }
 
 /** Beyond this machine the server's names are not known, and strangers must not come in by oversight. */

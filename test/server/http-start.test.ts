@@ -1,0 +1,85 @@
+import { connect } from "node:net";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks, type TaskServer } from "holdfast";
+import { serveHttp } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it, onTestFinished } from "vitest";
+import { HoldfastError } from "../../src/task/fault.ts";
+import { Held, watchedStore, type BeforeCall } from "../runtime/watched-store.ts";
+import { Peer, serve, text } from "./peer.ts";
+
+function taskServer(before: BeforeCall = () => undefined): TaskServer {
+  const tasks = createTasks({ store: watchedStore(memoryStore(), before), onError: () => undefined });
+  tasks.tool("bare", {}, () => text("bare"));
+  return tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const { http } = await serve({ tools: () => undefined });
+  await http.close();
+  return http.port;
+}
+
+it("serves on another port after one that was taken, with the same tasks", async () => {
+  const { http: other } = await serve({ tools: () => undefined });
+  const server = taskServer();
+  await expect(serveHttp(server, { port: other.port })).rejects.toMatchObject({ code: "address_in_use" });
+  const http = await serveHttp(server, { port: 0 });
+  onTestFinished(() => http.close());
+  const peer = new Peer(http.url);
+  expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
+});
+
+it("leaves tasks running that were started before, where its port is taken", async () => {
+  const { http: other } = await serve({ tools: () => undefined });
+  const server = taskServer();
+  await server.start();
+  await expect(serveHttp(server, { port: other.port })).rejects.toMatchObject({ code: "address_in_use" });
+  const http = await serveHttp(server, { port: 0 });
+  onTestFinished(() => http.close());
+  await new Peer(http.url).start("bare");
+});
+
+it("frees its port where the store cannot be opened, and serves there when it can", async () => {
+  let locked = true;
+  const server = taskServer((call) => {
+    if (call === "open" && locked) throw new HoldfastError("store_locked", "in use");
+  });
+  const port = await freePort();
+  await expect(serveHttp(server, { port })).rejects.toMatchObject({ code: "store_locked" });
+  locked = false;
+  const http = await serveHttp(server, { port });
+  onTestFinished(() => http.close());
+  await new Peer(http.url).start("bare");
+});
+
+it("lets requests wait that come while the tasks are being started", async () => {
+  const recovering = new Held("recover");
+  const port = await freePort();
+  const starting = serveHttp(taskServer(recovering.before), { port });
+  await recovering.reached;
+  const called = new Peer(`http://127.0.0.1:${port}/mcp`).call("bare");
+  let answered = false;
+  void called.then(() => (answered = true));
+  // Answered by the same process, so the call has arrived by then.
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+  expect(answered).toBe(false);
+  recovering.open();
+  const http = await starting;
+  onTestFinished(() => http.close());
+  expect((await called).result).toMatchObject({ resultType: "task" });
+});
+
+it("closes although a client is in the middle of a request that it never ends", async () => {
+  const { http } = await serve({ tools: () => undefined });
+  const socket = connect(http.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const ended = new Promise((resolve) => socket.once("close", resolve));
+  socket.on("error", () => undefined);
+  const head = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Length: 100", "Expect: 100-continue"];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  await new Promise((resolve) => socket.once("data", resolve)); // the server has begun to read it
+  await http.close();
+  await ended;
+});

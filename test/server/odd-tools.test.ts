@@ -1,0 +1,56 @@
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { describe, expect, it } from "vitest";
+import { Peer, text, withoutTasks } from "./peer.ts";
+
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+
+it("a tool that is never a task and asks while it runs is told so, and its client lacks nothing [A-34]", async () => {
+  const peer = await Peer.of({
+    tools: (tasks) =>
+      tasks.tool("asks", { task: "forbidden" }, async (_, task) =>
+        text((await task.elicit("q", question)).action),
+      ),
+  });
+  const { status, error } = await peer.call("asks");
+  expect([status, error?.code]).toEqual([200, -32603]);
+  expect(error?.message).toContain("Tool asks is never a task");
+});
+
+it("a tool that asks a client without tasks names what that client did not declare [X-009]", async () => {
+  const peer = await Peer.of({
+    tools: (tasks) =>
+      tasks.tool("asks", {}, async (_, task) => text((await task.elicit("q", question)).action)),
+  });
+  const { error } = await peer.call("asks", {}, { capabilities: withoutTasks });
+  expect(error).toMatchObject({
+    code: -32021,
+    data: { requiredCapabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } } },
+  });
+});
+
+describe.each([Number.NaN, 1.5, Number.NEGATIVE_INFINITY, "E_CODE"])(
+  "a protocol error of code %s, which JSON-RPC has not",
+  (code) => {
+    it("is answered as an internal error, by a task and directly [A-04 X-101]", async () => {
+      const peer = await Peer.of({
+        tools: (tasks) =>
+          tasks.tool("odd", {}, () => {
+            throw new ProtocolError(code as number, "odd code");
+          }),
+      });
+      const expected = { code: -32603, message: "odd code" };
+      const ended = await peer.ended(await peer.start("odd"));
+      expect(ended).toMatchObject({ status: "failed", error: expected });
+      const direct = await peer.call("odd", {}, { capabilities: {} });
+      expect([direct.status, direct.error]).toEqual([200, expected]);
+    });
+  },
+);
+
+it("takes half a surrogate pair in arguments and gives it back [A-48]", async () => {
+  const peer = await Peer.of({
+    tools: (tasks) => tasks.tool("echo", {}, (args) => ({ content: [], structuredContent: args })),
+  });
+  const ended = await peer.ended(await peer.start("echo", { a: "\ud800" }));
+  expect(ended).toMatchObject({ result: { structuredContent: { a: "\ud800" } } });
+});
