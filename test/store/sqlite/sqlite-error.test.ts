@@ -1,0 +1,74 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { isFaultOfOneStatement, isKeyTaken, primaryCode } from "../../../src/store/sqlite/sqlite-error.ts";
+
+/** What SQLite throws for a result code. */
+function sqliteError(errcode: number): Error {
+  return Object.assign(new Error("from SQLite"), { code: "ERR_SQLITE_ERROR", errcode });
+}
+
+function thrownBy(sql: string): unknown {
+  const db = new DatabaseSync(":memory:");
+  try {
+    db.exec(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, word TEXT UNIQUE) STRICT; INSERT INTO t VALUES (1, 'a')",
+    );
+    db.exec(sql);
+  } catch (error) {
+    return error;
+  } finally {
+    db.close();
+  }
+  throw new Error(`${sql} threw nothing`);
+}
+
+test.each([
+  ["ERROR", 1],
+  ["TOOBIG", 18],
+  ["CONSTRAINT", 19],
+  ["CONSTRAINT_PRIMARYKEY", 1555],
+  ["MISMATCH", 20],
+  ["RANGE", 25],
+])("%s says something about one statement", (_, errcode) => {
+  expect(isFaultOfOneStatement(sqliteError(errcode))).toBe(true);
+});
+
+test.each([
+  ["INTERNAL", 2],
+  ["PERM", 3],
+  ["ABORT", 4],
+  ["BUSY", 5],
+  ["BUSY_SNAPSHOT", 517],
+  ["LOCKED", 6],
+  ["NOMEM", 7],
+  ["READONLY", 8],
+  ["INTERRUPT", 9],
+  ["IOERR", 10],
+  ["IOERR_FSYNC", 1034],
+  ["CORRUPT", 11],
+  ["FULL", 13],
+  ["CANTOPEN", 14],
+  ["PROTOCOL", 15],
+  ["SCHEMA", 17],
+  ["MISUSE", 21],
+  ["AUTH", 23],
+  ["NOTADB", 26],
+])("%s says something about file, disk or memory: no neighbour is to be trusted", (_, errcode) => {
+  expect(isFaultOfOneStatement(sqliteError(errcode))).toBe(false);
+});
+
+test("what SQLite did not throw is the command's own fault", () => {
+  expect(isFaultOfOneStatement(new TypeError("cannot be bound"))).toBe(true);
+  expect(isFaultOfOneStatement("a text")).toBe(true);
+});
+
+test.each([
+  ["INSERT INTO t VALUES (1, 'b')", true],
+  ["INSERT INTO t VALUES (2, 'a')", true],
+  ["INSERT INTO t VALUES (2, 7.5, 1)", false],
+  ["SELECT no_such_column FROM t", false],
+])("tells from Node's own errors whether a key is taken: %s", (sql, taken) => {
+  const error = thrownBy(sql);
+  expect(primaryCode(error)).toBe(taken ? 19 : 1);
+  expect([isFaultOfOneStatement(error), isKeyTaken(error)]).toEqual([true, taken]);
+});
