@@ -1,8 +1,10 @@
+import type { McpServer } from "@modelcontextprotocol/server";
 import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Peer, serve, text } from "./peer.ts";
+import { listenTo } from "./listener.ts";
+import { Peer, serve, tasksExtension, text, withoutTasks } from "./peer.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("shout", { inputSchema: z.object({ word: z.string() }) }, ({ word }) => text(word));
@@ -126,4 +128,34 @@ it('answers under the id of the request, be it 1 or "1"', async () => {
     expect((await peer.call("shout", { word: "a" }, { id })).id).toBe(id);
     expect((await peer.send("tasks/get", { taskId: "x" }, { id })).id).toBe(id);
   }
+});
+
+it("answers with the first number of the missing-capability error if asked to [A-02 X-087 X-095]", async () => {
+  const { http } = await serve({
+    tools: (tasks) => tasks.tool("long", { task: "required" }, () => text("long")),
+    options: { legacyErrorCodes: true },
+  });
+  const peer = new Peer(http.url);
+  const error = { code: -32003, data: { requiredCapabilities: { extensions: tasksExtension } } };
+  const refused = { status: 400, error };
+  const sending = { capabilities: withoutTasks };
+  expect(await peer.send("tasks/get", { taskId: "a" }, sending)).toMatchObject(refused);
+  expect(await peer.call("long", {}, sending)).toMatchObject(refused);
+  const listening = await listenTo(http.url, { taskIds: [] }, sending);
+  expect(listening.status).toBe(400);
+  expect(await listening.json()).toMatchObject({ error });
+  expect((await peer.call("long")).status).toBe(200);
+});
+
+it("refuses a server with a handler of its own under a reserved name [X-102]", async () => {
+  const anything = {
+    "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) },
+  } as const;
+  const server = (mcp: McpServer): void =>
+    mcp.server.setRequestHandler("tasks/list", { params: anything }, () => ({}));
+  const { errors, http } = await serve({ tools, server });
+  expect((await new Peer(http.url).send("tools/list")).error).toMatchObject({ code: -32603 });
+  expect(errors).toMatchObject([
+    { code: "configuration", message: expect.stringContaining("tasks/list") as unknown },
+  ]);
 });

@@ -267,32 +267,3 @@ it("ends the stream when the store cannot be read, so that the client listens ag
   expect(await listener.next()).toBeUndefined();
   expect(errors).toEqual([fault]);
 });
-
-it("answers with the first number of the missing-capability error if asked to [A-02 X-087 X-095]", async () => {
-  const { peer, url } = await led({ options: { legacyErrorCodes: true } });
-  const refused = await listenTo(url, { taskIds: [] }, { capabilities: withoutTasks });
-  expect([refused.status, ((await refused.json()) as Message)["error"]]).toMatchObject([
-    400,
-    { code: -32003 },
-  ]);
-  const got = await peer.send("tasks/get", { taskId: "a" }, { capabilities: withoutTasks });
-  expect([got.status, got.error]).toMatchObject([
-    400,
-    { code: -32003, data: { requiredCapabilities: { extensions: tasksExtension } } },
-  ]);
-  expect((await peer.call("led")).status).toBe(200);
-});
-
-it("refuses a server with a handler of its own under a reserved name [X-102]", async () => {
-  const own = (mcp: McpServer): void =>
-    mcp.server.setRequestHandler("tasks/list", { params: anything }, () => ({}));
-  const { errors, peer } = await led({ server: own });
-  expect((await peer.send("tools/list")).error).toMatchObject({ code: -32603 });
-  expect(errors).toMatchObject([
-    { code: "configuration", message: expect.stringContaining("tasks/list") as unknown },
-  ]);
-});
-
-const anything = {
-  "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) },
-} as const;

@@ -1,0 +1,62 @@
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as after } from "node:timers/promises";
+import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from "@modelcontextprotocol/server";
+import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { TaskServer } from "../task-server.ts";
+import { ListenTransport } from "./listen-transport.ts";
+
+export interface StdioOptions {
+  /** Where messages come in; default `process.stdin`. */
+  readonly stdin?: Readable;
+  /** Where messages go out, and nothing else may; default `process.stdout`. */
+  readonly stdout?: Writable;
+}
+
+/** A server on a pipe. */
+export interface StdioServer {
+  /** Ends what is listened to, closes the connection and stops the tasks. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** How long a client may take to read the end. */
+const lastWordMs = 1_000;
+
+/** Whoever started the process owns its tasks (A-39), in every later process on the same store too. */
+const principal = "local";
+
+/**
+ * Starts the tasks and serves them to the one client at the other end of stdin and stdout; write logs to stderr. When
+ * stdin ends, everything ends in order; so it does on `close`. Rejects with what the store rejects with when it cannot
+ * be opened.
+ *
+ * ```ts
+ * const stdio = await serveStdio(tasks.server(makeServer));
+ * process.on("SIGTERM", () => void stdio.close());
+ * ```
+ */
+export async function serveStdio(server: TaskServer, options: StdioOptions = {}): Promise<StdioServer> {
+  const { stdin, stdout } = options;
+  await server.start(); // what comes in meanwhile waits in the pipe
+  // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
+  const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
+  const wire = new StdioServerTransport(stdin, stdout, { maxBufferSize });
+  const transport = new ListenTransport(wire, server, principal);
+  const connection = serveSdk((context) => server.create(context, principal), {
+    transport,
+    legacy: "reject",
+    onerror: server.onError,
+  });
+  const end = async (): Promise<void> => {
+    await Promise.race([connection.close(), after(lastWordMs, undefined, { ref: false })]);
+    await transport.close();
+    await server.stop();
+  };
+  let ending: Promise<void> | undefined;
+  const close = (): Promise<void> => (ending ??= end());
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    close().catch(server.onError);
+  };
+  return { close };
+}
