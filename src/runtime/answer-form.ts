@@ -1,4 +1,4 @@
-import { specTypeSchemas } from "@modelcontextprotocol/server";
+import { fromJsonSchema, specTypeSchemas } from "@modelcontextprotocol/server";
 import type { InputMethod } from "../task/input.ts";
 
 const answerSchemas = {
@@ -7,7 +7,25 @@ const answerSchemas = {
   "roots/list": specTypeSchemas.ListRootsResult,
 } as const;
 
-/** Whether a client's answer has the form that its question's method prescribes; handlers see no other. */
-export function isAnswerTo(method: InputMethod, answer: unknown): boolean {
-  return answerSchemas[method]["~standard"].validate(answer).issues === undefined;
+type Params = Readonly<Record<string, unknown>>;
+
+/**
+ * Whether a client's answer has the form that its question prescribes: that of its method and, for an accepted form,
+ * that of the form's schema (X-P-021). Handlers see no other; the question stays open.
+ */
+export function isAnswerTo(method: InputMethod, params: Params, answer: unknown): boolean {
+  if (answerSchemas[method]["~standard"].validate(answer).issues !== undefined) return false;
+  return method !== "elicitation/create" || fitsForm(params["requestedSchema"], answer as Params);
+}
+
+function fitsForm(schema: unknown, { action, content }: Params): boolean {
+  if (action !== "accept" || typeof schema !== "object" || schema === null) return true;
+  try {
+    // The SDK's type for a JSON Schema is that of its validator; any object is one.
+    const form = fromJsonSchema(schema as Parameters<typeof fromJsonSchema>[0]);
+    const checked = form["~standard"].validate(content ?? {});
+    return checked instanceof Promise || checked.issues === undefined;
+  } catch {
+    return true; // by a schema that is none, no answer can be judged, and the question must not stay open for ever
+  }
 }

@@ -139,10 +139,12 @@ class LocalRuntime implements Runtime {
         `The answer is larger than ${this.options.maxBodyBytes} bytes.`,
       );
     }
-    const methods = new Map(inputs.map(({ key, method }) => [key, method]));
+    const questions = new Map(inputs.map((input) => [input.key, input]));
     const fitting = answers.filter(({ key, value }) => {
-      const method = methods.get(key);
-      return method !== undefined && isAnswerTo(method, JSON.parse(value));
+      const question = questions.get(key);
+      if (question === undefined) return false;
+      const params = JSON.parse(question.params) as Record<string, unknown>;
+      return isAnswerTo(question.method, params, JSON.parse(value));
     });
     if (fitting.length === 0) return;
     const { store, clock } = this.#services;

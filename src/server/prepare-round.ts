@@ -57,7 +57,7 @@ export async function runRound(
     const raw = encodeWithin(params, `The question "${claimed}"`, maxBytes);
     const hash = requestHash(method, params);
     const answer = answers.get(claimed);
-    if (answer?.hash === hash && isAnswerTo(method, answer.value)) return answer.value;
+    if (answer?.hash === hash && isAnswerTo(method, params, answer.value)) return answer.value;
     open.push({ key: claimed, method, params: JSON.parse(raw) as JsonObject, hash });
     // Not at once: those that are asked side by side are asked before the event loop turns.
     setImmediate(stuck.resolve);

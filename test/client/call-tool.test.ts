@@ -84,7 +84,7 @@ describe("a call", () => {
     await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
   });
 
-  it.each([-32021, -32003])("knows a missing capability by the number %i [A-02 X-009]", async (code) => {
+  it.each([-32021, -32003])("knows a missing capability by the number %i [A-02 X-009 X-P-001]", async (code) => {
     const { server, client } = await setUp();
     const error = { code, message: "declare it", data: { requiredCapabilities: { elicitation: {} } } };
     server.script("tools/call", { error, status: 400 });

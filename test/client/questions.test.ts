@@ -17,7 +17,7 @@ import { setUp } from "./setup.ts";
 const yes = { action: "accept", content: { ok: true } } as const;
 
 describe("a task's questions", () => {
-  it("are asked and answered, with the task then watched to its end [X-056 X-057 X-065 X-066 X-067 X-P-008]", async () => {
+  it("are asked and answered, with the task then watched to its end [X-056 X-057 X-065 X-066 X-067 X-106 X-B-023 X-P-008]", async () => {
     const asked: InputRequest[] = [];
     const { server, client } = await setUp({
       onInput: async (request) => {
@@ -30,6 +30,14 @@ describe("a task's questions", () => {
     server.script("tasks/update", acknowledged);
     expect(await client.callTool("publish_report")).toEqual(sent);
     expect(asked).toMatchObject([{ key: "approve", taskId, ...approval }]);
+    // A question is answered by a request of the client's own, never by a JSON-RPC response.
+    const counted = Map.groupBy(server.seen, ({ method }) => method);
+    expect([...counted].map(([method, requests]) => [method, requests.length])).toEqual([
+      ["server/discover", 1],
+      ["tools/call", 1],
+      ["tasks/get", 3],
+      ["tasks/update", 1],
+    ]);
     const [update] = server.of("tasks/update");
     expect(update?.params).toMatchObject({ taskId, inputResponses: { approve: yes } });
     expect(update?.headers).toMatchObject({ "mcp-method": "tasks/update", "mcp-name": taskId });

@@ -34,7 +34,7 @@ describe("questions", () => {
     await process.answer(id, "go", yes);
   });
 
-  it("takes the answers of two open questions one by one, in any order [X-064]", async () => {
+  it("takes the answers of two open questions one by one, in any order [X-064 X-P-010]", async () => {
     const process = await Process.started({
       tools: {
         both: async (_, task) => {
@@ -140,7 +140,46 @@ describe("questions", () => {
     expect(bodyOf(formOnly)).toMatchObject({ data: { requiredCapabilities: { elicitation: { url: {} } } } });
   });
 
-  it("refuses another question under a key of the journal", async () => {
+  it.each([
+    ["a text for a boolean", { ok: "yes" }],
+    ["a member that is asked for and not there", {}],
+  ])(
+    "leaves a question open whose answer is not what its form asks for: %s [X-P-021]",
+    async (_, content) => {
+      const form = { ...requestedSchema, required: ["ok"] };
+      const process = await Process.started({
+        tools: {
+          form: async (_args, task) =>
+            text((await task.elicit("go", { message: "?", requestedSchema: form })).action),
+        },
+      });
+      const id = await process.callId("form");
+      await process.asked(id);
+      await process.answer(id, "go", { action: "accept", content });
+      expect((await process.get(id)).inputs).toHaveLength(1);
+      await process.answer(id, "go", { action: "decline" });
+      expect(bodyOf(await process.ended(id))).toEqual(text("decline"));
+    },
+  );
+
+  it("puts no second question under a key, in the same attempt or after a crash [X-070 X-071 X-072]", async () => {
+    const twice: Handler = async (_, task) => {
+      await task.elicit("go", question);
+      return text((await task.elicit("go", { ...question, message: "Again?" })).action);
+    };
+    const first = await Process.started({ tools: { twice } });
+    const id = await first.callId("twice");
+    await first.asked(id);
+    const second = await first.crash({ tools: { twice } });
+    await second.asked(id);
+    await second.answer(id, "go", yes);
+    expect(bodyOf(await second.ended(id))).toMatchObject({
+      code: -32603,
+      message: expect.stringContaining("was used before"),
+    });
+  });
+
+  it("refuses another question under a key of the journal [X-072]", async () => {
     const first = await Process.started({ tools: { ask } });
     const id = await first.callId("ask");
     await first.asked(id);

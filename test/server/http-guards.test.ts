@@ -72,11 +72,11 @@ it.each([
   expect(errors).toHaveLength(1);
 });
 
-it("refuses the older protocol with a text that names the version it speaks [X-B-004]", async () => {
+it("refuses the older protocol with a text that names the version it speaks, whatever it declares [X-B-004 X-P-016 X-P-017]", async () => {
   const { http } = await serve({ tools });
   const params = {
     protocolVersion: "2025-11-25",
-    capabilities: {},
+    capabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } },
     clientInfo: { name: "old", version: "1" },
   };
   const response = await fetch(http.url, {

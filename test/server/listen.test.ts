@@ -68,7 +68,7 @@ it("acknowledges first, then shows each task as it is now [X-085 X-086 X-B-012 X
   }
 });
 
-it("pushes each change as tasks/get would answer it, to the end [X-082 X-083 X-084 X-088 A-25]", async () => {
+it("pushes each change as tasks/get would answer it, to the end [X-082 X-083 X-084 X-088 X-P-005 A-25]", async () => {
   const { led: tool, peer, url } = await led();
   const id = await peer.start("led");
   const task = await tool.context(id);
