@@ -42,7 +42,8 @@ export class TaskListeners {
 
   /** `forward` has the SDK answer the same request with another body. */
   async serve(request: Request, principal: string | null, forward: Forward): Promise<Response> {
-    const read = await readRequestBody(request, this.#limit);
+    const read = await readRequestBody(request, this.#limit).catch(() => undefined);
+    if (read === undefined) return refuse(400, "The request could not be read to its end.", {}, -32700);
     if (read.tooLarge) return refuse(413, `The request is larger than ${this.#limit} bytes.`);
     const body = parsed(read.text);
     if (body === undefined) return refuse(400, "The request is not JSON.", {}, -32700);
