@@ -230,10 +230,10 @@ it("serves a real process over pipes: ends with stdin, and the next one goes on 
   const inputResponses = { name: { action: "accept", content: { name: "Ann" } } };
   second.pipe.send(2, "tasks/update", { taskId: id, inputResponses });
   expect(await second.pipe.until("completed")).toMatchObject({ result: text("hello Ann") });
+  const closed = once(second.process, "close");
   second.process.kill("SIGTERM");
   expect(await second.pipe.next()).toMatchObject({ id: 1, result: { resultType: "complete" } });
   expect(await second.pipe.next()).toBeUndefined();
-  second.process.stdin.end();
-  await once(second.process, "close");
+  await closed; // although its stdin is still open
   expect(second.process.exitCode).toBe(0);
 });
