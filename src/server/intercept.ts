@@ -2,6 +2,7 @@ import {
   isJSONRPCNotification,
   isJSONRPCRequest,
   type JSONRPCMessage,
+  type JSONRPCRequest,
   type McpServer,
   type MessageExtraInfo,
   type Transport,
@@ -39,6 +40,8 @@ function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Ga
         return;
       }
       exchanges.begin(message.id, message.params ?? {});
+      receive?.(withoutState(message), extra);
+      return;
     }
     receive?.(message, extra);
   };
@@ -48,6 +51,13 @@ function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Ga
     exchanges.close();
     closed?.();
   };
+}
+
+/** What we sealed is ours to open: the hook that an author's server has for states of its own would refuse it. */
+function withoutState<T extends JSONRPCMessage & JSONRPCRequest>(message: T): T {
+  if (typeof message.params?.["requestState"] !== "string") return message;
+  const { requestState: _, ...params } = message.params;
+  return { ...message, params };
 }
 
 /** The SDK sends no answer to a cancelled request. */
