@@ -4,6 +4,7 @@ import {
   localhostAllowedHostnames,
   localhostAllowedOrigins,
   originValidationResponse,
+  type ServerNotifier,
 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
@@ -16,6 +17,8 @@ import { isListen, TaskListeners } from "./task-listeners.ts";
 /** Serves MCP as a function from request to response, for any framework. */
 export interface FetchHandler {
   fetch(request: Request): Promise<Response>;
+  /** Tells listening clients that tools, prompts or resources of the author's own servers changed. */
+  readonly notify: ServerNotifier;
   /** Ends what is in flight, and answers 503 from now on. */
   close(): Promise<void>;
 }
@@ -69,6 +72,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
   }
 
   return {
+    notify: mcp.notify,
     async fetch(request) {
       if (closed) return refuse(503, "The server is stopping.", { "Retry-After": "1" });
       try {

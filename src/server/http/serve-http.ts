@@ -3,7 +3,7 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
-import { createFetchHandler, requestLimit } from "./fetch-handler.ts";
+import { createFetchHandler, requestLimit, type FetchHandler } from "./fetch-handler.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
 import { OpenResponses } from "./open-responses.ts";
@@ -16,6 +16,8 @@ export interface HttpServer {
   /** Where clients connect to, with the path. */
   readonly url: string;
   readonly port: number;
+  /** Tells listening clients that tools, prompts or resources of the author's own servers changed. */
+  readonly notify: FetchHandler["notify"];
   /**
    * Takes no more requests, lets those in flight end until `stopDeadlineMs`, stops the tasks and frees the port.
    * Idempotent.
@@ -75,7 +77,12 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
     await freed;
   };
   let closing: Promise<void> | undefined;
-  return { url: urlOf(host, bound, path), port: bound, close: () => (closing ??= close()) };
+  return {
+    url: urlOf(host, bound, path),
+    port: bound,
+    notify: handler.notify,
+    close: () => (closing ??= close()),
+  };
 }
 
 /** Takes no more connections; resolves when those that there are have ended. */
