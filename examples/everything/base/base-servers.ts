@@ -1,0 +1,47 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import type { ServerFactory } from "holdfast";
+import type { Changes } from "./changes.ts";
+import { addChangeTools } from "./change-tools.ts";
+import { addContentTools } from "./content-tools.ts";
+import { addDiagnosticTools } from "./diagnostic-tools.ts";
+import { addHeaderTool } from "./header-tool.ts";
+import { addInputRequired } from "./input-required/add-input-required.ts";
+import { addJsonSchemaTool } from "./json-schema-tool.ts";
+import { addProgressTool } from "./progress-tool.ts";
+import { addPrompts } from "./prompts.ts";
+import { requestStates } from "./request-states.ts";
+import { addResources } from "./resources.ts";
+
+// What changes is announced, so lists may be kept for a while; they are the same for everybody.
+const listed = { ttlMs: 60_000, cacheScope: "public" } as const;
+
+/** Makes the author's own servers: everything of MCP that is not a task, as on any server of the official SDK. */
+export function baseServers(changes: Changes): ServerFactory {
+  const states = requestStates();
+  return () => {
+    const mcp = new McpServer(
+      { name: "everything", version: "1.0.0" },
+      {
+        capabilities: { logging: {} },
+        cacheHints: {
+          "tools/list": listed,
+          "prompts/list": listed,
+          "resources/list": listed,
+          "resources/templates/list": listed,
+          "resources/read": { ttlMs: 60_000, cacheScope: "private" },
+        },
+        requestState: { verify: (state, context) => states.verify(state, context) },
+      },
+    );
+    addContentTools(mcp);
+    addProgressTool(mcp);
+    addJsonSchemaTool(mcp);
+    addHeaderTool(mcp);
+    addDiagnosticTools(mcp);
+    addChangeTools(mcp, changes);
+    addInputRequired(mcp, states);
+    addResources(mcp);
+    addPrompts(mcp);
+    return mcp;
+  };
+}

@@ -1,0 +1,40 @@
+import { createTasks, type TaskServer } from "holdfast";
+import { serveHttp, type HttpServer } from "holdfast/http";
+import { serveStdio, type StdioServer } from "holdfast/stdio";
+import { storeFromUrl } from "holdfast/store";
+import { byToken } from "./authenticate.ts";
+import { baseServers } from "./base/base-servers.ts";
+import { Changes } from "./base/changes.ts";
+import type { Settings } from "./settings.ts";
+import { addTaskTools } from "./tools/add-task-tools.ts";
+
+const options = {
+  ttlMs: 3_600_000,
+  pollIntervalMs: 200,
+  cancelGraceMs: 5_000,
+  maxBodyBytes: 8 * 1024 * 1024,
+  // Twice this, for open requests and then for handlers, is less than the ten seconds that a stop may take.
+  stopDeadlineMs: 4_000,
+};
+
+/** Serves everything over HTTP; rejects where the port or the store cannot be used. */
+export async function serveEverything({ port, storeUrl, tokens }: Settings): Promise<HttpServer> {
+  const changes = new Changes();
+  const http = await serveHttp(everything(storeUrl, changes), {
+    port,
+    ...(tokens === undefined ? { anonymous: "shared" } : { authenticate: byToken(tokens) }),
+  });
+  changes.tell(http.notify);
+  return http;
+}
+
+/** Serves everything to the one client on stdin and stdout; rejects where the store cannot be used. */
+export function serveEverythingOnStdio({ storeUrl }: Pick<Settings, "storeUrl">): Promise<StdioServer> {
+  return serveStdio(everything(storeUrl, new Changes()));
+}
+
+function everything(storeUrl: string, changes: Changes): TaskServer {
+  const tasks = createTasks({ store: storeFromUrl(storeUrl), ...options });
+  addTaskTools(tasks);
+  return tasks.server(baseServers(changes));
+}

@@ -1,0 +1,40 @@
+/** What the environment says about one run of the server. */
+export interface Settings {
+  readonly port: number;
+  /** Where tasks live, as `storeFromUrl` takes it. */
+  readonly storeUrl: string;
+  /** Principals by bearer token; undefined: all callers are one principal. */
+  readonly tokens: ReadonlyMap<string, string> | undefined;
+}
+
+/** Throws an error that names the variable and says what it takes. */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  const { PORT = "3000", HOLDFAST_STORE = "sqlite:.holdfast/everything.db", EVERYTHING_TOKENS } = env;
+  return {
+    port: portOf(PORT),
+    storeUrl: HOLDFAST_STORE,
+    tokens: EVERYTHING_TOKENS === undefined ? undefined : tokensOf(EVERYTHING_TOKENS),
+  };
+}
+
+function portOf(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text);
+  throw new Error(`PORT is ${JSON.stringify(text)}. Give a number up to 65535, or 0 for any free port.`);
+}
+
+function tokensOf(text: string): ReadonlyMap<string, string> {
+  const tokens = new Map<string, string>();
+  for (const [index, entry] of text.split(",").entries()) {
+    // A token may end in "=", as base64 does, so the last one separates.
+    const [, token, principal] = /^(.+)=([^=]+)$/s.exec(entry.trim()) ?? [];
+    if (token === undefined || principal === undefined || tokens.has(token)) {
+      // Without the entry itself, which is a secret.
+      const problem = token !== undefined && tokens.has(token) ? "repeats a token" : "is not token=principal";
+      throw new Error(
+        `EVERYTHING_TOKENS: entry ${index + 1} ${problem}. Give token=principal,token=principal.`,
+      );
+    }
+    tokens.set(token, principal);
+  }
+  return tokens;
+}

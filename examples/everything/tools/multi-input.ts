@@ -1,0 +1,36 @@
+import type { ElicitResult } from "@modelcontextprotocol/server";
+import type { Tasks } from "holdfast";
+import { text } from "../text.ts";
+
+/** Two questions that are open at once, answered in any order, together or one by one. */
+export function addMultiInput(tasks: Tasks): void {
+  tasks.tool(
+    "multi_input",
+    {
+      description: "Asks two questions at once, and tells both answers",
+      annotations: { idempotentHint: true },
+      requires: ["elicitation"],
+    },
+    async (_args, task) => {
+      const [name, confirm] = await Promise.all([
+        task.elicit("name", {
+          message: "What is your name?",
+          requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+        }),
+        task.elicit("confirm", {
+          message: "Shall we go on?",
+          requestedSchema: {
+            type: "object",
+            properties: { confirm: { type: "boolean" } },
+            required: ["confirm"],
+          },
+        }),
+      ]);
+      return text(`name: ${told(name, "name")}, confirm: ${told(confirm, "confirm")}`);
+    },
+  );
+}
+
+function told({ action, content }: ElicitResult, field: string): string {
+  return action === "accept" ? String(content?.[field]) : action;
+}
