@@ -22,8 +22,9 @@ interface End {
 export class EverythingServer {
   /** Resolves when the process has ended, with all that it wrote. */
   readonly ended: Promise<End>;
+  /** Rejects where there is none. */
+  readonly firstLine: Promise<string>;
   readonly #child: ReturnType<typeof spawnServer>;
-  readonly #firstLine: Promise<string>;
 
   constructor(options: StartOptions = {}) {
     const child = spawnServer(options);
@@ -40,13 +41,13 @@ export class EverythingServer {
     const never = this.ended.then(({ code, stderr: errors }) => {
       throw new Error(`It ended with ${code} before it printed a line: ${errors}`);
     });
-    this.#firstLine = Promise.race([line, never]);
-    this.#firstLine.catch(() => undefined); // a run that only has to fail
+    this.firstLine = Promise.race([line, never]);
+    this.firstLine.catch(() => undefined); // a run that only has to fail
   }
 
   /** Where it serves, once it does. */
   get url(): Promise<string> {
-    return this.#firstLine;
+    return this.firstLine;
   }
 
   get stdin(): NodeJS.WritableStream {

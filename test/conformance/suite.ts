@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { root } from "./everything-server.ts";
 
-const program = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
+const program = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/dist/index.js");
 const limitMs = 110_000;
 
 const checks = z.array(
