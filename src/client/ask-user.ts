@@ -10,6 +10,8 @@ export type UserAnswer =
 export interface UserCallbacks {
   readonly onInput: OnInput | undefined;
   readonly onInputError: OnInputError | undefined;
+  /** Whether this client declared that it answers such requests. */
+  readonly declares: (method: string) => boolean;
 }
 
 interface AskedQuestion extends OpenQuestion {
@@ -24,18 +26,24 @@ interface AskedQuestion extends OpenQuestion {
  */
 export async function askUser(
   question: AskedQuestion,
-  { onInput, onInputError }: UserCallbacks,
+  { onInput, onInputError, declares }: UserCallbacks,
   signal: AbortSignal,
 ): Promise<UserAnswer> {
   try {
     const request = toRequest(question, signal);
     if (onInput === undefined) throw new Error("There is no onInput to ask");
-    return { kind: "answer", result: checkResult(await unlessAborted(onInput(request), signal)) };
+    return {
+      kind: "answer",
+      result: checkResult(question.method, await unlessAborted(onInput(request), signal)),
+    };
   } catch (error) {
     signal.throwIfAborted();
     const { key, method, taskId } = question;
     const failure: InputFailure = { key, method, taskId, error };
     const decision = onInputError?.(failure);
+    // Somebody else's question: a client that said it answers none must not overrule the one that does.
+    const forOthers = onInput === undefined && taskId !== null && !declares(method);
+    if (forOthers) return { kind: decision ?? "leave_open", error };
     if (method === "elicitation/create") return { kind: "answer", result: { action: "cancel" } };
     return { kind: decision ?? "cancel_task", error };
   }
@@ -45,6 +53,7 @@ export async function askUser(
 async function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) onAbort(); // the callback itself may have aborted it
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     return await Promise.race([value, aborted]);
@@ -53,8 +62,19 @@ async function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal):
   }
 }
 
-function checkResult(result: InputResult): InputResult {
+const actions: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);
+
+/** The server drops an answer of another form, and the question would stay open. */
+function checkResult(method: string, result: InputResult): InputResult {
   if (!isJsonObject(result)) throw new TypeError("onInput returned no result object");
+  const { action, content, roots } = result;
+  const fits =
+    method === "elicitation/create"
+      ? actions.has(action)
+      : method === "roots/list"
+        ? Array.isArray(roots)
+        : content !== undefined;
+  if (!fits) throw new TypeError(`onInput returned something else than the result of ${method}`);
   return result;
 }
 

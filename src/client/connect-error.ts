@@ -5,12 +5,13 @@ import {
   UnauthorizedError,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
+import { describeCause } from "./describe-cause.ts";
 import { TaskClientError } from "./task-client-error.ts";
 
 /** What a failure of the SDK to connect means. Not to be told by its code: it has one for all that can go wrong. */
-export function connectError(cause: unknown): TaskClientError {
+export function connectError(cause: unknown, url: URL): TaskClientError {
   if (cause instanceof TaskClientError) return cause;
-  const message = `Could not connect: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const message = `Could not connect to ${url.href}: ${describeCause(cause)}`;
   if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
   if (cause instanceof SdkHttpError) {
     const isDenial = cause.data.status === 401 || cause.data.status === 403;

@@ -6,6 +6,7 @@ import { systemClock, type ClientClock } from "./clock.ts";
 import { connectError } from "./connect-error.ts";
 import type { ConnectOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
+import { assertNodeVersion } from "../task/node-version.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { setSdkHandlers } from "./sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
@@ -33,7 +34,11 @@ export async function connectWith(
   clock: ClientClock,
 ): Promise<TaskClient> {
   const { onInput, onInputError, token, headers, signal, pollFloorMs = 250 } = options;
+  assertNodeVersion(process.versions.node);
   signal?.throwIfAborted();
+  if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
+    throw new RangeError(`pollFloorMs has to be a number from 0 on, not ${pollFloorMs}.`);
+  }
   const server = new URL(url);
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: "0.1.0" };
   const capabilities = options.capabilities ?? defaultCapabilities(onInput !== undefined);
@@ -52,20 +57,21 @@ export async function connectWith(
     versionNegotiation: { mode: { pin: protocolVersion } },
   });
   if (onInput !== undefined) setSdkHandlers(sdk, capabilities, onInput);
-  await negotiate(sdk, requester, signal);
+  await negotiate(sdk, requester, server, signal);
   const protocol = new ExtensionProtocol({
     requester,
     clock,
     meta: envelope(capabilities, clientInfo),
     server: sdk.getServerCapabilities(),
   });
-  const callbacks = { onInput, onInputError };
+  const callbacks = { onInput, onInputError, declares: declaredBy(capabilities) };
   return new ConnectedClient({ sdk, server: server.href, protocol, clock, callbacks, pollFloorMs });
 }
 
 async function negotiate(
   sdk: Client,
   requester: RawRequester,
+  server: URL,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   // The SDK does not look at a signal while it negotiates, but a closed transport ends that.
@@ -77,10 +83,22 @@ async function negotiate(
   } catch (error) {
     await sdk.close().catch(() => undefined);
     signal?.throwIfAborted();
-    throw connectError(error);
+    throw connectError(error, server);
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }
+}
+
+function declaredBy(capabilities: ClientCapabilities): (method: string) => boolean {
+  const names: Readonly<Record<string, keyof ClientCapabilities>> = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+  };
+  return (method) => {
+    const name = names[method];
+    return name !== undefined && capabilities[name] !== undefined;
+  };
 }
 
 function defaultCapabilities(canAsk: boolean): ClientCapabilities {

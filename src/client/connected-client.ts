@@ -50,7 +50,7 @@ export class ConnectedClient implements TaskClient {
   ): Promise<CallToolResult> {
     const handle = await this.startTool(name, args, options);
     if (handle.reference !== null && onUpdate !== undefined) {
-      for await (const task of handle.updates(options)) onUpdate(task);
+      for await (const task of handle.updates(options)) await onUpdate(task);
     }
     return handle.result(options);
   }

@@ -5,6 +5,7 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
+import { describeCause } from "./describe-cause.ts";
 import { errorInBody } from "./json-rpc-error.ts";
 import type { BadReply, ErrorReply, LostReply } from "./reply.ts";
 import { TaskClientError } from "./task-client-error.ts";
@@ -22,13 +23,18 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
     return { kind: "bad", code: "unauthorized", message: cause.message, cause: cause.cause };
   }
   if (isUnreadable(cause)) {
-    return { kind: "bad", code: "protocol", message: `The answer is no JSON-RPC: ${describe(cause)}`, cause };
+    return {
+      kind: "bad",
+      code: "protocol",
+      message: `The answer is no JSON-RPC: ${describeCause(cause)}`,
+      cause,
+    };
   }
   return {
     kind: "lost",
     notReceived: neverConnected(cause),
     retryAfterMs: undefined,
-    message: `The server was not reached: ${describe(cause)}`,
+    message: `The server was not reached: ${describeCause(cause)}`,
     cause,
     error: undefined,
   };
@@ -68,12 +74,4 @@ function neverConnected(cause: unknown): boolean {
   if (cause instanceof AggregateError && cause.errors.length > 0) return cause.errors.every(neverConnected);
   if ("code" in cause && typeof cause.code === "string") return connectFailures.has(cause.code);
   return neverConnected(cause.cause);
-}
-
-function describe(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  const inner = cause.cause;
-  if (!(inner instanceof Error)) return cause.message;
-  const code = "code" in inner && typeof inner.code === "string" ? inner.code : inner.name;
-  return `${cause.message} (${inner.message === "" ? code : inner.message})`;
 }

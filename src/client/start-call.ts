@@ -1,3 +1,6 @@
+import { notRepeatableData } from "../generation/idempotency-key.ts";
+import { isJsonObject } from "../generation/json-object.ts";
+import type { JsonRpcError } from "../task/outcome.ts";
 import { askUser, type UserCallbacks } from "./ask-user.ts";
 import type { ClientClock } from "./clock.ts";
 import type { InputResult } from "./input-request.ts";
@@ -25,23 +28,32 @@ export type StartedCall = Exclude<CallAnswer, { kind: "questions" }>;
  *
  * A call is repeated without harm only if no second task can come of it. So it is sent again after a failure that
  * proves that the server never began on it (no connection, HTTP 429); after any other lost answer only if the server
- * says that it recognises a repeated call by its idempotency key; otherwise the caller gets the error.
+ * says that it recognises a repeated call by its idempotency key; otherwise the caller gets the error. Such a server
+ * refuses the repeated call of a tool that makes no task, which it would run twice.
  */
 export async function startCall(
-  call: Omit<ToolCall, "round">,
+  call: Omit<ToolCall, "round" | "repeat">,
   services: StartServices,
   signal: AbortSignal,
 ): Promise<StartedCall> {
   const { protocol, clock, pollFloorMs } = services;
   let round: AnsweredRound | undefined;
   for (let rounds = 0; rounds < mostRounds; rounds++) {
-    const sent: ToolCall = { ...call, round };
+    let repeat = false;
+    const sent = { ...call, round };
     const reply = await persist(
-      () => protocol.call(sent, signal),
+      () => protocol.call({ ...sent, repeat }, signal),
       clock,
       signal,
-      (lost) => lost.notReceived || protocol.recognisesRepeats,
+      (lost) => {
+        repeat ||= !lost.notReceived;
+        return lost.notReceived || protocol.recognisesRepeats;
+      },
     );
+    if (repeat && reply.kind === "error" && isNotRepeatable(reply.error)) {
+      const message = "The answer was lost, and the tool makes no task that could be found again";
+      throw new TaskClientError("connection", message, { error: reply.error });
+    }
     if (reply.kind !== "value") throw replyError(reply);
     if (reply.value.kind !== "questions") return reply.value;
     const { questions, requestState } = reply.value;
@@ -52,6 +64,10 @@ export async function startCall(
     round = { inputResponses, requestState };
   }
   throw new TaskClientError("protocol", `The server still asks for input after ${mostRounds} rounds`);
+}
+
+function isNotRepeatable({ data }: JsonRpcError): boolean {
+  return isJsonObject(data) && Object.keys(notRepeatableData).every((name) => data[name] === true);
 }
 
 /** Asks a round's questions side by side; if one cannot be answered, takes the others back. */

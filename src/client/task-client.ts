@@ -3,7 +3,10 @@ import type { RemoteTask } from "./remote-task.ts";
 import type { TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
 
-/** Options of one call. Aborting before the server answered withdraws the call; a task once made runs on. */
+/**
+ * Options of one call. Aborting before the server answered withdraws the call, though a task that it has made already
+ * runs on: give an `idempotencyKey` to find it again.
+ */
 export interface CallOptions extends WaitOptions {
   /**
    * Names the call, so that the server recognises it when it comes twice, also from another process. Without
@@ -14,7 +17,7 @@ export interface CallOptions extends WaitOptions {
 
 export interface CallAndWaitOptions extends CallOptions {
   /** Called with the task as it stands and with each change; never if the server answers at once. */
-  readonly onUpdate?: (task: RemoteTask) => void;
+  readonly onUpdate?: (task: RemoteTask) => unknown;
 }
 
 /** A connection to one server. See `connect`. */

@@ -14,6 +14,8 @@ export interface ToolCall {
   readonly args: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string;
   readonly round: AnsweredRound | undefined;
+  /** True once the call may have arrived before: a server that would run it twice is to refuse it. */
+  readonly repeat: boolean;
 }
 
 /** The three things that a server can say to a call. */

@@ -2,6 +2,7 @@ import { askUser, type UserCallbacks } from "./ask-user.ts";
 import type { ClientClock } from "./clock.ts";
 import type { InputRequiredTask, OpenQuestion, RemoteTask } from "./remote-task.ts";
 import { persist } from "./persist.ts";
+import type { Reply } from "./reply.ts";
 import { replyError } from "./reply-error.ts";
 import type { TaskClientError } from "./task-client-error.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
@@ -70,12 +71,34 @@ export class TaskQuestions {
         answer.kind === "answer"
           ? () => protocol.answer(taskId, key, answer.result, signal)
           : () => protocol.cancel(taskId, signal);
-      const reply = await persist(send, clock, signal);
+      const reply = await persist(patiently(send), clock, signal);
       if (reply.kind !== "value") this.#refused.set(key, replyError(reply, taskId));
     } catch (error) {
+      this.#seen.delete(key); // nobody has answered it: who waits next is asked
       if (!signal.aborted) fail(error);
     } finally {
       this.#open.delete(key);
     }
   }
+}
+
+/** A server with a full disk says so with -32603, and takes the same answer later. */
+const internalErrorsInARow = 10;
+
+function patiently(send: () => Promise<Reply<undefined>>): () => Promise<Reply<undefined>> {
+  let failures = 0;
+  return async () => {
+    const reply = await send();
+    if (reply.kind !== "error" || reply.error.code !== -32603 || ++failures >= internalErrorsInARow)
+      return reply;
+    const { error } = reply;
+    return {
+      kind: "lost",
+      notReceived: false,
+      retryAfterMs: undefined,
+      message: error.message,
+      cause: undefined,
+      error,
+    };
+  };
 }

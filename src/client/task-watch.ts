@@ -136,7 +136,8 @@ export class TaskWatch {
         throw replyError(reply, this.taskId);
       }
       const wait = this.#waitAfter(reply, ++failures);
-      if (wait === undefined) return this.#end(this.#expiredError(reply));
+      // Only this wait ends: the server may have extended the task, which the next one finds out.
+      if (wait === undefined) throw this.#expiredError(reply);
       await clock.sleep(wait, signal);
     }
   }

@@ -40,6 +40,10 @@ export class WatchedHandle implements TaskHandle {
     const { protocol, clock } = this.#services;
     const either = this.#either(signal);
     const reply = await persist(() => protocol.cancel(this.taskId, either), clock, either);
+    if (reply.kind === "error" && reply.error.code === -32602) {
+      const options = { error: reply.error, taskId: this.taskId };
+      throw new TaskClientError("unknown_task", "The server does not know the task", options);
+    }
     if (reply.kind !== "value") throw replyError(reply, this.taskId);
   }
 

@@ -1,7 +1,22 @@
 import { HoldfastError } from "../task/fault.ts";
+import { isJsonObject } from "./json-object.ts";
 
 /** Where a requestor puts its idempotency key in `_meta` of a call (A-48). */
 export const idempotencyKeyMeta = "holdfast/idempotencyKey";
+
+/**
+ * `true` in `_meta` of a call that was sent before under the same key and whose answer was lost: a server that would
+ * run it a second time has to refuse it.
+ */
+export const repeatMeta = "holdfast/repeat";
+
+/** In `data` of the error that refuses such a call. */
+export const notRepeatableData = { "holdfast/notRepeatable": true } as const;
+
+export function isRepeat(params: unknown): boolean {
+  const meta = isJsonObject(params) ? params["_meta"] : undefined;
+  return isJsonObject(meta) && meta[repeatMeta] === true;
+}
 
 /** 22 characters of base64url hold 132 bits, 22 letters and digits 130: enough that nobody can guess the key. */
 const anonymousMinimum = 22;

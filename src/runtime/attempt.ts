@@ -102,8 +102,8 @@ export class Attempt implements AttemptJournal {
   }
 
   /** Tells the handler that the task is no longer its own. */
-  lose(): HoldfastError {
-    const lost = new HoldfastError("fenced", `Task ${this.taskId} is no longer held by this attempt.`);
+  lose(why = "is no longer held by this attempt"): HoldfastError {
+    const lost = new HoldfastError("fenced", `Task ${this.taskId} ${why}.`);
     this.#lost.abort(lost);
     this.#abort.abort(lost);
     return lost;

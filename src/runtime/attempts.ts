@@ -98,7 +98,8 @@ export class Attempts {
       if (live === undefined) continue;
       if (event === "answer_inputs") live.questions.deliver().catch(this.#services.onError);
       if (event === "request_cancel") live.attempt.requestCancel();
-      if (event === "cancel" || event === "expire") live.attempt.lose();
+      if (event === "cancel") live.attempt.lose("was cancelled");
+      if (event === "expire") live.attempt.lose("came to the end of its life");
     }
   }
 

@@ -146,9 +146,17 @@ class LocalRuntime implements Runtime {
       const params = JSON.parse(question.params) as Record<string, unknown>;
       return isAnswerTo(question.method, params, JSON.parse(value));
     });
-    if (fitting.length === 0) return;
-    const { store, clock } = this.#services;
-    await store.write({ type: "answer_inputs", now: clock.now(), id, answers: fitting });
+    if (fitting.length > 0) {
+      const { store, clock } = this.#services;
+      await store.write({ type: "answer_inputs", now: clock.now(), id, answers: fitting });
+    }
+    const unfit = answers.find((answer) => questions.has(answer.key) && !fitting.includes(answer));
+    if (unfit !== undefined) {
+      throw new HoldfastError(
+        "invalid_params",
+        `The answer to "${unfit.key}" is not what the question asks for.`,
+      );
+    }
   }
 
   async secret(name: string): Promise<Uint8Array> {

@@ -58,7 +58,10 @@ export interface Runtime {
    * for `get` to say. Returns the way to stop it.
    */
   watch(ids: readonly string[], watcher: Watcher): () => void;
-  /** Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). */
+  /**
+   * Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). An answer that
+   * is not what its question asks for is `invalid_params`, and the question stays open.
+   */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
   /** 32 random bytes that the store keeps under `name`: the same in every process on it, after a restart too. */
   secret(name: string): Promise<Uint8Array>;

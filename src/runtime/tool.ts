@@ -48,7 +48,8 @@ export interface ToolConfig<
   readonly prepare?: Prepare<ToolArguments<Input>, Prepared>;
   /**
    * Run such a call directly at first, in ms: it becomes a task, where the caller can take one, when it still runs
-   * after that time, or at its first step, question or sleep. Without it every such call is a task from the start.
+   * after that time, or at its first step, question or sleep. Without it every such call is a task from the start, and
+   * so is a call with an idempotency key (A-48), which has to be found again.
    */
   readonly promoteAfterMs?: number;
   /** Instead of the server's ttl. */

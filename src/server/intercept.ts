@@ -32,16 +32,18 @@ function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Ga
   transport.onmessage = <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo): void => {
     if (isJSONRPCNotification(message)) {
       forgetCancelled(message, exchanges);
-    } else if (isJSONRPCRequest(message) && gate.owns(message)) {
+    } else if (isJSONRPCRequest(message)) {
       const refusal = gate.refusal(message);
       if (refusal !== undefined) {
         const failed = (reason: unknown): void => transport.onerror?.(reason as Error);
         send({ jsonrpc: "2.0", id: message.id, error: errorOf(refusal) }).catch(failed);
         return;
       }
-      exchanges.begin(message.id, message.params ?? {});
-      receive?.(withoutState(message), extra);
-      return;
+      if (gate.owns(message)) {
+        exchanges.begin(message.id, message.params ?? {});
+        receive?.(withoutState(message), extra);
+        return;
+      }
     }
     receive?.(message, extra);
   };

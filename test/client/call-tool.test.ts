@@ -84,15 +84,18 @@ describe("a call", () => {
     await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
   });
 
-  it.each([-32021, -32003])("knows a missing capability by the number %i [A-02 X-009 X-P-001]", async (code) => {
-    const { server, client } = await setUp();
-    const error = { code, message: "declare it", data: { requiredCapabilities: { elicitation: {} } } };
-    server.script("tools/call", { error, status: 400 });
-    await expect(client.callTool("publish_report")).rejects.toMatchObject({
-      code: "missing_capability",
-      error,
-    });
-  });
+  it.each([-32021, -32003])(
+    "knows a missing capability by the number %i [A-02 X-009 X-P-001]",
+    async (code) => {
+      const { server, client } = await setUp();
+      const error = { code, message: "declare it", data: { requiredCapabilities: { elicitation: {} } } };
+      server.script("tools/call", { error, status: 400 });
+      await expect(client.callTool("publish_report")).rejects.toMatchObject({
+        code: "missing_capability",
+        error,
+      });
+    },
+  );
 
   it("gives a finished handle when the server answered at once", async () => {
     const { server, client } = await setUp();
@@ -213,8 +216,18 @@ describe("a call whose answer is lost", () => {
     const calls = server.of("tools/call");
     expect(calls).toHaveLength(4);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(4);
-    expect(new Set(calls.map(({ params }) => JSON.stringify(params))).size).toBe(1);
+    const metas = calls.map(({ params }) => params["_meta"] as Record<string, unknown>);
+    expect(new Set(metas.map((meta) => meta["holdfast/idempotencyKey"])).size).toBe(1);
+    // Only a call that may have arrived is marked, so that a server refuses it where it would run twice.
+    expect(metas.map((meta) => meta["holdfast/repeat"])).toEqual([undefined, true, true, true]);
     expect(clock.naps.slice(0, 3)).toEqual([125, 250, 500]);
+  });
+
+  it("is an error where the repeated tool makes no task, and is not run twice [A-48]", async () => {
+    const { server, client } = await setUp({}, discoveredHoldfast);
+    const error = { code: -32602, message: "no task", data: { "holdfast/notRepeatable": true } };
+    server.script("tools/call", "reset", { error });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "connection" });
   });
 
   it("is repeated to any server while nothing listens, or it is told 429", async () => {

@@ -72,7 +72,7 @@ describe("cancelling", () => {
     const { server, client } = await setUp();
     server.script("tasks/cancel", unknownTask);
     const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId });
-    await expect(handle.cancel()).rejects.toMatchObject({ code: "rpc", error: { code: -32602 } });
+    await expect(handle.cancel()).rejects.toMatchObject({ code: "unknown_task", error: { code: -32602 } });
   });
 });
 

@@ -174,11 +174,11 @@ describe("a task's questions", () => {
 });
 
 describe("a question that cannot be answered", () => {
-  it("is an elicitation cancelled, with or without onInput [A-23]", async () => {
+  it("is an elicitation cancelled, by a client that said it answers them [A-23]", async () => {
     const failures: InputFailure[] = [];
     const boom = new Error("no terminal");
     const callbacks = [
-      {},
+      { capabilities: { elicitation: {} } },
       {
         onInput: async () => Promise.reject(boom),
         onInputError: (failure: InputFailure) => void failures.push(failure),
@@ -201,8 +201,9 @@ describe("a question that cannot be answered", () => {
   });
 
   it("is the end of its task for sampling and roots [A-23]", async () => {
+    const onInput = async (): Promise<never> => Promise.reject(new Error("no model"));
     for (const request of [sampling, { method: "roots/list" }, { method: "future/ask", params: {} }]) {
-      const { server, client } = await setUp();
+      const { server, client } = await setUp({ onInput });
       server.script("tools/call", created());
       server.script("tasks/get", asking({ sum: request }), async () => {
         await server.sees("tasks/cancel", 1);
@@ -212,6 +213,36 @@ describe("a question that cannot be answered", () => {
       await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "cancelled", taskId });
       expect(server.of("tasks/update")).toHaveLength(0);
     }
+  });
+
+  it("is left to others by a client that did not say it answers such questions", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tasks/get", asking({ approve: approval }), asking({ approve: approval }), completed());
+    const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId });
+    expect(await handle.result()).toEqual(sent);
+    expect(server.of("tasks/update")).toHaveLength(0);
+    expect(clock.naps.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["an elicitation", approval, { action: "yes" }],
+    ["a list of roots", { method: "roots/list" }, { action: "accept" }],
+  ])("is %s that onInput answers with something else", async (_, request, wrong) => {
+    const failures: InputFailure[] = [];
+    const onInput = async (): Promise<never> => wrong as never;
+    const { server, client } = await setUp({
+      onInput,
+      onInputError: (failure) => void failures.push(failure),
+    });
+    server.script("tools/call", created());
+    server.script("tasks/get", asking({ approve: request }), async () => {
+      await Promise.race([server.sees("tasks/update", 1), server.sees("tasks/cancel", 1)]);
+      return cancelled();
+    });
+    server.script("tasks/update", acknowledged);
+    server.script("tasks/cancel", acknowledged);
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "cancelled" });
+    expect(failures).toMatchObject([{ error: expect.any(TypeError) as unknown }]);
   });
 
   it("is left open if onInputError says so", async () => {

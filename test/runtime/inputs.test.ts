@@ -21,12 +21,14 @@ describe("questions", () => {
     expect(bodyOf(await process.ended(id))).toEqual(text("accept"));
   });
 
-  it("ignores keys that are not open and answers of the wrong form [X-063]", async () => {
+  it("ignores keys that are not open, and refuses answers of the wrong form [X-063]", async () => {
     const process = await Process.started({ tools: { ask } });
     const id = await process.callId("ask");
     await process.asked(id);
     await process.answer(id, "other", yes);
-    await process.answer(id, "go", { nonsense: true });
+    await expect(process.answer(id, "go", { nonsense: true })).rejects.toMatchObject({
+      code: "invalid_params",
+    });
     expect((await process.get(id)).inputs).toHaveLength(1);
     await process.answer(id, "go", yes);
     await process.answer(id, "go", { action: "decline" });
@@ -155,7 +157,8 @@ describe("questions", () => {
       });
       const id = await process.callId("form");
       await process.asked(id);
-      await process.answer(id, "go", { action: "accept", content });
+      const answering = process.answer(id, "go", { action: "accept", content });
+      await expect(answering).rejects.toMatchObject({ code: "invalid_params" });
       expect((await process.get(id)).inputs).toHaveLength(1);
       await process.answer(id, "go", { action: "decline" });
       expect(bodyOf(await process.ended(id))).toEqual(text("decline"));

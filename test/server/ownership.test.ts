@@ -71,3 +71,21 @@ it("takes all callers for one, where told so [A-39]", async () => {
   const first = await peer.start("shout", { word: "a" }, { meta: { [key]: "order-7" } });
   expect(await peer.start("shout", { word: "a" }, { meta: { [key]: "order-7" } })).toBe(first);
 });
+
+it("does not run a tool twice that makes no task, when its call is repeated [A-48]", async () => {
+  let runs = 0;
+  const peer = await Peer.of({
+    tools: (tasks) => {
+      tools(tasks);
+      tasks.tool("direct", { task: "forbidden" }, () => text(String(++runs)));
+    },
+    server: (mcp) => mcp.registerTool("own", {}, () => text(String(++runs))),
+  });
+  const repeated = { meta: { [key]: longKey, "holdfast/repeat": true } };
+  for (const tool of ["direct", "own"]) {
+    const { error } = await peer.call(tool, {}, repeated);
+    expect(error).toMatchObject({ code: -32602, data: { "holdfast/notRepeatable": true } });
+  }
+  expect(runs).toBe(0);
+  expect(await peer.start("shout", { word: "a" }, repeated)).toBeTypeOf("string");
+});

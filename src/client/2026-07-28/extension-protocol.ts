@@ -1,5 +1,5 @@
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
-import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../input-request.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
@@ -39,7 +39,7 @@ export class ExtensionProtocol implements TaskProtocol {
   }
 
   async call(
-    { name, args, idempotencyKey, round }: ToolCall,
+    { name, args, idempotencyKey, round, repeat }: ToolCall,
     signal: AbortSignal,
   ): Promise<Reply<CallAnswer>> {
     const params = {
@@ -48,7 +48,7 @@ export class ExtensionProtocol implements TaskProtocol {
       // The state only if the server gave one (X-B-009).
       ...(round?.inputResponses !== undefined && { inputResponses: round.inputResponses }),
       ...(round?.requestState !== undefined && { requestState: round.requestState }),
-      _meta: { ...this.#meta, [idempotencyKeyMeta]: idempotencyKey },
+      _meta: { ...this.#meta, [idempotencyKeyMeta]: idempotencyKey, ...(repeat && { [repeatMeta]: true }) },
     };
     return readReply(await this.#requester.request("tools/call", params, signal), readCallAnswer);
   }

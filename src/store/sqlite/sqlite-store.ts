@@ -8,7 +8,7 @@ import type { TaskStore } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { databasePath } from "./database-path.ts";
 import { takeFileLock, type FileLock } from "./file-lock.ts";
-import { assertNodeVersion } from "./node-version.ts";
+import { assertNodeVersion } from "../../task/node-version.ts";
 import { messageOf } from "./sqlite-error.ts";
 import { openReader, type SqliteReader } from "./sqlite-reader.ts";
 import { unusable } from "./unusable.ts";
@@ -32,7 +32,7 @@ export interface SqliteStoreOptions {
  * Throws `node_too_old` where Node has no SQLite of its own, `configuration` for what cannot be a file or an option.
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): TaskStore {
-  assertNodeVersion();
+  assertNodeVersion(process.versions.node);
   if (path === "" || path === ":memory:") {
     throw new HoldfastError("configuration", "The SQLite store needs a file; memoryStore() needs none.");
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { assertNodeVersion, nodeVersionProblem } from "../../../src/store/sqlite/node-version.ts";
+import { assertNodeVersion, nodeVersionProblem } from "../../src/task/node-version.ts";
 
 test.each(["22.18.0", "v22.18.0", "22.19.1", "23.0.0", "24.0.0-nightly20250101", "100.0.0"])(
   "%s will do",
@@ -19,5 +19,5 @@ test.each(["22.17.9", "v22.2.0", "21.20.0", "20.19.5", "9.99.0", "unknown"])(
 );
 
 test("the Node that runs the tests will do", () => {
-  expect(() => assertNodeVersion()).not.toThrow();
+  expect(() => assertNodeVersion(process.versions.node)).not.toThrow();
 });
