@@ -124,3 +124,29 @@ describe("a store that fails twice", () => {
     }
   });
 });
+
+it("an answer that cannot be read at first reaches its handler all the same", async () => {
+  const failing = new Failing("journalEntry", 2);
+  const asks: Handler = async (_, task) => text((await task.elicit("q", question)).action);
+  const process = await Process.started({ tools: { asks }, before: failing.before });
+  const id = await process.callId("asks");
+  await process.asked(id);
+  await process.answer(id, "q", { action: "accept", content: {} });
+  await process.clock.advance(60_000);
+  expect(bodyOf(await process.ended(id))).toEqual(text("accept"));
+  expect(failing.hits).toBe(2);
+});
+
+it("many tasks whose end of life cannot be written at first are over when it can be", async () => {
+  const failing = new Failing("expire", 2_000);
+  const process = await Process.started({
+    tools: { hangs: () => never },
+    options: { ttlMs: 1_000, concurrency: 1 },
+    before: failing.before,
+  });
+  const ids = await Promise.all(Array.from({ length: 250 }, () => process.callId("hangs")));
+  await process.clock.advance(1_000);
+  await process.clock.advance(24 * 3_600_000);
+  for (const id of ids) expect((await process.store.get(id))?.state ?? "deleted").not.toBe("running");
+  expect(await process.store.unfinished("", 10)).toEqual([]);
+});

@@ -115,6 +115,19 @@ describe("the slot of a queued task comes back", () => {
     expect(bodyOf(await second.ended(id))).toEqual(text("hi"));
   });
 
+  it("when what it was asked cannot be read for good; the next process finds it running", async () => {
+    const broken = new HoldfastError("internal", "not a passing fault");
+    const { process, gauge, id, next } = await queued((__, task) => (call, of) => {
+      if (call === "request" && of === task) throw broken;
+    });
+    await next();
+    expect(process.errors).toEqual([broken]);
+    expect(await gauge.free(process)).toBe(1);
+    const config = { onCrash: "resume" as const };
+    const second = await process.restart({ tools: { hello: { config, handler: hello } } });
+    expect(bodyOf(await second.ended(id))).toEqual(text("hi"));
+  });
+
   it("when its start fails and then succeeds", async () => {
     const failing = new Failing("start", 2);
     const { process, gauge, id, next } = await queued(() => failing.before);

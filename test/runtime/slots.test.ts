@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { TaskContext } from "../../src/runtime/task-context.ts";
 import { rest } from "./fake-clock.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
@@ -46,12 +46,13 @@ describe("every slot comes back, once", () => {
     }
   });
 
-  it.each<[string, (task: TaskContext) => Promise<unknown>]>([
+  it.each<[string, (task: TaskContext, ran: () => void) => Promise<unknown>]>([
     ["question", (task) => task.elicit("late", question)],
     ["sleep", (task) => task.sleep("late", 0)],
-    ["step", (task) => task.step("late", () => Promise.reject(new Error("a late step ran")))],
+    ["step", (task, ran) => task.step("late", ran)],
   ])("when a %s is begun after the handler has returned, which is refused", async (_, call) => {
     let used: TaskContext | undefined;
+    const ran = vi.fn<() => void>();
     const { process, gauge } = await start({
       keeps: (__, task) => {
         used = task;
@@ -65,7 +66,10 @@ describe("every slot comes back, once", () => {
     });
     for (const tool of ["keeps", "journals"]) {
       await process.ended(await process.callId(tool));
-      await expect(used === undefined ? undefined : call(used)).rejects.toMatchObject({ code: "fenced" });
+      await expect(used === undefined ? undefined : call(used, ran)).rejects.toMatchObject({
+        code: "fenced",
+      });
+      expect(ran).not.toHaveBeenCalled();
       expect(await gauge.free(process)).toBe(1);
     }
   });

@@ -2,11 +2,10 @@ import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { rest } from "./fake-clock.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
-import { Failing, Held } from "./watched-store.ts";
+import { Held } from "./watched-store.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 const yes = { action: "accept", content: {} };
-const never = new Promise<never>(() => undefined);
 
 /** A handler that notes what its own code goes on with after `call`; a dropped one notes nothing. */
 function noting(seen: string[], call: Handler): Handler {
@@ -127,6 +126,33 @@ describe("a stop runs no code of a handler that it drops", () => {
     expect([runs, seen]).toEqual([1, secondOnly]);
   });
 
+  it("that begins a step while one of another branch runs: that one's result is kept, and this one not begun", async () => {
+    const [slow, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const runs: string[] = [];
+    const handler: Handler = async (_, task) => {
+      const run = (name: string): string => {
+        runs.push(`${name} ${task.attempt}`);
+        return name;
+      };
+      const branches = [
+        task.step("slow", async () => (run("slow"), await slow.promise, "kept")),
+        late.promise.then(() => task.step("late", () => run("late"))),
+      ];
+      return text((await Promise.all(branches)).join());
+    };
+    const first = await Process.started({ tools: { handler } });
+    const id = await first.callId("handler");
+    await first.until(id, () => runs.length === 1);
+    const stopping = first.restart({ tools: { handler } });
+    await rest();
+    late.resolve();
+    await rest();
+    slow.resolve();
+    const second = await Promise.race([stopping, first.clock.advance(10_000).then(() => stopping)]);
+    expect(bodyOf(await second.ended(id))).toEqual(text("kept,late"));
+    expect(runs).toEqual(["slow 1", "late 2"]);
+  });
+
   it("and that still reports when its store is closed", async () => {
     const seen: string[] = [];
     const gate = Promise.withResolvers<void>();
@@ -151,70 +177,5 @@ describe("a stop runs no code of a handler that it drops", () => {
     gate.resolve();
     await rest();
     expect([seen, first.errors]).toEqual([[], []]);
-  });
-});
-
-describe("a stop", () => {
-  it.each(["start", "request"] as const)(
-    "that comes as a queued task is being started (%s) does not lose it, nor run it twice",
-    async (point) => {
-      const held = new Held(point);
-      const gate = Promise.withResolvers<void>();
-      let runs = 0;
-      const tools = {
-        busy: (async () => (await gate.promise, text("busy"))) satisfies Handler,
-        once: (() => (runs++, text("ran"))) satisfies Handler,
-      };
-      let hold = false;
-      const first = await Process.started({
-        tools,
-        options: { concurrency: 1 },
-        before: (call, id) => (hold ? held.before(call, id) : undefined),
-      });
-      await first.callId("busy");
-      const id = await first.callId("once");
-      hold = true;
-      gate.resolve();
-      await held.reached;
-      const stopping = first.restart({ tools });
-      await rest();
-      held.open();
-      const second = await stopping;
-      expect(bodyOf(await second.ended(id))).toEqual(text("ran"));
-      expect([runs, first.errors]).toEqual([1, []]);
-    },
-  );
-
-  it("ends although a task in the queue cannot be started; the next process runs it", async () => {
-    const gate = Promise.withResolvers<void>();
-    const tools = {
-      busy: (async () => (await gate.promise, text("busy"))) satisfies Handler,
-      once: (() => text("ran")) satisfies Handler,
-    };
-    const failing = new Failing("start", Number.POSITIVE_INFINITY);
-    const first = await Process.started({ tools, options: { concurrency: 1 }, before: failing.before });
-    const busy = await first.callId("busy");
-    const id = await first.callId("once");
-    gate.resolve();
-    await first.ended(busy);
-    await rest();
-    expect(failing.hits).toBe(1);
-    const second = await first.restart({ tools });
-    expect(bodyOf(await second.ended(id))).toEqual(text("ran"));
-    expect(first.clock.armed).toBe(second.clock.armed);
-  });
-
-  it("leaves a task to the next process that could not be given back", async () => {
-    const config = { onCrash: "resume" as const };
-    const failing = new Failing("release");
-    const hangs: Handler = () => never;
-    const first = await Process.started({ tools: { t: { config, handler: hangs } }, before: failing.before });
-    const id = await first.callId("t");
-    await first.until(id, ({ task }) => task.state === "running");
-    const stopping = first.restart({ tools: { t: { config, handler: () => text("again") } } });
-    await first.clock.advance(10_000);
-    const second = await stopping;
-    expect(bodyOf(await second.ended(id))).toEqual(text("again"));
-    expect(first.errors).toHaveLength(1);
   });
 });

@@ -5,7 +5,7 @@ import { serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { Held, watchedStore, type BeforeCall } from "../runtime/watched-store.ts";
+import { Held, storeFailed, watchedStore, type BeforeCall } from "../runtime/watched-store.ts";
 import { Peer, serve, text } from "./peer.ts";
 
 function taskServer(before: BeforeCall = () => undefined): TaskServer {
@@ -19,6 +19,18 @@ async function freePort(): Promise<number> {
   const { http } = await serve({ tools: () => undefined });
   await http.close();
   return http.port;
+}
+
+/** Sends half a request; resolves when the server has begun to read it, with a promise of the connection's end. */
+async function beginRequest(port: number): Promise<{ readonly closed: Promise<void> }> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  const head = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Length: 100", "Expect: 100-continue"];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  await new Promise((resolve) => socket.once("data", resolve));
+  return { closed };
 }
 
 it("serves on another port after one that was taken, with the same tasks", async () => {
@@ -71,15 +83,25 @@ it("lets requests wait that come while the tasks are being started", async () =>
   expect((await called).result).toMatchObject({ resultType: "task" });
 });
 
+it("ends a start that fails although a client is in the middle of a request, and frees its port", async () => {
+  const recovering = new Held("recover");
+  const port = await freePort();
+  const server = taskServer(async (call, id) => {
+    await recovering.before(call, id);
+    if (call === "recover") throw storeFailed();
+  });
+  const starting = serveHttp(server, { port });
+  await recovering.reached;
+  const { closed } = await beginRequest(port);
+  recovering.open();
+  await expect(starting).rejects.toMatchObject({ code: "store_failed" });
+  await closed;
+  await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+});
+
 it("closes although a client is in the middle of a request that it never ends", async () => {
   const { http } = await serve({ tools: () => undefined });
-  const socket = connect(http.port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  const ended = new Promise((resolve) => socket.once("close", resolve));
-  socket.on("error", () => undefined);
-  const head = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Length: 100", "Expect: 100-continue"];
-  socket.write(`${head.join("\r\n")}\r\n\r\n`);
-  await new Promise((resolve) => socket.once("data", resolve)); // the server has begun to read it
+  const { closed } = await beginRequest(http.port);
   await http.close();
-  await ended;
+  await closed;
 });
