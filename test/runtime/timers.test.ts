@@ -43,7 +43,7 @@ describe("timers", () => {
 
   it("that come due at once run in the order of their times", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 50_000 }), { maxLength: 100 }), async (times) => {
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 100 }), async (times) => {
         const clock = new FakeClock();
         const timers = new Timers(clock);
         const begun = clock.now();
