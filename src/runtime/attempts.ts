@@ -68,7 +68,8 @@ export class Attempts {
       loaded = await this.#load(task);
     } catch (error) {
       this.#setup.slots.give();
-      this.#services.onError(error); // the server stops; the next one finds the task running
+      // The server stops, and the next one finds the task running; any other fault is told.
+      if (!this.#closing.signal.aborted) this.#services.onError(error);
       return;
     }
     const { request, journal } = loaded;
@@ -103,13 +104,17 @@ export class Attempts {
     }
   }
 
+  /** Gives up what cannot be read: a store that fails must not hold up a stop. */
+  stopLoading(): void {
+    this.#closing.abort(new HoldfastError("stopping", "The server stops."));
+  }
+
   /** Lets handlers end, or leave at their next journalled call, until `deadline` resolves; then gives back the rest. */
   async stop(deadline: Promise<void>): Promise<void> {
     const all = [...this.#live.values()];
     for (const { attempt } of all) attempt.prepareToLeave();
     const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.departed])));
     await Promise.race([gone, deadline]);
-    this.#closing.abort(new HoldfastError("stopping", "The server stops."));
     await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.leaveNow()));
   }
 

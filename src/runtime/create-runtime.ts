@@ -200,6 +200,7 @@ class LocalRuntime implements Runtime {
     }
     this.#recovery.stop();
     await this.#creation.stop();
+    this.#attempts.stopLoading();
     await this.#dispatcher.close();
     const { clock, options } = this.#services;
     let callOff = (): void => undefined;

@@ -57,20 +57,24 @@ export class Creation {
   async #call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
     const tool = this.#toolOf(call);
     const { promoteAfterMs } = tool;
-    const direct = promoteAfterMs !== undefined && call.idempotencyKey === undefined && this.#tryTakeSlot();
-    if (direct) return this.#callDirectly(call, tool, promoteAfterMs, signal);
+    if (promoteAfterMs !== undefined && call.idempotencyKey === undefined) {
+      const { options, clock } = this.#setup.services;
+      const fresh = newTask(call, tool, options, clock); // refuses the call before it takes a slot
+      if (this.#tryTakeSlot()) return this.#callDirectly(call, tool, fresh, promoteAfterMs, signal);
+    }
     return { kind: "task", snapshot: await this.#create(call, tool) };
   }
 
+  /** With a slot taken. */
   async #callDirectly(
     call: TaskCall,
     tool: Tool,
+    fresh: ReturnType<typeof newTask>,
     promoteAfterMs: number,
     signal: AbortSignal,
   ): Promise<CallEnd> {
     const { services, slots, timers, sweeper, attempts } = this.#setup;
     const { store, clock, options, onError } = services;
-    const fresh = newTask(call, tool, options, clock);
     let snapshot: TaskSnapshot | undefined;
     const run = new PromotableRun({
       tool,

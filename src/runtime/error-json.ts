@@ -14,14 +14,20 @@ interface StoredError {
 
 /** What a step's final error leaves in the journal: raw JSON of its name, message, code and data. Never throws. */
 export function encodeError(error: unknown, maxBytes: number): string {
-  const message = describeThrown(error);
-  const stored: StoredError =
-    error instanceof Error
-      ? { name: textOf(error.name, "Error"), message, ...codeOf(error), ...dataOf(error) }
-      : { name: "Error", message };
-  const text = JSON.stringify(stored);
+  const text = JSON.stringify(storedError(error));
   if (Buffer.byteLength(text) <= maxBytes) return text;
   return JSON.stringify({ name: "Error", message: `An error of more than ${maxBytes} bytes was thrown.` });
+}
+
+/** What can be read of an error: its getters are the author's, and may throw. */
+function storedError(error: unknown): StoredError {
+  const message = describeThrown(error);
+  try {
+    if (!(error instanceof Error)) return { name: "Error", message };
+    return { name: textOf(error.name, "Error"), message, ...codeOf(error), ...dataOf(error) };
+  } catch {
+    return { name: "Error", message };
+  }
 }
 
 /**

@@ -128,7 +128,8 @@ export class PromotableRun implements AttemptJournal {
     if (signal.aborted) this.#abort.abort(signal.reason);
     signal.addEventListener("abort", () => this.#abort.abort(signal.reason), { once: true });
     this.#promoted.resolve({ kind: "task" });
-    if (Object.keys(this.#early).length > 0) await task.effects.update(this.#early);
+    // Not waited for: the task is there, whatever becomes of its first status.
+    if (Object.keys(this.#early).length > 0) task.effects.update(this.#early).catch(() => undefined);
     if (this.#earlyProgress !== undefined) task.effects.progress(this.#earlyProgress);
     return task;
   }

@@ -58,16 +58,18 @@ export class Sweeper {
   async #sweepOnce(): Promise<void> {
     const { store, clock, onError } = this.#services;
     try {
-      await this.#expireDue();
+      const ended = await this.#expireDue();
       await this.#deleteDue();
-      this.consider(await store.nextSweepAt());
+      // What could not be ended is still due: at once again would be for ever again.
+      this.consider(ended ? await store.nextSweepAt() : clock.now() + pauseAfterErrorMs);
     } catch (error) {
       onError(error);
       this.consider(clock.now() + pauseAfterErrorMs);
     }
   }
 
-  async #expireDue(): Promise<void> {
+  /** False where one could not be ended. */
+  async #expireDue(): Promise<boolean> {
     const { store, clock, options, onError } = this.#services;
     const message = "The task expired before it ended.";
     for (;;) {
@@ -83,7 +85,8 @@ export class Sweeper {
       // One that cannot be ended must not keep the others alive.
       const failed = ends.filter((end) => end.status === "rejected");
       for (const { reason } of failed) onError(reason);
-      if (due.length < batch || failed.length > 0 || this.#stopped) return;
+      if (failed.length > 0) return false;
+      if (due.length < batch || this.#stopped) return true;
     }
   }
 

@@ -47,7 +47,12 @@ export async function outcomeOfReturn(
  * took too long, which is the tool's own failure. Never throws, whatever was thrown.
  */
 export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
-  const outcome = thrownOutcome(thrown);
+  let outcome: Outcome;
+  try {
+    outcome = thrownOutcome(thrown);
+  } catch {
+    outcome = toolErrorOutcome("The tool threw a value that cannot be read.");
+  }
   if (Buffer.byteLength(outcome.body) <= maxBytes) return outcome;
   return errorOutcome({
     code: -32603,

@@ -44,10 +44,21 @@ const thrown: readonly (readonly [string, unknown])[] = [
   ["a protocol error with data that JSON cannot carry", new ProtocolError(-32000, "odd", { n: 10n })],
 ];
 
+/** Throws whatever is done with it. */
+const hostile: unknown = new Proxy(new Error("odd"), {
+  get: refuse,
+  has: refuse,
+  getPrototypeOf: refuse,
+  ownKeys: refuse,
+});
+
 const withThrowingGetters: readonly (readonly [string, unknown])[] = [
   ["an error whose name throws", errorWhoseGetterThrows("name")],
   ["an error whose code throws", errorWhoseGetterThrows("code")],
   ["an error whose data throws", errorWhoseGetterThrows("data")],
+  ["a protocol error whose code throws", errorWhoseGetterThrows("code", new ProtocolError(-32000, "odd"))],
+  ["a protocol error whose data throws", errorWhoseGetterThrows("data", new ProtocolError(-32000, "odd"))],
+  ["a value that throws whatever is done with it", hostile],
 ];
 
 const returned: readonly (readonly [string, unknown])[] = [
@@ -95,7 +106,7 @@ describe("whatever a handler throws ends its task, and its direct run alike", ()
     else expect(body).toMatchObject({ code: expect.any(Number), message: expect.any(String) });
   });
 
-  it.each(thrown)("%s, from a step", async (_, value) => {
+  it.each([...thrown, ...withThrowingGetters])("%s, from a step", async (_, value) => {
     const caught: unknown[] = [];
     const step = (task: TaskContext): Promise<unknown> =>
       task.step("s", () => {

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { rest } from "./fake-clock.ts";
+import { nobody, Process, text, type Handler } from "./harness.ts";
+import { SlotGauge } from "./slot-gauge.ts";
+import { type BeforeCall } from "./watched-store.ts";
+const call = (args: object = {}) => ({
+  ...nobody,
+  tool: "late",
+  arguments: args,
+  origin: { capabilities: {} },
+});
+const config = { promoteAfterMs: 1_000 };
+
+it("a direct run that is refused for its arguments takes no slot", async () => {
+  const gauge = new SlotGauge();
+  const process = await Process.started({
+    tools: { late: { config, handler: () => text("x") }, gauge: gauge.handler },
+    options: { concurrency: 1, maxBodyBytes: 100 },
+  });
+  await expect(
+    process.runtime.call(call({ a: "x".repeat(200) }), new AbortController().signal),
+  ).rejects.toMatchObject({ code: "invalid_params" });
+  expect(await gauge.free(process)).toBe(1);
+});
+
+it("a task that expires while its first status is written gives its slot back", async () => {
+  const gauge = new SlotGauge();
+  let before: BeforeCall = () => undefined;
+  const handler: Handler = async (_, task) => {
+    await task.status("early");
+    return task.step("s", () => text("x"));
+  };
+  const process = await Process.started({
+    tools: { late: { config, handler }, gauge: gauge.handler },
+    options: { concurrency: 1 },
+    before: (c, id) => before(c, id),
+  });
+  before = async (c, id) => {
+    if (c === "update" && id !== undefined) await process.store.write({ type: "cancel", now: 0, id });
+  };
+  await process.runtime.call(call(), new AbortController().signal);
+  await rest();
+  expect(await gauge.free(process)).toBe(1);
+});
+
+it("a first status that cannot be stored costs neither the task nor its slot", async () => {
+  const gauge = new SlotGauge();
+  const handler: Handler = async (_, task) => {
+    await task.extend(0);
+    return task.step("s", () => text("x"));
+  };
+  const process = await Process.started({
+    tools: { late: { config, handler }, gauge: gauge.handler },
+    options: { concurrency: 1 },
+  });
+  await process.runtime.call(call(), new AbortController().signal);
+  await process.clock.advance(10000);
+  expect(await gauge.free(process)).toBe(1);
+});
