@@ -2,8 +2,8 @@ export { createTasks } from "./server/tasks.ts";
 export type { Tasks, TasksOptions } from "./server/tasks.ts";
 export type { ServerFactory, TaskServer } from "./server/task-server.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
-export type { PrepareContext } from "./runtime/prepare-context.ts";
-export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/task-context.ts";
+export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
+export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/tool/task-context.ts";
 export type {
   InputCapability,
   OnCrash,
@@ -12,7 +12,7 @@ export type {
   ToolArguments,
   ToolConfig,
   ToolHandler,
-} from "./runtime/tool.ts";
+} from "./runtime/tool/tool.ts";
 export type { JournalKey } from "./task/journal.ts";
 export { HoldfastError } from "./task/fault.ts";
 export type { FaultCode } from "./task/fault.ts";

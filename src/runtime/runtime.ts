@@ -4,8 +4,8 @@ import type { Outcome } from "../task/outcome.ts";
 import type { GenerationName, Origin } from "../task/record.ts";
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { Registry } from "./registry.ts";
-import type { InlineRun } from "./run-inline.ts";
+import type { Registry } from "./tool/registry.ts";
+import type { InlineRun } from "./attempt/run-inline.ts";
 import type { Watcher } from "./watchers.ts";
 
 /** Whose task, made through which generation: a task is visible to nobody else, and through no other. */

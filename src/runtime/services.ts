@@ -1,7 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { Registry } from "./registry.ts";
+import type { Registry } from "./tool/registry.ts";
 
 /** What every part of the runtime is given. */
 export interface Services {

@@ -5,7 +5,7 @@ import {
   type Capabilities,
 } from "../generation/2026-07-28/negotiate.ts";
 import { missingForInput, type InputMethod } from "../task/input.ts";
-import type { Tool } from "../runtime/tool.ts";
+import type { Tool } from "../runtime/tool/tool.ts";
 import type { JsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
 

@@ -1,8 +1,8 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { taskableMethods, taskMethods } from "../generation/2026-07-28/methods.ts";
 import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
-import type { Registry } from "../runtime/registry.ts";
-import type { Tool } from "../runtime/tool.ts";
+import type { Registry } from "../runtime/tool/registry.ts";
+import type { Tool } from "../runtime/tool/tool.ts";
 import { isRepeat, notRepeatableData } from "../generation/idempotency-key.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { becomesTask, missingForCall } from "./admission.ts";

@@ -2,8 +2,8 @@ import { inputRequiredResult, readRetry } from "../generation/2026-07-28/input-r
 import type { JsonObject } from "../generation/json-object.ts";
 import { requestHash } from "../runtime/request-hash.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { outcomeOfThrow, validateArguments } from "../runtime/tool-outcome.ts";
-import type { Prepare, Tool } from "../runtime/tool.ts";
+import { outcomeOfThrow, validateArguments } from "../runtime/tool/tool-outcome.ts";
+import type { Prepare, Tool } from "../runtime/tool/tool.ts";
 import { answerOfOutcome, type Answer } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import {

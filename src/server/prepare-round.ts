@@ -1,9 +1,9 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import type { Capabilities } from "../generation/2026-07-28/negotiate.ts";
 import type { JsonObject } from "../generation/json-object.ts";
-import { isAnswerTo } from "../runtime/answer-form.ts";
-import { ClaimedKeys } from "../runtime/claimed-keys.ts";
-import type { PrepareContext } from "../runtime/prepare-context.ts";
+import { isAnswerTo } from "../runtime/attempt/answer-form.ts";
+import { ClaimedKeys } from "../runtime/attempt/claimed-keys.ts";
+import type { PrepareContext } from "../runtime/tool/prepare-context.ts";
 import { requestHash } from "../runtime/request-hash.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { InputMethod } from "../task/input.ts";

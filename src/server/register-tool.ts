@@ -4,7 +4,7 @@ import type {
   ServerContext,
   StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
-import type { Tool } from "../runtime/tool.ts";
+import type { Tool } from "../runtime/tool/tool.ts";
 
 /** Registers a tool as an author of a plain server would: the SDK lists it and validates its arguments. */
 export function registerTool(

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime } from "../runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
-import { Registry } from "../runtime/registry.ts";
-import type { ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool.ts";
+import { Registry } from "../runtime/tool/registry.ts";
+import type { ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
 import type { TaskStore } from "../store/store.ts";
 import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
 

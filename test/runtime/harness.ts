@@ -1,9 +1,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
-import { Registry } from "../../src/runtime/registry.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
-import type { ToolConfig, ToolHandler } from "../../src/runtime/tool.ts";
+import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskSnapshot } from "../../src/task/snapshot.ts";

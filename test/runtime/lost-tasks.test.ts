@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TaskContext } from "../../src/runtime/task-context.ts";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { Failing, Held, type StoreCall } from "./watched-store.ts";
 

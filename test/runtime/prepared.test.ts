@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolConfig } from "../../src/runtime/tool.ts";
+import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { nobody, bodyOf, Process, text, type Handler } from "./harness.ts";
 
 const never = new Promise<never>(() => undefined);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import fc from "fast-check";
-import { ReplayOrder } from "../../src/runtime/replay-order.ts";
+import { ReplayOrder } from "../../src/runtime/attempt/replay-order.ts";
 import { rest } from "./fake-clock.ts";
 
 it("lets what ended before end again in that order, whatever the order of the calls", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { SlotHolder } from "../../src/runtime/slot-holder.ts";
-import { Slots } from "../../src/runtime/slots.ts";
+import { SlotHolder } from "../../src/runtime/attempt/slot-holder.ts";
+import { Slots } from "../../src/runtime/dispatch/slots.ts";
 import { rest } from "./fake-clock.ts";
 
 /** One slot, held by an attempt. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { TaskContext } from "../../src/runtime/task-context.ts";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { rest } from "./fake-clock.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";

@@ -1,6 +1,6 @@
 // A process that has nothing to do but to stop: node stop-child.ts. It says "stopped" when that is done.
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
-import { Registry } from "../../src/runtime/registry.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 
 const registry = new Registry();

@@ -1,6 +1,6 @@
 import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import type { TaskContext } from "../../src/runtime/task-context.ts";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 

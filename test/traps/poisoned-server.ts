@@ -2,7 +2,7 @@
 // node poisoned-server.ts PATH exit|abort [id of each task, in the order in which the first run printed them]
 // Prints `task ID`, `ran KEY` for each step that runs, `end NAME STATE OUTCOME` once the poison was given up.
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
-import type { TaskContext } from "../../src/runtime/task-context.ts";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { RealRuntime, type RealTools } from "./real-runtime.ts";
 
 const [path = "", death = "", ...known] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
-import { Registry } from "../../src/runtime/registry.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { Requestor, Runtime } from "../../src/runtime/runtime.ts";
-import type { ToolConfig, ToolHandler } from "../../src/runtime/tool.ts";
+import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import type { TaskSnapshot } from "../../src/task/snapshot.ts";
 import { isTerminal } from "../../src/task/status.ts";

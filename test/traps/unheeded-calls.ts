@@ -2,7 +2,7 @@
 // It says "alive" as it exits in good order.
 import { setImmediate } from "node:timers/promises";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
-import type { TaskContext } from "../../src/runtime/task-context.ts";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { anyone, RealRuntime, type RealHandler } from "./real-runtime.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };

@@ -1,4 +1,4 @@
-import type { JournalEntry, JournalKey } from "../task/journal.ts";
+import type { JournalEntry, JournalKey } from "../../task/journal.ts";
 
 /**
  * What the calls of a task context need from whoever runs the handler: a durable attempt, or a direct run that

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { HoldfastError } from "../task/fault.ts";
-import type { JournalEntry, JournalKey } from "../task/journal.ts";
-import { encodeJson } from "../task/json.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEntry, JournalKey } from "../../task/journal.ts";
+import { encodeJson } from "../../task/json.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
-import type { Clock } from "./clock.ts";
-import { decodeError, encodeError } from "./error-json.ts";
-import { retryDelay } from "./retry-delay.ts";
-import type { StepContext, StepOptions } from "./task-context.ts";
-import { waitFor } from "./wait-for.ts";
+import type { Clock } from "../clock.ts";
+import { decodeError, encodeError } from "../tool/error-json.ts";
+import { retryDelay } from "../retry-delay.ts";
+import type { StepContext, StepOptions } from "../tool/task-context.ts";
+import { waitFor } from "../wait-for.ts";
 
 type StepFunction<T> = (step: StepContext) => T | Promise<T>;
 

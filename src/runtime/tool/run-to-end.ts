@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Outcome } from "../task/outcome.ts";
+import type { Outcome } from "../../task/outcome.ts";
 import type { TaskContext } from "./task-context.ts";
 import { outcomeOfReturn, outcomeOfThrow, validateArguments } from "./tool-outcome.ts";
 import type { Tool } from "./tool.ts";

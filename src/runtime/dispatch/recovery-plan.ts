@@ -1,7 +1,7 @@
-import { errorOutcome, type Outcome } from "../task/outcome.ts";
-import type { TaskRecord } from "../task/record.ts";
-import type { RuntimeOptions } from "./options.ts";
-import type { Tool } from "./tool.ts";
+import { errorOutcome, type Outcome } from "../../task/outcome.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { RuntimeOptions } from "../options.ts";
+import type { Tool } from "../tool/tool.ts";
 
 /** What to do with an unfinished task that this process did not begin, or begins again. */
 export type RecoveryPlan =

@@ -4,7 +4,7 @@ import type {
   ElicitResult,
   ListRootsResult,
 } from "@modelcontextprotocol/server";
-import type { JournalKey } from "../task/journal.ts";
+import type { JournalKey } from "../../task/journal.ts";
 import type { ElicitParams } from "./task-context.ts";
 
 /**

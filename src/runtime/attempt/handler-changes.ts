@@ -1,4 +1,4 @@
-import type { Progress } from "../task/record.ts";
+import type { Progress } from "../../task/record.ts";
 
 /** What a handler changes of its task. */
 export interface HandlerChanges {

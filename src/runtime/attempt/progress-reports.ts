@@ -1,6 +1,6 @@
-import type { Progress } from "../task/record.ts";
-import type { Timers } from "./timers.ts";
-import type { Clock } from "./clock.ts";
+import type { Progress } from "../../task/record.ts";
+import type { Timers } from "../timers.ts";
+import type { Clock } from "../clock.ts";
 
 /** Each report is a durable write; a handler may report as often as it likes. */
 const pauseMs = 100;

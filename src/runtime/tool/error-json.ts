@@ -1,5 +1,5 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
-import { HoldfastError } from "../task/fault.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 
 /** Faults of ours that are how a step or a question ended. */

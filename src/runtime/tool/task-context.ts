@@ -6,7 +6,7 @@ import type {
   ElicitResult,
   ListRootsResult,
 } from "@modelcontextprotocol/server";
-import type { JournalKey } from "../task/journal.ts";
+import type { JournalKey } from "../../task/journal.ts";
 
 /** What a step's function gets. */
 export interface StepContext {

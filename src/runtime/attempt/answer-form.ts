@@ -1,5 +1,5 @@
 import { fromJsonSchema, specTypeSchemas } from "@modelcontextprotocol/server";
-import type { InputMethod } from "../task/input.ts";
+import type { InputMethod } from "../../task/input.ts";
 
 const answerSchemas = {
   "elicitation/create": specTypeSchemas.ElicitResult,

@@ -1,21 +1,21 @@
-import type { TaskChange } from "../store/store.ts";
-import type { TaskChanges } from "../task/command.ts";
-import { HoldfastError } from "../task/fault.ts";
-import type { JournalEntry } from "../task/journal.ts";
-import { errorOutcome, type JsonRpcError, type Outcome } from "../task/outcome.ts";
-import type { Origin, TaskRecord, TaskRequest } from "../task/record.ts";
+import type { TaskChange } from "../../store/store.ts";
+import type { TaskChanges } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEntry } from "../../task/journal.ts";
+import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
+import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import { Questions } from "./questions.ts";
-import { runToEnd, type HandlerEnd } from "./run-to-end.ts";
-import type { Services } from "./services.ts";
+import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
+import type { Services } from "../services.ts";
 import { sleep } from "./sleep.ts";
-import type { Slots } from "./slots.ts";
-import type { Timers } from "./timers.ts";
-import type { Tool } from "./tool.ts";
-import { untilStoreAnswers } from "./until-store-answers.ts";
+import type { Slots } from "../dispatch/slots.ts";
+import type { Timers } from "../timers.ts";
+import type { Tool } from "../tool/tool.ts";
+import { untilStoreAnswers } from "../until-store-answers.ts";
 
 export interface AttemptsSetup {
   readonly services: Services;

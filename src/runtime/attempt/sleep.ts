@@ -1,10 +1,10 @@
-import { HoldfastError } from "../task/fault.ts";
-import type { JournalKey } from "../task/journal.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalKey } from "../../task/journal.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Clock } from "./clock.ts";
-import { assertDuration } from "./duration.ts";
+import type { Clock } from "../clock.ts";
+import { assertDuration } from "../duration.ts";
 import type { Questions } from "./questions.ts";
-import type { Timers } from "./timers.ts";
+import type { Timers } from "../timers.ts";
 
 /** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
 export async function sleep(

@@ -1,6 +1,6 @@
-import { untilStoreAnswers } from "./until-store-answers.ts";
-import type { TaskRecord } from "../task/record.ts";
-import type { Services } from "./services.ts";
+import { untilStoreAnswers } from "../until-store-answers.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Services } from "../services.ts";
 
 /**
  * Cancels tasks cooperatively: the request is durable, the handler is told through the change feed, and a task

@@ -1,12 +1,12 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
-import type { InputMethod } from "../task/input.ts";
-import type { JournalKey } from "../task/journal.ts";
-import type { Progress } from "../task/record.ts";
+import type { InputMethod } from "../../task/input.ts";
+import type { JournalKey } from "../../task/journal.ts";
+import type { Progress } from "../../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-changes.ts";
 import { assertOutsideStep, runStep } from "./step.ts";
-import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "./task-context.ts";
+import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "../tool/task-context.ts";
 
 /** How a context reaches its client and its record. */
 export interface ContextEffects {

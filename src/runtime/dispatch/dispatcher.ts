@@ -1,10 +1,10 @@
-import type { TaskRecord } from "../task/record.ts";
-import { HoldfastError } from "../task/fault.ts";
-import type { Attempts } from "./attempts.ts";
-import type { Services } from "./services.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Attempts } from "../attempt/attempts.ts";
+import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
-import type { Tool } from "./tool.ts";
-import { untilStoreAnswers } from "./until-store-answers.ts";
+import type { Tool } from "../tool/tool.ts";
+import { untilStoreAnswers } from "../until-store-answers.ts";
 
 /** Brings queued tasks to handlers, oldest first, as slots come free: dispatch inside one process. */
 export class Dispatcher {

@@ -1,7 +1,7 @@
 import { ProtocolError, type CallToolResult, type StandardSchemaV1 } from "@modelcontextprotocol/server";
-import { HoldfastError, jsonRpcCodeOf } from "../task/fault.ts";
-import { encodeJson } from "../task/json.ts";
-import { errorOutcome, resultOutcome, type JsonRpcError, type Outcome } from "../task/outcome.ts";
+import { HoldfastError, jsonRpcCodeOf } from "../../task/fault.ts";
+import { encodeJson } from "../../task/json.ts";
+import { errorOutcome, resultOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import type { Tool } from "./tool.ts";
 

@@ -1,4 +1,4 @@
-import type { Slots } from "./slots.ts";
+import type { Slots } from "../dispatch/slots.ts";
 
 /**
  * One attempt's claim on a slot. Its handler has one while it works, and none while all that goes on in it is waiting

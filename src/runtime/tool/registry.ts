@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
-import { HoldfastError } from "../task/fault.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import { assertToolConfig } from "./assert-tool-config.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
 

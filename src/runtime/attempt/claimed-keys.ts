@@ -1,5 +1,5 @@
-import { HoldfastError } from "../task/fault.ts";
-import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
 
 /** The journal keys that one attempt has used. A key names one thing in a task, else a replay could mix them up. */
 export class ClaimedKeys {

@@ -1,16 +1,16 @@
-import type { TaskStore } from "../store/store.ts";
-import { HoldfastError } from "../task/fault.ts";
-import { missingForInput, type InputMethod } from "../task/input.ts";
-import type { JournalEntry, JournalKey } from "../task/journal.ts";
-import { encodeJson } from "../task/json.ts";
-import type { Origin } from "../task/record.ts";
+import type { TaskStore } from "../../store/store.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { missingForInput, type InputMethod } from "../../task/input.ts";
+import type { JournalEntry, JournalKey } from "../../task/journal.ts";
+import { encodeJson } from "../../task/json.ts";
+import type { Origin } from "../../task/record.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Clock } from "./clock.ts";
-import { decodeError, encodeError } from "./error-json.ts";
-import { requestHash } from "./request-hash.ts";
-import { assertDuration } from "./duration.ts";
-import type { QuestionOptions } from "./task-context.ts";
-import type { Timers } from "./timers.ts";
+import type { Clock } from "../clock.ts";
+import { decodeError, encodeError } from "../tool/error-json.ts";
+import { requestHash } from "../request-hash.ts";
+import { assertDuration } from "../duration.ts";
+import type { QuestionOptions } from "../tool/task-context.ts";
+import type { Timers } from "../timers.ts";
 
 export interface QuestionsSetup {
   readonly attempt: Attempt;

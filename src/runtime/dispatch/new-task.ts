@@ -1,12 +1,12 @@
-import type { NewTask } from "../task/command.ts";
-import { HoldfastError } from "../task/fault.ts";
-import type { TaskRequest } from "../task/record.ts";
-import { taskId } from "../task/task-id.ts";
-import type { Clock } from "./clock.ts";
-import type { RuntimeOptions } from "./options.ts";
-import { requestHash } from "./request-hash.ts";
-import type { TaskCall } from "./runtime.ts";
-import type { Tool } from "./tool.ts";
+import type { NewTask } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskRequest } from "../../task/record.ts";
+import { taskId } from "../../task/task-id.ts";
+import type { Clock } from "../clock.ts";
+import type { RuntimeOptions } from "../options.ts";
+import { requestHash } from "../request-hash.ts";
+import type { TaskCall } from "../runtime.ts";
+import type { Tool } from "../tool/tool.ts";
 
 /** The record and request of a call that becomes a task. */
 export function newTask(

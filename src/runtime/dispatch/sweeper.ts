@@ -1,5 +1,5 @@
-import { errorOutcome } from "../task/outcome.ts";
-import type { Services } from "./services.ts";
+import { errorOutcome } from "../../task/outcome.ts";
+import type { Services } from "../services.ts";
 
 const batch = 200;
 /** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */

@@ -1,14 +1,14 @@
-import type { Outcome } from "../task/outcome.ts";
-import type { Progress } from "../task/record.ts";
+import type { Outcome } from "../../task/outcome.ts";
+import type { Progress } from "../../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import type { TakenAttempt } from "./attempts.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import type { HandlerChanges } from "./handler-changes.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
-import { runToEnd } from "./run-to-end.ts";
-import type { Timers } from "./timers.ts";
-import type { Tool } from "./tool.ts";
+import { runToEnd } from "../tool/run-to-end.ts";
+import type { Timers } from "../timers.ts";
+import type { Tool } from "../tool/tool.ts";
 
 export interface PromotableSetup {
   readonly tool: Tool;

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
-import { HoldfastError } from "../task/fault.ts";
-import { assertOptions } from "./resolve-options.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { assertOptions } from "../resolve-options.ts";
 import type { ToolConfig } from "./tool.ts";
 
 /** Throws `configuration` for a tool that could not work, while its author looks and not when it is called. */

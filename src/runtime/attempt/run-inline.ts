@@ -1,13 +1,13 @@
-import type { Outcome } from "../task/outcome.ts";
-import { taskId } from "../task/task-id.ts";
+import type { Outcome } from "../../task/outcome.ts";
+import { taskId } from "../../task/task-id.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
-import { runToEnd } from "./run-to-end.ts";
-import { assertDuration } from "./duration.ts";
-import type { Timers } from "./timers.ts";
-import type { Tool } from "./tool.ts";
+import { runToEnd } from "../tool/run-to-end.ts";
+import { assertDuration } from "../duration.ts";
+import type { Timers } from "../timers.ts";
+import type { Tool } from "../tool/tool.ts";
 
 /** Puts a question of a handler to its client and resolves with the answer's result object. */
 export type Ask = ContextEffects["ask"];

@@ -1,17 +1,17 @@
-import { HoldfastError } from "../task/fault.ts";
-import { isOver } from "../task/expiry.ts";
-import type { TaskRecord } from "../task/record.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
-import type { Attempts } from "./attempts.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { isOver } from "../../task/expiry.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { Attempts } from "../attempt/attempts.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask } from "./new-task.ts";
-import { PromotableRun } from "./promotable-run.ts";
-import type { CallEnd, TaskCall } from "./runtime.ts";
-import type { Services } from "./services.ts";
+import { PromotableRun } from "../attempt/promotable-run.ts";
+import type { CallEnd, TaskCall } from "../runtime.ts";
+import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
-import type { Timers } from "./timers.ts";
-import type { Tool } from "./tool.ts";
+import type { Timers } from "../timers.ts";
+import type { Tool } from "../tool/tool.ts";
 
 export interface CreationSetup {
   readonly services: Services;

@@ -1,8 +1,8 @@
-import type { TaskRecord } from "../task/record.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { failUnregistered, planRecovery, type RecoveryPlan } from "./recovery-plan.ts";
-import type { Services } from "./services.ts";
-import { untilStoreAnswers } from "./until-store-answers.ts";
+import type { Services } from "../services.ts";
+import { untilStoreAnswers } from "../until-store-answers.ts";
 
 const page = 500;
 

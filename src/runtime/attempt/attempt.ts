@@ -1,15 +1,15 @@
-import type { TaskStore } from "../store/store.ts";
-import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
-import { HoldfastError } from "../task/fault.ts";
-import type { JournalEntry, JournalKey } from "../task/journal.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { TaskStore } from "../../store/store.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEntry, JournalKey } from "../../task/journal.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { ReplayOrder } from "./replay-order.ts";
-import type { Slots } from "./slots.ts";
+import type { Slots } from "../dispatch/slots.ts";
 import { SlotHolder } from "./slot-holder.ts";
-import { untilStoreAnswers } from "./until-store-answers.ts";
+import { untilStoreAnswers } from "../until-store-answers.ts";
 
 /** Commands that are valid only under an attempt's token. */
 type HeldCommandName = "mark" | "record_step" | "open_input" | "close_input" | "sleep" | "update" | "settle";
