@@ -6,7 +6,7 @@ export type {
   InputResult,
   OnInput,
   OnInputError,
-} from "./client/input-request.ts";
+} from "./client/question/input-request.ts";
 export type {
   CancelledTask,
   CompletedTask,
@@ -15,8 +15,8 @@ export type {
   OpenQuestion,
   RemoteTask,
   WorkingTask,
-} from "./client/remote-task.ts";
+} from "./client/task/remote-task.ts";
 export type { CallAndWaitOptions, CallOptions, TaskClient } from "./client/task-client.ts";
 export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
-export type { TaskHandle, WaitOptions } from "./client/task-handle.ts";
-export type { TaskReference } from "./client/task-reference.ts";
+export type { TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
+export type { TaskReference } from "./client/task/task-reference.ts";

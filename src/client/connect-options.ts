@@ -1,5 +1,5 @@
 import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
-import type { OnInput, OnInputError } from "./input-request.ts";
+import type { OnInput, OnInputError } from "./question/input-request.ts";
 
 /** Options of `connect`. */
 export interface ConnectOptions {

@@ -3,12 +3,12 @@ import { Client } from "@modelcontextprotocol/client";
 import { envelope, protocolVersion, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
-import { connectError } from "./connect-error.ts";
+import { connectError } from "./transport/connect-error.ts";
 import type { ConnectOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
-import { RawRequester } from "./raw-requester.ts";
-import { setSdkHandlers } from "./sdk-handlers.ts";
+import { RawRequester } from "./transport/raw-requester.ts";
+import { setSdkHandlers } from "./question/sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 

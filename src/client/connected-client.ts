@@ -1,17 +1,17 @@
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
-import type { UserCallbacks } from "./ask-user.ts";
+import type { UserCallbacks } from "./question/ask-user.ts";
 import type { ClientClock } from "./clock.ts";
-import { directHandle } from "./direct-handle.ts";
-import { makeIdempotencyKey } from "./idempotency-key.ts";
-import type { RemoteTask } from "./remote-task.ts";
-import { startCall } from "./start-call.ts";
+import { directHandle } from "./call/direct-handle.ts";
+import { makeIdempotencyKey } from "./call/idempotency-key.ts";
+import type { RemoteTask } from "./task/remote-task.ts";
+import { startCall } from "./call/start-call.ts";
 import type { CallAndWaitOptions, CallOptions, TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
-import type { TaskHandle } from "./task-handle.ts";
+import type { TaskHandle } from "./task/task-handle.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
-import { checkReference, type TaskReference } from "./task-reference.ts";
-import { TaskWatch, type WatchServices } from "./task-watch.ts";
-import { WatchedHandle } from "./watched-handle.ts";
+import { checkReference, type TaskReference } from "./task/task-reference.ts";
+import { TaskWatch, type WatchServices } from "./task/task-watch.ts";
+import { WatchedHandle } from "./task/watched-handle.ts";
 
 interface ConnectedClientOptions {
   readonly sdk: Client;

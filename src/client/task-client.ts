@@ -1,7 +1,7 @@
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
-import type { RemoteTask } from "./remote-task.ts";
-import type { TaskHandle, WaitOptions } from "./task-handle.ts";
-import type { TaskReference } from "./task-reference.ts";
+import type { RemoteTask } from "./task/remote-task.ts";
+import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
+import type { TaskReference } from "./task/task-reference.ts";
 
 /**
  * Options of one call. Aborting before the server answered withdraws the call, though a task that it has made already

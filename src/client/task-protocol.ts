@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { InputResult } from "./input-request.ts";
-import type { OpenQuestion, RemoteTask } from "./remote-task.ts";
-import type { Reply } from "./reply.ts";
+import type { InputResult } from "./question/input-request.ts";
+import type { OpenQuestion, RemoteTask } from "./task/remote-task.ts";
+import type { Reply } from "./reply/reply.ts";
 
 /** The answers to a round of questions that came before a task existed, with the state to hand back unread. */
 export interface AnsweredRound {

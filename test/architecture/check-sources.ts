@@ -57,6 +57,9 @@ function checkEdge(path: string, target: string, edge: ImportEdge): string[] {
     if (!rule.typesFrom?.includes(to.layer)) return [`${path}: ${from.layer} must not import ${target}`];
     if (!edge.typeOnly) return [`${path}: ${from.layer} may import types only from ${target}`];
   }
+  const isForm = from.layer === to.layer && to.part !== undefined && rule.forms?.test(to.part) === true;
+  if (isForm && from.part !== to.part && !choosers.includes(path))
+    return [`${path} must not know the wire form ${target}`];
   if (rule.apart && from.layer === to.layer && from.part !== to.part && to.part !== undefined) {
     if (from.part !== undefined) return [`${path}: ${from.part} and ${to.part} must not know each other`];
     if (from.layer === "store" && !choosers.includes(path))

@@ -165,6 +165,27 @@ describe("the checker", () => {
       ["src/store/sqlite/b.ts"],
       undefined,
     ],
+    [
+      "wire forms of the client are apart",
+      "src/client/2025-11-25/a.ts",
+      'import "../2026-07-28/b.ts";',
+      ["src/client/2026-07-28/b.ts"],
+      /wire form/,
+    ],
+    [
+      "and the client's rooms know none",
+      "src/client/task/a.ts",
+      'import "../sep-1686/b.ts";',
+      ["src/client/sep-1686/b.ts"],
+      /wire form/,
+    ],
+    [
+      "but know each other",
+      "src/client/task/a.ts",
+      'import "../reply/b.ts";',
+      ["src/client/reply/b.ts"],
+      undefined,
+    ],
     ["entries import anything", "src/a.ts", 'import "./server/b.ts";', ["src/server/b.ts"], undefined],
     ["nothing imports an entry", "src/server/a.ts", 'import "../b.ts";', ["src/b.ts"], /entry file/],
     [

@@ -9,6 +9,8 @@ export interface LayerRule {
   readonly pure?: true;
   /** Sub-folders are alternatives of one another and never import each other. */
   readonly apart?: true;
+  /** Sub-folders of such names are wire forms: only a chooser knows them, and they do not know each other. */
+  readonly forms?: RegExp;
 }
 
 /** `task ← generation`, `task ← store ← runtime ← server`, `task ← client ← cli`. */
@@ -23,14 +25,14 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   store: { from: ["task", "store"], apart: true },
   runtime: { from: ["task", "store", "runtime"] },
   server: { from: ["task", "generation", "runtime", "server"], typesFrom: ["store"] },
-  client: { from: ["task", "generation", "client"] },
+  client: { from: ["task", "generation", "client"], forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/ },
   cli: { from: ["task", "generation", "client", "cli"] },
   // For authors of stores, whatever their test runner: it brings none, and asserts with what Node has.
   testing: { from: ["task", "store", "testing"], packages: ["node:assert/strict"] },
 };
 
-/** Files beside the sub-folders of a layer that is `apart`, whose work it is to choose among them. */
-export const choosers: readonly string[] = ["src/store/from-url.ts"];
+/** Files beside the sub-folders of a layer that are `apart` or `forms`, whose work it is to choose among them. */
+export const choosers: readonly string[] = ["src/store/from-url.ts", "src/client/connect.ts"];
 
 /** Where the clock, randomness and the environment come in; all other files are given them. */
 export const edges: ReadonlyMap<string, string> = new Map([

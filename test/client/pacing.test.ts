@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { endOfLife, pollDelay, retryDelay } from "../../src/client/pacing.ts";
-import { retryAfterMs } from "../../src/client/noted-fetch.ts";
-import type { RemoteTask } from "../../src/client/remote-task.ts";
+import { endOfLife, pollDelay, retryDelay } from "../../src/client/task/pacing.ts";
+import { retryAfterMs } from "../../src/client/transport/noted-fetch.ts";
+import type { RemoteTask } from "../../src/client/task/remote-task.ts";
 
 const task: RemoteTask = {
   taskId: "t",

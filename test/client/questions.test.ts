@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { InputFailure, InputRequest, InputResult } from "../../src/client/input-request.ts";
+import type { InputFailure, InputRequest, InputResult } from "../../src/client/question/input-request.ts";
 import {
   acknowledged,
   approval,

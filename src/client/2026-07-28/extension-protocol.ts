@@ -1,11 +1,11 @@
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
 import type { ClientClock } from "../clock.ts";
-import type { InputResult } from "../input-request.ts";
+import type { InputResult } from "../question/input-request.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
-import type { RawRequester } from "../raw-requester.ts";
-import type { RemoteTask } from "../remote-task.ts";
-import { readReply, type Reply } from "../reply.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
+import type { RemoteTask } from "../task/remote-task.ts";
+import { readReply, type Reply } from "../reply/reply.ts";
 import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import { protocolVersion } from "./envelope.ts";
 import { readAcknowledgement, readCallAnswer } from "./read-answer.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { Violation } from "../reply.ts";
+import { Violation } from "../reply/reply.ts";
 import type { CallAnswer } from "../task-protocol.ts";
 import { readQuestions } from "./read-questions.ts";
 import { readTask } from "./read-task.ts";

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../generation/json-object.ts";
-import type { OpenQuestion } from "../remote-task.ts";
-import { Violation } from "../reply.ts";
+import type { OpenQuestion } from "../task/remote-task.ts";
+import { Violation } from "../reply/reply.ts";
 
 /** Reads `inputRequests`. Which methods can be answered is not decided here. */
 export function readQuestions(value: unknown): ReadonlyMap<string, OpenQuestion> | Violation {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { isJsonRpcError } from "../json-rpc-error.ts";
-import type { RemoteTask } from "../remote-task.ts";
-import { Violation } from "../reply.ts";
+import { isJsonRpcError } from "../reply/json-rpc-error.ts";
+import type { RemoteTask } from "../task/remote-task.ts";
+import { Violation } from "../reply/reply.ts";
 import { readQuestions } from "./read-questions.ts";
 import { readToolResult, unknownResultType } from "./read-tool-result.ts";
 

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/json-object.ts";
-import { Violation } from "../reply.ts";
+import { Violation } from "../reply/reply.ts";
 
 /** Reads the result of a tool, answered directly or inlined in a task, where it may lack its resultType. */
 export function readToolResult(answer: JsonObject): CallToolResult | Violation {

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import type { UserCallbacks } from "./ask-user.ts";
-import type { ClientClock } from "./clock.ts";
+import type { UserCallbacks } from "../question/ask-user.ts";
+import type { ClientClock } from "../clock.ts";
 import { endOfLife, pollDelay, retryDelay } from "./pacing.ts";
 import { PollRun } from "./poll-run.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
-import type { Reply } from "./reply.ts";
-import { replyError } from "./reply-error.ts";
-import { TaskClientError } from "./task-client-error.ts";
-import type { TaskProtocol } from "./task-protocol.ts";
-import { TaskQuestions } from "./task-questions.ts";
+import type { Reply } from "../reply/reply.ts";
+import { replyError } from "../reply/reply-error.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import type { TaskProtocol } from "../task-protocol.ts";
+import { TaskQuestions } from "../question/task-questions.ts";
 
 /** What a watch needs of its client. */
 export interface WatchServices {

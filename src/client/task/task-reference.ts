@@ -1,5 +1,5 @@
-import { isJsonObject } from "../generation/json-object.ts";
-import { TaskClientError } from "./task-client-error.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
+import { TaskClientError } from "../task-client-error.ts";
 
 /**
  * All that is needed to find a task again: plain data, safe to write to a file as JSON. Without authentication the

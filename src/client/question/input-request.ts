@@ -1,5 +1,5 @@
 import type { HandlerResultTypeMap, RequestTypeMap } from "@modelcontextprotocol/client";
-import type { InputMethod } from "../task/input.ts";
+import type { InputMethod } from "../../task/input.ts";
 
 interface InputRequestOf<Method extends InputMethod> {
   /** The server's name for the question; unique within a task, not between a task and the call that made it. */

@@ -1,14 +1,14 @@
-import { notRepeatableData } from "../generation/idempotency-key.ts";
-import { isJsonObject } from "../generation/json-object.ts";
-import type { JsonRpcError } from "../task/outcome.ts";
-import { askUser, type UserCallbacks } from "./ask-user.ts";
-import type { ClientClock } from "./clock.ts";
-import type { InputResult } from "./input-request.ts";
-import { persist } from "./persist.ts";
-import type { OpenQuestion } from "./remote-task.ts";
-import { replyError } from "./reply-error.ts";
-import { TaskClientError } from "./task-client-error.ts";
-import type { AnsweredRound, CallAnswer, TaskProtocol, ToolCall } from "./task-protocol.ts";
+import { notRepeatableData } from "../../generation/idempotency-key.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import { askUser, type UserCallbacks } from "../question/ask-user.ts";
+import type { ClientClock } from "../clock.ts";
+import type { InputResult } from "../question/input-request.ts";
+import { persist } from "../reply/persist.ts";
+import type { OpenQuestion } from "../task/remote-task.ts";
+import { replyError } from "../reply/reply-error.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import type { AnsweredRound, CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 
 interface StartServices {
   readonly protocol: TaskProtocol;

@@ -6,7 +6,7 @@ import {
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
-import { TaskClientError } from "./task-client-error.ts";
+import { TaskClientError } from "../task-client-error.ts";
 
 /** What a failure of the SDK to connect means. Not to be told by its code: it has one for all that can go wrong. */
 export function connectError(cause: unknown, url: URL): TaskClientError {

@@ -1,11 +1,11 @@
 import { askUser, type UserCallbacks } from "./ask-user.ts";
-import type { ClientClock } from "./clock.ts";
-import type { InputRequiredTask, OpenQuestion, RemoteTask } from "./remote-task.ts";
-import { persist } from "./persist.ts";
-import type { Reply } from "./reply.ts";
-import { replyError } from "./reply-error.ts";
-import type { TaskClientError } from "./task-client-error.ts";
-import type { TaskProtocol } from "./task-protocol.ts";
+import type { ClientClock } from "../clock.ts";
+import type { InputRequiredTask, OpenQuestion, RemoteTask } from "../task/remote-task.ts";
+import { persist } from "../reply/persist.ts";
+import type { Reply } from "../reply/reply.ts";
+import { replyError } from "../reply/reply-error.ts";
+import type { TaskClientError } from "../task-client-error.ts";
+import type { TaskProtocol } from "../task-protocol.ts";
 
 interface TaskQuestionsOptions {
   readonly taskId: string;

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { JsonRpcError } from "../task/outcome.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** A question that a server put into a task or into an answer to a call, as it came. */
 export interface OpenQuestion {

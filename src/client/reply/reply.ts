@@ -1,4 +1,4 @@
-import type { JsonRpcError } from "../task/outcome.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** The request may not have been answered, but a repeat can be: nothing listens, the line broke, 429, 5xx. */
 export interface LostReply {

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { CompletedTask } from "./remote-task.ts";
-import type { TaskHandle } from "./task-handle.ts";
+import type { CompletedTask } from "../task/remote-task.ts";
+import type { TaskHandle } from "../task/task-handle.ts";
 
 /** The handle for a call that was answered at once, at epoch milliseconds `at`. */
 export function directHandle(result: CallToolResult, at: number): TaskHandle {

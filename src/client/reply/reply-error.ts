@@ -1,6 +1,6 @@
-import type { JsonRpcError } from "../task/outcome.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
 import type { Reply } from "./reply.ts";
-import { TaskClientError } from "./task-client-error.ts";
+import { TaskClientError } from "../task-client-error.ts";
 
 // The published number and the one that the extension's text began with.
 const missingCapabilityNumbers = [-32021, -32003];

@@ -1,8 +1,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import { persist } from "./persist.ts";
+import { persist } from "../reply/persist.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
-import { replyError } from "./reply-error.ts";
-import { TaskClientError } from "./task-client-error.ts";
+import { replyError } from "../reply/reply-error.ts";
+import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
 import type { TaskWatch, WatchServices } from "./task-watch.ts";

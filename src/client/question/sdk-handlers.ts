@@ -4,7 +4,7 @@ import type {
   ClientContext,
   HandlerResultTypeMap,
 } from "@modelcontextprotocol/client";
-import type { InputMethod } from "../task/input.ts";
+import type { InputMethod } from "../../task/input.ts";
 import type { InputRequest, OnInput } from "./input-request.ts";
 
 /** Gives the SDK's client the same callback, for questions in the calls that are made through it. */

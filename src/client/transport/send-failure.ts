@@ -6,9 +6,9 @@ import {
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
-import { errorInBody } from "./json-rpc-error.ts";
-import type { BadReply, ErrorReply, LostReply } from "./reply.ts";
-import { TaskClientError } from "./task-client-error.ts";
+import { errorInBody } from "../reply/json-rpc-error.ts";
+import type { BadReply, ErrorReply, LostReply } from "../reply/reply.ts";
+import { TaskClientError } from "../task-client-error.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
 

@@ -1,6 +1,6 @@
 import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
-import { isJsonObject } from "../generation/json-object.ts";
-import type { OpenQuestion } from "./remote-task.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
+import type { OpenQuestion } from "../task/remote-task.ts";
 
 /** What the user's callbacks made of a question. */
 export type UserAnswer =

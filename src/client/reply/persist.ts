@@ -1,5 +1,5 @@
-import type { ClientClock } from "./clock.ts";
-import { retryDelay } from "./pacing.ts";
+import type { ClientClock } from "../clock.ts";
+import { retryDelay } from "../task/pacing.ts";
 import type { LostReply, Reply } from "./reply.ts";
 
 /**

@@ -9,10 +9,10 @@ import {
   isJSONRPCResultResponse,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import type { ClientClock } from "./clock.ts";
-import type { JsonObject } from "../generation/json-object.ts";
+import type { ClientClock } from "../clock.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
 import { notedFetch, requestIdHeader, retryAfterMs, type ResponseNote } from "./noted-fetch.ts";
-import type { LostReply, Reply } from "./reply.ts";
+import type { LostReply, Reply } from "../reply/reply.ts";
 import { sendFailure } from "./send-failure.ts";
 
 // Its optional fields are stricter than those of the interface.
