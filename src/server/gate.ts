@@ -1,11 +1,5 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
-import { taskableMethods, taskMethods } from "../generation/2026-07-28/methods.ts";
-import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
-import type { Registry } from "../runtime/tool/registry.ts";
-import type { Tool } from "../runtime/tool/tool.ts";
-import { isRepeat, notRepeatableData } from "../generation/idempotency-key.ts";
-import { HoldfastError } from "../task/fault.ts";
-import { becomesTask, missingForCall } from "./admission.ts";
+import type { HoldfastError } from "../task/fault.ts";
 
 /** Looks at a request before the SDK validates its arguments (A-29). */
 export interface Gate {
@@ -13,43 +7,4 @@ export interface Gate {
   owns(request: JSONRPCRequest): boolean;
   /** The fault to refuse it with, or undefined to let it pass. */
   refusal(request: JSONRPCRequest): HoldfastError | undefined;
-}
-
-/** Lets in what belongs to the registry's tools and to the tasks extension. */
-export function gate(registry: Registry): Gate {
-  const toolOf = ({ method, params }: JSONRPCRequest): Tool | undefined => {
-    const name: unknown = params?.["name"];
-    const taskable = taskableMethods.some((candidate) => candidate === method);
-    return taskable && typeof name === "string" ? registry.get(name) : undefined;
-  };
-  return {
-    owns: (request) =>
-      taskMethods.some((method) => method === request.method) || toolOf(request) !== undefined,
-    refusal(request) {
-      const tool = toolOf(request);
-      const capabilities = readCapabilities(request.params);
-      if (repeatsWhatMayNot(request, tool)) return notRepeatable(request);
-      // A request without capabilities is malformed, and the SDK says so.
-      return tool === undefined || capabilities === undefined
-        ? undefined
-        : missingForCall(tool, capabilities);
-    },
-  };
-}
-
-/**
- * A client that lost the answer repeats its call in the trust that the task is found again by its key. Where the call
- * makes no task, nothing would be found, and the tool would run twice.
- */
-function repeatsWhatMayNot({ method, params }: JSONRPCRequest, tool: Tool | undefined): boolean {
-  if (method !== "tools/call" || !isRepeat(params)) return false;
-  return tool === undefined || !becomesTask(tool, readCapabilities(params) ?? {});
-}
-
-function notRepeatable({ params }: JSONRPCRequest): HoldfastError {
-  return new HoldfastError(
-    "invalid_params",
-    `Tool ${String(params?.["name"])} makes no task, so a repeated call of it cannot be told from a new one.`,
-    { data: notRepeatableData },
-  );
 }

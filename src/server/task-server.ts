@@ -2,7 +2,8 @@ import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server"
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
-import { attach } from "./attach.ts";
+import { attach } from "./2026-07-28/attach.ts";
+import { noSession, type Streams } from "./streams.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
 
 /** Makes an author's own server; called per request over HTTP, per connection on stdio. */
@@ -19,7 +20,7 @@ export interface TaskServer {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** A fresh server for one request or connection of `principal`; null where callers are not told apart. */
-  create(context: McpRequestContext, principal: string | null): Promise<McpServer>;
+  create(context: McpRequestContext, principal: string | null, streams?: Streams): Promise<McpServer>;
   /** What changes in those of the tasks that are the principal's. */
   listen(taskIds: readonly string[], principal: string | null): Promise<TaskFeed>;
 }
@@ -45,10 +46,11 @@ export function createTaskServer({
     legacyErrorCodes,
     start: () => runtime.start(),
     stop: () => runtime.stop(),
-    async create(context, principal) {
+    async create(context, principal, streams = noSession) {
       try {
         const mcp = await factory(context);
         if (context.era === "modern") attach(mcp, { runtime, principal, errorOf });
+        else void streams;
         return mcp;
       } catch (error) {
         onError(error); // the caller only hears of an internal error

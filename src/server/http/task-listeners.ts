@@ -9,7 +9,7 @@ import {
 import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { missingForListen } from "../admission.ts";
+import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
 import { refuse } from "./refuse.ts";
 import { TaskStream } from "./task-stream.ts";

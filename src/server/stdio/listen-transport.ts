@@ -20,7 +20,7 @@ import {
   type SubscriptionId,
 } from "../../generation/2026-07-28/listen.ts";
 import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
-import { missingForListen } from "../admission.ts";
+import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskFeed } from "../listen/task-feed.ts";
 import type { TaskServer } from "../task-server.ts";
 import { Turns } from "./turns.ts";

@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from "@modelcontextprotocol/server";
 import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { onePipe } from "../streams.ts";
 import type { TaskServer } from "../task-server.ts";
 import { ListenTransport } from "./listen-transport.ts";
 
@@ -41,7 +42,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
   const wire = new StdioServerTransport(stdin, stdout, { maxBufferSize });
   const transport = new ListenTransport(wire, server, principal);
-  const connection = serveSdk((context) => server.create(context, principal), {
+  const connection = serveSdk((context) => server.create(context, principal, onePipe), {
     transport,
     legacy: "reject",
     onerror: server.onError,

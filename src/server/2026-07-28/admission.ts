@@ -3,11 +3,11 @@ import {
   missingCapabilities,
   tasksCapability,
   type Capabilities,
-} from "../generation/2026-07-28/negotiate.ts";
-import { missingForInput, type InputMethod } from "../task/input.ts";
-import type { Tool } from "../runtime/tool/tool.ts";
-import type { JsonObject } from "../generation/json-object.ts";
-import { HoldfastError } from "../task/fault.ts";
+} from "../../generation/2026-07-28/negotiate.ts";
+import { missingForInput, type InputMethod } from "../../task/input.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { HoldfastError } from "../../task/fault.ts";
 
 /** Whether a call of `tool` becomes a task (X-006, A-34). */
 export function becomesTask(tool: Tool, capabilities: Capabilities): boolean {

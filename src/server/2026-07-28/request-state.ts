@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import type { Runtime } from "../runtime/runtime.ts";
-import { HoldfastError } from "../task/fault.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { HoldfastError } from "../../task/fault.ts";
 
 /** How long a client may take over one round of questions, in ms. */
 const lifetimeMs = 3_600_000;

@@ -1,9 +1,9 @@
-import { generation } from "../generation/2026-07-28/name.ts";
-import { readCommand, type TasksMethod } from "../generation/2026-07-28/methods.ts";
-import { detailedTask } from "../generation/2026-07-28/project.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { generation } from "../../generation/2026-07-28/name.ts";
+import { readCommand, type TasksMethod } from "../../generation/2026-07-28/methods.ts";
+import { detailedTask } from "../../generation/2026-07-28/project.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { missingForMethod } from "./admission.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "../caller.ts";
 
 /**
  * Answers `tasks/get`, `tasks/update` and `tasks/cancel`, whatever carries them: resolves with the result object or

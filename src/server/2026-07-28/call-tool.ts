@@ -1,15 +1,15 @@
-import { generation } from "../generation/2026-07-28/name.ts";
-import { createTaskResult } from "../generation/2026-07-28/create.ts";
-import { readIdempotencyKey } from "../generation/idempotency-key.ts";
-import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
-import type { Ask } from "../runtime/attempt/run-inline.ts";
-import type { Runtime, TaskCall } from "../runtime/runtime.ts";
-import type { Tool } from "../runtime/tool/tool.ts";
-import { HoldfastError } from "../task/fault.ts";
-import type { Origin } from "../task/record.ts";
+import { generation } from "../../generation/2026-07-28/name.ts";
+import { createTaskResult } from "../../generation/2026-07-28/create.ts";
+import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { Ask } from "../../runtime/attempt/run-inline.ts";
+import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Origin } from "../../task/record.ts";
 import { becomesTask, missingForCall, missingTasks } from "./admission.ts";
-import { answerOfOutcome, type Answer } from "./answer.ts";
-import type { Caller } from "./caller.ts";
+import { answerOfOutcome, type Answer } from "../answer.ts";
+import type { Caller } from "../caller.ts";
 import { prepareCall } from "./prepare-call.ts";
 
 /** One tools/call, as it came in. */

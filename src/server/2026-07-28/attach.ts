@@ -1,18 +1,18 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
-import { reservedMethods, taskMethods } from "../generation/2026-07-28/methods.ts";
-import { extensionId, readCapabilities } from "../generation/2026-07-28/negotiate.ts";
-import { idempotencyKeyMeta } from "../generation/idempotency-key.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import { HoldfastError } from "../task/fault.ts";
-import type { Answer, ErrorOf } from "./answer.ts";
+import { reservedMethods, taskMethods } from "../../generation/2026-07-28/methods.ts";
+import { extensionId, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
+import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Answer, ErrorOf } from "../answer.ts";
 import { callTool, type ToolRequest } from "./call-tool.ts";
-import type { Caller } from "./caller.ts";
-import { Exchanges } from "./exchanges.ts";
+import type { Caller } from "../caller.ts";
+import { Exchanges } from "../exchanges.ts";
 import { gate } from "./gate.ts";
 import { handle } from "./handle.ts";
-import { intercept } from "./intercept.ts";
-import { registerTool } from "./register-tool.ts";
-import { unchecked } from "./unchecked.ts";
+import { intercept } from "../intercept.ts";
+import { registerTool } from "../register-tool.ts";
+import { unchecked } from "../unchecked.ts";
 
 export interface Attachment {
   readonly runtime: Runtime;

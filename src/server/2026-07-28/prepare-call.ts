@@ -1,11 +1,11 @@
-import { inputRequiredResult, readRetry } from "../generation/2026-07-28/input-required.ts";
-import type { JsonObject } from "../generation/json-object.ts";
-import { requestHash } from "../runtime/request-hash.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import { outcomeOfThrow, validateArguments } from "../runtime/tool/tool-outcome.ts";
-import type { Prepare, Tool } from "../runtime/tool/tool.ts";
-import { answerOfOutcome, type Answer } from "./answer.ts";
-import type { Caller } from "./caller.ts";
+import { inputRequiredResult, readRetry } from "../../generation/2026-07-28/input-required.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { requestHash } from "../../runtime/request-hash.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
+import type { Prepare, Tool } from "../../runtime/tool/tool.ts";
+import { answerOfOutcome, type Answer } from "../answer.ts";
+import type { Caller } from "../caller.ts";
 import {
   assertWithin,
   encodeWithin,
