@@ -20,3 +20,5 @@ export type { CallAndWaitOptions, CallOptions, TaskClient } from "./client/task-
 export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
 export type { TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
 export type { TaskReference } from "./client/task/task-reference.ts";
+export type { ServerTarget } from "./client/transport/line.ts";
+export type { ServerProcess } from "./client/transport/server-process.ts";

@@ -14,13 +14,18 @@ export interface ConnectOptions {
   readonly capabilities?: ClientCapabilities;
   /** How this client names itself to the server. Default: holdfast, and its version. */
   readonly clientInfo?: Implementation;
-  /** Sent with every HTTP request. */
+  /**
+   * How task references name the server. Default: its URL; for a process, its command line; for a transport,
+   * `"transport"`. Give one where that changes while the tasks stay, or is the same for servers that are not.
+   */
+  readonly serverName?: string;
+  /** Sent with every HTTP request; of no effect on other connections. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A bearer token, or what gives one; asked before each request. */
+  /** A bearer token, or what gives one; asked before each HTTP request. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>);
   /** Sends the HTTP requests, in place of the global one. */
   readonly fetch?: FetchLike;
-  /** Gives up connecting. Of no effect once connected. */
+  /** Gives up connecting, and ends a process that was started for it. Of no effect once connected. */
   readonly signal?: AbortSignal;
   /** Milliseconds between polls that no server can talk this client below. Default 250. */
   readonly pollFloorMs?: number;

@@ -21,6 +21,8 @@ interface ConnectedClientOptions {
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
   readonly pollFloorMs: number;
+  /** Aborts when the connection is over, which ends all that waits. */
+  readonly over: AbortSignal;
 }
 
 export class ConnectedClient implements TaskClient {
@@ -32,7 +34,7 @@ export class ConnectedClient implements TaskClient {
   readonly #watches = new Map<string, TaskWatch>();
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor({ sdk, server, ...services }: ConnectedClientOptions) {
+  constructor({ sdk, server, over, ...services }: ConnectedClientOptions) {
     this.sdk = sdk;
     this.#server = server;
     this.#services = {
@@ -41,6 +43,7 @@ export class ConnectedClient implements TaskClient {
       run: (work) => this.#keep(work),
       forget: (taskId) => this.#watches.delete(taskId),
     };
+    over.addEventListener("abort", () => this.#end(over.reason), { once: true });
   }
 
   async callTool(
@@ -76,11 +79,14 @@ export class ConnectedClient implements TaskClient {
   }
 
   async close(): Promise<void> {
-    const reason = new TaskClientError("closed", "The client was closed");
-    this.#closing.abort(reason);
-    for (const watch of this.#watches.values()) watch.close(reason);
+    this.#end(new TaskClientError("closed", "The client was closed"));
     await Promise.allSettled(this.#running);
     await this.sdk.close();
+  }
+
+  #end(reason: unknown): void {
+    this.#closing.abort(reason); // the first reason stays
+    for (const watch of this.#watches.values()) watch.close(reason);
   }
 
   #handle(taskId: string, created: boolean, task: RemoteTask | undefined): TaskHandle {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connect } from "../../src/client.ts";
 import { approval, sent } from "./answers.ts";
@@ -134,5 +135,15 @@ describe("connecting", () => {
     );
     expect(await client.sdk.callTool({ name: "publish_report", arguments: {} })).toMatchObject(sent);
     expect(keys).toEqual(["confirm"]);
+  });
+});
+
+it("names itself by the package's version", async () => {
+  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  const { server } = await setUp();
+  expect(server.seen[0]?.params["_meta"]).toMatchObject({
+    "io.modelcontextprotocol/clientInfo": { name: "holdfast", version },
   });
 });

@@ -157,3 +157,24 @@ describe("closing the client", () => {
     await client.close();
   });
 });
+
+describe("closing the SDK's client", () => {
+  it("ends every wait too", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created(), "silence");
+    clock.hold();
+    const handle = await client.startTool("publish_report");
+    const wait = handle.result();
+    const call = client.callTool("publish_report");
+    await Promise.all([clock.nap(), server.sees("tools/call", 2)]);
+    await Promise.all([
+      expect(wait).rejects.toMatchObject({ code: "closed" }),
+      expect(call).rejects.toMatchObject({ code: "closed" }),
+      client.sdk.close(),
+    ]);
+    expect(clock.armed).toBe(0);
+    await expect(handle.result()).rejects.toMatchObject({ code: "closed" });
+    await expect(handle.cancel()).rejects.toMatchObject({ code: "closed" });
+    await client.close();
+  });
+});

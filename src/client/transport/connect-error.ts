@@ -8,10 +8,13 @@ import {
 import { describeCause } from "./describe-cause.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
-/** What a failure of the SDK to connect means. Not to be told by its code: it has one for all that can go wrong. */
-export function connectError(cause: unknown, url: URL): TaskClientError {
+/**
+ * What a failure of the SDK to connect means. Not to be told by its code: it has one for all that can go wrong.
+ * `endedThere` says that the other side ended the connection meanwhile.
+ */
+export function connectError(cause: unknown, server: string, endedThere = false): TaskClientError {
   if (cause instanceof TaskClientError) return cause;
-  const message = `Could not connect to ${url.href}: ${describeCause(cause)}`;
+  const message = `Could not connect to ${server}: ${describeCause(cause)}`;
   if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
   if (cause instanceof SdkHttpError) {
     const isDenial = cause.data.status === 401 || cause.data.status === 403;
@@ -21,7 +24,8 @@ export function connectError(cause: unknown, url: URL): TaskClientError {
   const spoke =
     cause instanceof SdkError &&
     cause.code === SdkErrorCode.EraNegotiationFailed &&
-    cause.cause === undefined;
+    cause.cause === undefined &&
+    !endedThere;
   const isProtocol = spoke || cause instanceof UnsupportedProtocolVersionError;
   return new TaskClientError(isProtocol ? "protocol" : "connection", message, { cause });
 }

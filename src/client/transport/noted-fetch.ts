@@ -11,11 +11,11 @@ export interface ResponseNote {
   readonly streams: boolean;
 }
 
-/** A fetch that tells `note` about the response to each request that bears our header, and takes the header off. */
-export function notedFetch(
-  fetchIt: FetchLike,
-  note: (requestId: string, response: ResponseNote) => void,
-): FetchLike {
+/** The notes of a connection, by request. */
+export type ResponseNotes = Map<string, ResponseNote>;
+
+/** A fetch that notes the response to each request that bears our header, and takes the header off. */
+export function notedFetch(fetchIt: FetchLike, notes: ResponseNotes): FetchLike {
   return async (url, init) => {
     const headers = new Headers(init?.headers);
     const requestId = headers.get(requestIdHeader);
@@ -23,7 +23,7 @@ export function notedFetch(
     headers.delete(requestIdHeader);
     const response = await fetchIt(url, { ...init, headers });
     const contentType = response.headers.get("content-type") ?? "";
-    note(requestId, {
+    notes.set(requestId, {
       retryAfter: response.headers.get("retry-after"),
       streams: response.status !== 202 && contentType.includes("text/event-stream"),
     });

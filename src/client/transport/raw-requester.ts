@@ -1,136 +1,154 @@
-import type {
-  FetchLike,
-  JSONRPCMessage,
-  StreamableHTTPClientTransportOptions,
-  Transport,
-} from "@modelcontextprotocol/client";
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCResultResponse,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/client";
+import { isJSONRPCErrorResponse, isJSONRPCResultResponse } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
-import { notedFetch, requestIdHeader, retryAfterMs, type ResponseNote } from "./noted-fetch.ts";
 import type { LostReply, Reply } from "../reply/reply.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import type { Line } from "./line.ts";
+import { requestIdHeader, retryAfterMs } from "./noted-fetch.ts";
 import { sendFailure } from "./send-failure.ts";
 
-// Its optional fields are stricter than those of the interface.
-type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
-
-interface Pending {
-  settle(reply: Reply<JsonObject>): void;
-  note: ResponseNote | undefined;
-}
-
-interface RawRequesterOptions extends Omit<StreamableHTTPClientTransportOptions, "fetch"> {
-  readonly fetch: FetchLike;
+interface RawRequesterOptions {
+  readonly clock: ClientClock;
   /** A last look at what the SDK's own client sends. */
   readonly amend: (message: JSONRPCMessage) => JSONRPCMessage;
 }
+
+type Settle = (reply: Reply<JsonObject>) => void;
+
+const idPrefix = "holdfast-";
 
 /**
  * The transport under the SDK's client, with a second sender: `request` goes out on the same connection under ids of
  * its own and gets the answer unread, since the SDK's client throws on a task as the answer to a call.
  */
 export class RawRequester implements Transport {
-  // As the SDK's transport does: an aborted request closes its own stream.
-  readonly hasPerRequestStream = true;
+  /** As the transport below: whether an aborted request closes a stream of its own, or has to be taken back. */
+  readonly hasPerRequestStream: boolean;
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport["onmessage"]>;
-  readonly #inner: StreamableHTTPClientTransport;
-  readonly #amend: (message: JSONRPCMessage) => JSONRPCMessage;
-  readonly #clock: ClientClock;
-  readonly #pending = new Map<string, Pending>();
+  readonly #line: Line;
+  readonly #options: RawRequesterOptions;
+  readonly #pending = new Map<string, Settle>();
+  readonly #over = new AbortController();
+  #closing: Promise<void> | undefined;
   #sent = 0;
 
-  constructor(url: URL, { fetch, amend, ...options }: RawRequesterOptions, clock: ClientClock) {
-    this.#amend = amend;
-    this.#clock = clock;
-    this.#inner = new StreamableHTTPClientTransport(url, {
-      ...options,
-      // This protocol has no streams to resume; a broken one is ours to repeat.
-      reconnectionOptions: {
-        initialReconnectionDelay: 0,
-        maxReconnectionDelay: 0,
-        reconnectionDelayGrowFactor: 1,
-        maxRetries: 0,
-      },
-      fetch: notedFetch(fetch, (requestId, note) => {
-        const pending = this.#pending.get(requestId);
-        if (pending !== undefined) pending.note = note;
-      }),
-    });
-    this.#inner.onclose = () => this.onclose?.();
-    this.#inner.onerror = (error) => this.onerror?.(error);
-    this.#inner.onmessage = (message) => {
-      if (!this.#isOurs(message)) this.onmessage?.(message);
+  constructor(line: Line, options: RawRequesterOptions) {
+    const { transport } = line;
+    this.#line = line;
+    this.#options = options;
+    this.hasPerRequestStream = transport.hasPerRequestStream === true;
+    transport.onclose = () =>
+      this.#end("connection", "The connection ended: the server, or its process, is gone");
+    transport.onerror = (error) => this.onerror?.(error);
+    transport.onmessage = (message, extra) => {
+      if (!this.#isOurs(message)) this.onmessage?.(message, extra);
     };
   }
 
+  /** Aborts once the connection is over for good, with the TaskClientError that says why. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Whether it was the other side that ended it. */
+  get endedThere(): boolean {
+    const reason: unknown = this.over.reason;
+    return reason instanceof TaskClientError && reason.code === "connection";
+  }
+
   async start(): Promise<void> {
-    await this.#inner.start();
+    await this.#line.transport.start();
   }
 
-  async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
-    await this.#inner.send(this.#amend(message), options);
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    await this.#line.transport.send(this.#options.amend(message), options);
   }
 
+  /** Resolves when nothing is left of the connection; a process that was started for it has been ended. */
   async close(): Promise<void> {
-    await this.#inner.close();
+    this.#end("closed", "The connection was closed");
+    await (this.#closing ??= this.#line.transport.close());
   }
 
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version);
+    this.#line.transport.setProtocolVersion?.(version);
   }
 
-  /** Sends one request, once; the reply's value is the raw result object. Throws only the signal's reason. */
+  /**
+   * Sends one request, once; the reply's value is the raw result object. Throws only the signal's reason, or that for
+   * which the connection is over.
+   */
   async request(
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<Reply<JsonObject>> {
-    signal.throwIfAborted();
-    const id = `holdfast-${++this.#sent}`;
+    const either = AbortSignal.any([signal, this.over]);
+    either.throwIfAborted();
+    const id = `${idPrefix}${++this.#sent}`;
     const { promise, resolve, reject } = Promise.withResolvers<Reply<JsonObject>>();
-    const pending: Pending = { settle: resolve, note: undefined };
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#pending.set(id, pending);
-    this.#inner
-      .send(
-        { jsonrpc: "2.0", id, method, params },
-        {
-          requestSignal: signal,
-          headers: { [requestIdHeader]: id },
-          onRequestStreamEnd: () => resolve(brokenStream),
-        },
-      )
-      .then(
-        () => {
-          if (pending.note?.streams !== true) resolve(noAnswer);
-        },
-        (error: unknown) => {
-          resolve(sendFailure(error, retryAfterMs(pending.note?.retryAfter ?? null, this.#clock.now())));
-        },
-      );
+    const onAbort = (): void => {
+      reject(either.reason as Error);
+      this.#takeBack(id);
+    };
+    either.addEventListener("abort", onAbort, { once: true });
+    this.#pending.set(id, resolve);
+    this.#send({ jsonrpc: "2.0", id, method, params }, either, resolve);
     try {
       return await promise;
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      either.removeEventListener("abort", onAbort);
       this.#pending.delete(id);
+      this.#line.notes?.delete(id);
     }
   }
 
+  #send(message: JSONRPCMessage & { id: string }, requestSignal: AbortSignal, settle: Settle): void {
+    const { transport, notes } = this.#line;
+    const onRequestStreamEnd = (): void => settle(brokenStream);
+    const headers = { [requestIdHeader]: message.id };
+    // A line that many requests share ignores these; another's own fetch would send the header away.
+    const options = this.hasPerRequestStream && {
+      requestSignal,
+      onRequestStreamEnd,
+      ...(notes !== undefined && { headers }),
+    };
+    transport.send(message, options || {}).then(
+      () => {
+        if (notes !== undefined && notes.get(message.id)?.streams !== true) settle(noAnswer);
+      },
+      (error: unknown) => {
+        const retryAfter = notes?.get(message.id)?.retryAfter ?? null;
+        settle(sendFailure(error, retryAfterMs(retryAfter, this.#options.clock.now())));
+      },
+    );
+  }
+
+  /** The server hears that nobody waits for the answer (X-B-016); over HTTP the closed stream says so. */
+  #takeBack(requestId: string): void {
+    if (this.hasPerRequestStream || this.over.aborted) return;
+    const params = { requestId, reason: "Nobody waits for the answer any more" };
+    const gone = (): void => undefined;
+    this.#line.transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }, {}).catch(gone);
+  }
+
+  /** An answer that comes too late is ours too, and nobody's. */
   #isOurs(message: JSONRPCMessage): boolean {
     const isResult = isJSONRPCResultResponse(message);
     if (!isResult && !isJSONRPCErrorResponse(message)) return false;
-    const pending = typeof message.id === "string" ? this.#pending.get(message.id) : undefined;
-    pending?.settle(
-      isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error },
-    );
-    return pending !== undefined;
+    if (typeof message.id !== "string" || !message.id.startsWith(idPrefix)) return false;
+    const settle = this.#pending.get(message.id);
+    settle?.(isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error });
+    return true;
+  }
+
+  #end(code: "closed" | "connection", message: string): void {
+    if (this.over.aborted) return;
+    this.#over.abort(new TaskClientError(code, message));
+    this.onclose?.();
   }
 }
 

@@ -1,0 +1,31 @@
+import type { Transport } from "@modelcontextprotocol/client";
+import type { ConnectOptions } from "../connect-options.ts";
+import { httpLine } from "./http-line.ts";
+import type { ResponseNotes } from "./noted-fetch.ts";
+import { processName, processTransport, type ServerProcess } from "./server-process.ts";
+
+/** What `connect` connects to: a URL, a process to start, or a transport of the SDK that was not started yet. */
+export type ServerTarget = string | URL | ServerProcess | Transport;
+
+/** A way to a server, not yet begun. */
+export interface Line {
+  /** How task references name the server. */
+  readonly name: string;
+  readonly transport: Transport;
+  /** Notes of the response to each request, where every request has a response of its own. */
+  readonly notes?: ResponseNotes;
+}
+
+type LineOptions = Pick<ConnectOptions, "fetch" | "headers" | "token" | "serverName">;
+
+export function lineTo(target: ServerTarget, options: LineOptions): Line {
+  const { serverName } = options;
+  if (typeof target === "string" || target instanceof URL) {
+    const url = new URL(target);
+    return { name: serverName ?? url.href, ...httpLine(url, options) };
+  }
+  if ("command" in target) {
+    return { name: serverName ?? processName(target), transport: processTransport(target) };
+  }
+  return { name: serverName ?? "transport", transport: target };
+}

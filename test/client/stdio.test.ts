@@ -1,0 +1,155 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { McpServer } from "@modelcontextprotocol/server";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { createTasks } from "holdfast";
+import { connect, type ConnectOptions, type ServerProcess, type TaskClient } from "holdfast/client";
+import { memoryStore } from "holdfast/memory";
+import { serveStdio } from "holdfast/stdio";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+const text = (words: string): object => ({ content: [{ type: "text", text: words }] });
+
+/** A server process on a database of its own. */
+async function program(): Promise<ServerProcess> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-client-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const script = fileURLToPath(new URL("stdio-server.ts", import.meta.url));
+  return { command: process.execPath, args: [script, join(folder, "tasks.db")] };
+}
+
+async function start(server: ServerProcess, options: ConnectOptions = {}): Promise<TaskClient> {
+  const client = await connect(server, { pollFloorMs: 1, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function pidOf(client: TaskClient): Promise<number> {
+  const { content } = await client.callTool("pid");
+  const [block] = content;
+  return block?.type === "text" ? Number(block.text) : 0;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe("a server process", () => {
+  it("is started, serves tasks and their questions, and ends with the client", async () => {
+    const client = await start(await program(), {
+      onInput: async () => ({ action: "accept", content: { name: "Ann" } }),
+    });
+    const pid = await pidOf(client);
+    expect(await client.callTool("greet")).toEqual(text("hello Ann"));
+    expect((await client.sdk.listTools()).tools.map(({ name }) => name)).toContain("greet");
+    expect(isAlive(pid)).toBe(true);
+    await client.close();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it("ends all that waits with `connection` when it dies, and the next one goes on [X-052 X-053 X-B-024]", async () => {
+    const server = await program();
+    const first = await start(server);
+    const handle = await first.startTool("wait");
+    const wait = handle.result();
+    const seen = (async () => {
+      for await (const task of handle.updates()) if (task.statusMessage === "waiting") return task.status;
+      return "";
+    })();
+    expect(await seen).toBe("working");
+    await Promise.all([
+      expect(first.callTool("crash")).rejects.toMatchObject({ code: "connection" }),
+      expect(wait).rejects.toMatchObject({ code: "connection" }),
+    ]);
+    await expect(handle.get()).rejects.toMatchObject({ code: "connection" });
+    await expect(handle.result()).rejects.toMatchObject({ code: "connection" });
+    await expect(first.callTool("pid")).rejects.toMatchObject({ code: "connection" });
+
+    const second = await start(server);
+    const again = await second.resume(handle.reference);
+    expect((await again.get()).status).toBe("working");
+    await again.cancel();
+    await expect(again.result()).rejects.toMatchObject({ code: "cancelled" });
+  });
+
+  it("that cannot be started, or is no server, is told of", async () => {
+    await expect(connect({ command: join(tmpdir(), "no-such-program") })).rejects.toMatchObject({
+      code: "connection",
+      message: expect.stringContaining("no-such-program") as string,
+    });
+    const silent = { command: process.execPath, args: ["-e", ""] };
+    await expect(connect(silent)).rejects.toMatchObject({ code: "connection" });
+  });
+
+  it("is ended when connecting is given up", async () => {
+    const controller = new AbortController();
+    const mute = { command: process.execPath, args: ["-e", "process.stdin.resume()"] };
+    const connecting = connect(mute, { signal: controller.signal });
+    controller.abort(new Error("no patience"));
+    await expect(connecting).rejects.toThrow("no patience");
+  });
+});
+
+describe("a transport of the SDK", () => {
+  interface Piped {
+    readonly client: TaskClient;
+    /** Ends what the server sends, as the end of its process does. */
+    readonly hangUp: () => void;
+    readonly aborted: Promise<void>;
+    readonly begun: Promise<void>;
+  }
+
+  async function piped(): Promise<Piped> {
+    const aborted = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100 });
+    tasks.tool("slow", { task: "forbidden" }, async (_, { signal }) => {
+      signal.addEventListener("abort", () => aborted.resolve(), { once: true });
+      begun.resolve();
+      await aborted.promise;
+      return { content: [] };
+    });
+    tasks.tool("hello", {}, async () => ({ content: [{ type: "text", text: "hello" }] }));
+    const [there, back] = [new PassThrough(), new PassThrough()];
+    const makeServer = (): McpServer => new McpServer({ name: "piped", version: "1.0.0" });
+    const server = await serveStdio(tasks.server(makeServer), { stdin: there, stdout: back });
+    onTestFinished(() => server.close());
+    const transport = new StdioServerTransport(back, there);
+    const client = await connect(transport, { pollFloorMs: 1, serverName: "piped" });
+    onTestFinished(() => client.close());
+    return { client, hangUp: () => back.end(), aborted: aborted.promise, begun: begun.promise };
+  }
+
+  it("carries tasks, under the name that it was given", async () => {
+    const { client } = await piped();
+    const handle = await client.startTool("hello");
+    expect(handle.reference).toMatchObject({ server: "piped", generation: "2026-07-28" });
+    expect(await handle.result()).toEqual(text("hello"));
+  });
+
+  it("tells the server of a call that was given up, and goes on [X-B-016]", async () => {
+    const { client, aborted, begun } = await piped();
+    const controller = new AbortController();
+    const call = client.callTool("slow", {}, { signal: controller.signal });
+    await begun;
+    controller.abort(new Error("no patience"));
+    await expect(call).rejects.toThrow("no patience");
+    await aborted;
+    expect(await client.callTool("hello")).toEqual(text("hello"));
+  });
+
+  it("ends what waits with `connection` when the other side closes it", async () => {
+    const { client, hangUp, begun } = await piped();
+    const call = client.callTool("slow");
+    await begun;
+    hangUp();
+    await expect(call).rejects.toMatchObject({ code: "connection" });
+  });
+});
