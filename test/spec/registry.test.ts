@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
 import { citedIds, provenIds } from "./coverage.ts";
+import { core } from "./core.ts";
 import { declined } from "./declined.ts";
 import { decisions } from "./decisions.ts";
 import { extension } from "./extension.ts";
+import { notServedYet } from "./not-served-yet.ts";
 
-const requirementIds = extension.map((requirement) => requirement.id);
+const requirements = [...core, ...extension];
+const requirementIds = requirements.map((requirement) => requirement.id);
 const decisionIds = decisions.map((decision) => decision.id);
 const known = new Set<string>([...requirementIds, ...decisionIds]);
 
@@ -15,12 +18,12 @@ describe("the registry", () => {
   });
 
   it("forms every id alike", () => {
-    for (const id of requirementIds) expect(id).toMatch(/^X(-[PB])?-\d{3}$/);
+    for (const id of requirementIds) expect(id).toMatch(/^(X(-[PB])?|C(-[DP])?)-\d{3}$/);
     for (const id of decisionIds) expect(id).toMatch(/^A-\d{2}$/);
   });
 
   it("says something in every row", () => {
-    const texts = [...extension.map((row) => row.text), ...decisions.map((row) => row.decision)];
+    const texts = [...requirements.map((row) => row.text), ...decisions.map((row) => row.decision)];
     for (const text of texts) expect(text).toMatch(/^\S.{10,}\.$/);
   });
 });
@@ -63,6 +66,10 @@ describe("citations", () => {
     );
     const unproven = [...proven].filter((id) => !known.has(id));
     expect(unproven).toEqual([]);
-    expect(open).toEqual(declined.map(({ id }) => id).filter((id) => !proven.has(id)));
+    // As long as a list of rows waits for its generation to be served, a test may prove one before it leaves the list.
+    const waiting = notServedYet.filter((id) => !proven.has(id));
+    if (waiting.length > 0) console.log(`spec: not served yet: ${waiting.length} requirements`);
+    expect(notServedYet.filter((id) => !known.has(id))).toEqual([]);
+    expect(open.toSorted()).toEqual([...declined.map(({ id }) => id), ...waiting].toSorted());
   });
 });
