@@ -1,0 +1,26 @@
+import type { Progress } from "../../task/record.ts";
+import type { JsonObject } from "../json-object.ts";
+import { withRelatedTask } from "./related-task.ts";
+import type { WireTask } from "./wire-task.ts";
+
+/** A message that wants no answer. */
+export interface WireNotification {
+  readonly jsonrpc: "2.0";
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** A task that changed, whole and flat as `tasks/get` shows it (C-066); its own id relates it well enough (C-069). */
+export function statusNotification(task: WireTask): WireNotification {
+  return { jsonrpc: "2.0", method: "notifications/tasks/status", params: { ...task } };
+}
+
+/** Progress of a task, under the token of the request that became it, for as long as it runs (C-106, C-098). */
+export function progressNotification(
+  progressToken: string | number,
+  progress: Progress,
+  taskId: string,
+): WireNotification {
+  const params = withRelatedTask({ progressToken, ...progress }, taskId);
+  return { jsonrpc: "2.0", method: "notifications/progress", params };
+}

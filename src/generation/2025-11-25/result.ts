@@ -1,0 +1,19 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { JsonObject } from "../json-object.ts";
+import { withRelatedTask } from "./related-task.ts";
+
+/** What `tasks/result` answers on the wire. */
+export type TaskResult = { readonly result: JsonObject } | { readonly error: JsonRpcError };
+
+/**
+ * What the plain request would have answered (C-058, C-060). A result says which task it is of; an error is repeated
+ * untouched, for it has no place to say so (A-12). A cancelled task has neither and throws `invalid_params` (A-10).
+ */
+export function taskResult({ task, outcome }: TaskSnapshot): TaskResult {
+  if (task.state === "cancelled") throw new HoldfastError("invalid_params", "Task was cancelled");
+  if (outcome === null) throw new HoldfastError("internal", `Task ${task.id} has no outcome.`);
+  if (outcome.kind === "error") return { error: JSON.parse(outcome.body) as JsonRpcError };
+  return { result: withRelatedTask(JSON.parse(outcome.body) as JsonObject, task.wireId) };
+}

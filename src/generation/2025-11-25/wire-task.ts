@@ -1,0 +1,61 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { statusOf } from "../../task/status.ts";
+
+/** What the record will say of its outcome; null while there is none. */
+interface Kinded {
+  readonly outcomeKind?: "result" | "error_result" | "error" | null;
+}
+
+export type WireStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+
+/** A task as every answer shows it, whatever its status (C-030 to C-036). */
+export interface WireTask {
+  readonly taskId: string;
+  readonly status: WireStatus;
+  readonly statusMessage?: string;
+  /** ISO 8601 */
+  readonly createdAt: string;
+  /** ISO 8601 */
+  readonly lastUpdatedAt: string;
+  /** Milliseconds from creation; null: without end. */
+  readonly ttl: number | null;
+  readonly pollInterval: number;
+}
+
+/**
+ * A task from its record alone, so that a page of them needs no bodies. `diagnosis` is for a failed task whose
+ * handler set no text. How far a task is does not show: there are progress notifications for that.
+ */
+export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
+  const status = wireStatus(task);
+  const statusMessage = task.statusMessage || (status === "failed" ? diagnosis : undefined);
+  return {
+    taskId: task.wireId,
+    status,
+    ...(statusMessage ? { statusMessage } : {}),
+    createdAt: isoTime(task.createdAt),
+    lastUpdatedAt: isoTime(task.updatedAt),
+    ttl: task.expiry.ms,
+    pollInterval: task.pollIntervalMs,
+  };
+}
+
+/** A result with `isError` is a failed task here, unlike in other generations (C-116, A-09). */
+export function wireStatus(task: TaskRecord): WireStatus {
+  const status = statusOf(task);
+  if (status !== "settled") return status;
+  switch ((task as Kinded).outcomeKind) {
+    case "result":
+      return "completed";
+    case "error_result":
+    case "error":
+      return "failed";
+    default:
+      throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
+  }
+}
+
+function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
