@@ -27,6 +27,11 @@ export interface ConnectOptions {
   readonly fetch?: FetchLike;
   /** Gives up connecting, and ends a process that was started for it. Of no effect once connected. */
   readonly signal?: AbortSignal;
+  /**
+   * Whether to listen to tasks where the server pushes their states, on one stream for all that is waited for. Polls
+   * are then the safety net: four intervals apart, at least 15 seconds and at most a minute. Default true.
+   */
+  readonly listen?: boolean;
   /** Milliseconds between polls that no server can talk this client below. Default 250. */
   readonly pollFloorMs?: number;
 }

@@ -42,7 +42,7 @@ export async function connectWith(
   options: ConnectOptions,
   clock: ClientClock,
 ): Promise<TaskClient> {
-  const { onInput, onInputError, signal, pollFloorMs = 250 } = options;
+  const { onInput, onInputError, signal, pollFloorMs = 250, listen = true } = options;
   assertNodeVersion(process.versions.node);
   signal?.throwIfAborted();
   if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
@@ -66,7 +66,16 @@ export async function connectWith(
   });
   const callbacks = { onInput, onInputError, declares: declaredBy(capabilities) };
   const { over } = requester;
-  return new ConnectedClient({ sdk, server: line.name, protocol, clock, callbacks, pollFloorMs, over });
+  return new ConnectedClient({
+    sdk,
+    server: line.name,
+    protocol,
+    clock,
+    callbacks,
+    pollFloorMs,
+    listen,
+    over,
+  });
 }
 
 async function negotiate(

@@ -3,6 +3,7 @@ import type { UserCallbacks } from "./question/ask-user.ts";
 import type { ClientClock } from "./clock.ts";
 import { directHandle } from "./call/direct-handle.ts";
 import { makeIdempotencyKey } from "./call/idempotency-key.ts";
+import { Listening } from "./task/listening.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
 import { startCall } from "./call/start-call.ts";
 import type { CallAndWaitOptions, CallOptions, TaskClient } from "./task-client.ts";
@@ -21,6 +22,8 @@ interface ConnectedClientOptions {
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
   readonly pollFloorMs: number;
+  /** Whether to listen where the server offers it. */
+  readonly listen: boolean;
   /** Aborts when the connection is over, which ends all that waits. */
   readonly over: AbortSignal;
 }
@@ -34,13 +37,17 @@ export class ConnectedClient implements TaskClient {
   readonly #watches = new Map<string, TaskWatch>();
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor({ sdk, server, over, ...services }: ConnectedClientOptions) {
+  constructor({ sdk, server, over, listen, ...services }: ConnectedClientOptions) {
     this.sdk = sdk;
     this.#server = server;
+    const closing = this.#closing.signal;
+    const run = (work: Promise<unknown>): void => this.#keep(work);
+    const { protocol, clock } = services;
     this.#services = {
       ...services,
-      closing: this.#closing.signal,
-      run: (work) => this.#keep(work),
+      listening: new Listening({ listen: listen ? protocol.listen : undefined, clock, closing, run }),
+      closing,
+      run,
       forget: (taskId) => this.#watches.delete(taskId),
     };
     over.addEventListener("abort", () => this.#end(over.reason), { once: true });

@@ -29,6 +29,21 @@ export type CallAnswer =
       readonly requestState: string | undefined;
     };
 
+/** Takes what a server pushes. */
+export interface TaskListener {
+  /** Comes once, and first: these of the tasks that were asked for are pushed from now on. */
+  onOpen(taskIds: readonly string[]): void;
+  /** A whole task, as a poll would have told it. */
+  onTask(task: RemoteTask): void;
+}
+
+/** How listening ended. */
+export type ListenEnd =
+  /** It was ended in order, or broke: listening again is worth it, after the pause that the server asked for. */
+  | { readonly kind: "over"; readonly retryAfterMs: number | undefined }
+  /** The server does not push tasks. */
+  | { readonly kind: "refused" };
+
 /** What the client needs from a generation of the Tasks protocol. Each method sends one request, once. */
 export interface TaskProtocol {
   readonly generation: string;
@@ -38,4 +53,13 @@ export interface TaskProtocol {
   get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>>;
   answer(taskId: string, key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>>;
   cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
+  /**
+   * Listens to tasks until the server or the signal ends it: the state that each has when it begins, then each change,
+   * or the newest of several. Left out where the server offers nothing of the kind. Rejects with the signal's reason.
+   */
+  readonly listen?: (
+    taskIds: readonly string[],
+    listener: TaskListener,
+    signal: AbortSignal,
+  ) => Promise<ListenEnd>;
 }

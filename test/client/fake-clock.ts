@@ -17,7 +17,7 @@ export class FakeClock implements ClientClock {
   chance = 0;
   readonly #deadlines = new Set<AbortController>();
   readonly #held: Nap[] = [];
-  readonly #takers: ((nap: Nap) => void)[] = [];
+  readonly #takers: { readonly fits: (nap: Nap) => boolean; readonly take: (nap: Nap) => void }[] = [];
   #asleep = 0;
   #holds = false;
   #now: number;
@@ -49,12 +49,16 @@ export class FakeClock implements ClientClock {
     for (const nap of this.#held.splice(0)) nap.wake();
   }
 
-  /** The next nap, as soon as the code under test takes it. */
-  async nap(): Promise<Nap> {
-    const held = this.#held.shift();
-    if (held !== undefined) return held;
-    return new Promise((resolve) => {
-      this.#takers.push(resolve);
+  /** The next nap, or the next of that length, as soon as the code under test takes it. */
+  async nap(ms?: number): Promise<Nap> {
+    const fits = (nap: Nap): boolean => ms === undefined || nap.ms === ms;
+    const held = this.#held.find(fits);
+    if (held !== undefined) {
+      this.#held.splice(this.#held.indexOf(held), 1);
+      return held;
+    }
+    return new Promise((take) => {
+      this.#takers.push({ fits, take });
     });
   }
 
@@ -95,9 +99,16 @@ export class FakeClock implements ClientClock {
       },
     };
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-    const taker = this.#takers.shift();
+    const taker = this.#takers.find(({ fits }) => fits(nap));
     if (taker === undefined) this.#held.push(nap);
-    else taker(nap);
-    await promise;
+    else {
+      this.#takers.splice(this.#takers.indexOf(taker), 1);
+      taker.take(nap);
+    }
+    try {
+      await promise;
+    } finally {
+      if (this.#held.includes(nap)) this.#held.splice(this.#held.indexOf(nap), 1);
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endOfLife, pollDelay, retryDelay } from "../../src/client/task/pacing.ts";
+import { endOfLife, pollDelay, retryDelay, safetyDelay } from "../../src/client/task/pacing.ts";
 import { retryAfterMs } from "../../src/client/transport/noted-fetch.ts";
 import type { RemoteTask } from "../../src/client/task/remote-task.ts";
 
@@ -17,6 +17,14 @@ describe("the pace", () => {
     expect(pollDelay(task, 250, 0)).toBe(2000);
     expect(pollDelay(task, 250, 0.999_999)).toBe(2200);
     expect(pollDelay(task, 3000, 0)).toBe(3000);
+  });
+
+  it("of polls beside a stream is four intervals within bounds, and never faster than asked for [X-050]", () => {
+    const delays = [250, 2000, 5000, 15_000, 20_000, 90_000].map((pollIntervalMs) =>
+      safetyDelay({ ...task, pollIntervalMs }, 0, 0),
+    );
+    expect(delays).toEqual([15_000, 15_000, 20_000, 60_000, 60_000, 90_000]);
+    expect(safetyDelay(task, 250, 0.999_999)).toBe(16_500);
   });
 
   it("of retries doubles up to a limit, and gives way to Retry-After", () => {

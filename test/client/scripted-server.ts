@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import { ScriptedStream } from "./scripted-stream.ts";
 import { isJsonObject, type JsonObject } from "../../src/generation/json-object.ts";
 
 /** What the server saw. */
@@ -17,6 +18,8 @@ export type Answer =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   /** Server-sent events, and the end of the stream. */
   | { readonly events: readonly object[] }
+  /** A stream that the test goes on to write to. */
+  | ScriptedStream
   /** The connection breaks instead of an answer. */
   | "reset"
   /** Nothing comes, until the client gives up. */
@@ -125,6 +128,7 @@ export class ScriptedServer {
 function write(response: ServerResponse, id: unknown, answer: Answer): void {
   if (answer === "silence") return;
   if (answer === "reset") response.destroy();
+  else if (answer instanceof ScriptedStream) answer.begin(response, id);
   else if ("events" in answer) {
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of answer.events) {

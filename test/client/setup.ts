@@ -11,7 +11,7 @@ export interface Setup {
   readonly client: TaskClient;
 }
 
-/** A scripted server and a client connected to it; both end with the test. */
+/** A scripted server and a client connected to it, which only polls; both end with the test. */
 export async function setUp(options: ConnectOptions = {}, discover?: object): Promise<Setup> {
   const server = await ScriptedServer.start();
   onTestFinished(async () => server.stop());
@@ -27,7 +27,7 @@ export async function connectTo(
   clock: FakeClock,
   options: ConnectOptions = {},
 ): Promise<TaskClient> {
-  const client = await connectWith(server.url, options, clock);
+  const client = await connectWith(server.url, { listen: false, ...options }, clock);
   onTestFinished(async () => client.close());
   return client;
 }

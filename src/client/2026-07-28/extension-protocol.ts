@@ -1,4 +1,5 @@
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
+import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
 import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
@@ -8,6 +9,7 @@ import type { RemoteTask } from "../task/remote-task.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
 import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import { protocolVersion } from "./envelope.ts";
+import { listenToTasks } from "./listen.ts";
 import { readAcknowledgement, readCallAnswer } from "./read-answer.ts";
 import { readGetResult } from "./read-task.ts";
 
@@ -26,6 +28,7 @@ interface ExtensionProtocolOptions {
 export class ExtensionProtocol implements TaskProtocol {
   readonly generation = protocolVersion;
   readonly recognisesRepeats: boolean;
+  readonly listen?: NonNullable<TaskProtocol["listen"]>;
   readonly #requester: RawRequester;
   readonly #clock: ClientClock;
   readonly #meta: JsonObject;
@@ -36,6 +39,10 @@ export class ExtensionProtocol implements TaskProtocol {
     this.#meta = meta;
     // By the extension of the same name as the key; a repeated call is safe with no other server.
     this.recognisesRepeats = server?.extensions?.[idempotencyKeyMeta] !== undefined;
+    // Whether it is offered shows only in the answer; without the extension there is nothing to listen to.
+    if (server?.extensions?.[extensionId] === undefined) return;
+    this.listen = async (taskIds, listener, signal) =>
+      listenToTasks({ requester, clock, meta }, taskIds, listener, signal);
   }
 
   async call(

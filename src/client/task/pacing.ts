@@ -2,16 +2,36 @@ import type { RemoteTask } from "./remote-task.ts";
 
 /** What a server that names no interval is polled at. */
 const defaultPollMs = 1000;
+const leastSafetyMs = 15_000;
+const mostSafetyMs = 60_000;
 const firstRetryMs = 250;
 const longestRetryMs = 15_000;
+
+/** Milliseconds between polls: what the server asked for, and never less than our own floor. */
+export function pollInterval(task: RemoteTask, floorMs: number): number {
+  return Math.max(task.pollIntervalMs ?? defaultPollMs, floorMs);
+}
 
 /**
  * Milliseconds until the next poll: never sooner than the server asked for (X-050) nor than our own floor, and up
  * to a tenth later, so that the waiters of a restarted server do not come back in step.
  */
 export function pollDelay(task: RemoteTask, floorMs: number, random: number): number {
-  const interval = Math.max(task.pollIntervalMs ?? defaultPollMs, floorMs);
-  return Math.round(interval * (1 + random / 10));
+  return jittered(pollInterval(task, floorMs), random);
+}
+
+/**
+ * Milliseconds until the next poll of a task that is listened to, where polls only find what a push has missed: four
+ * intervals, but at least 15 seconds, and no more than a minute unless the server asked for more.
+ */
+export function safetyDelay(task: RemoteTask, floorMs: number, random: number): number {
+  const interval = pollInterval(task, floorMs);
+  const seldom = Math.min(Math.max(4 * interval, leastSafetyMs), mostSafetyMs);
+  return jittered(Math.max(seldom, interval), random);
+}
+
+function jittered(ms: number, random: number): number {
+  return Math.round(ms * (1 + random / 10));
 }
 
 /**

@@ -1,13 +1,14 @@
-import { isDeepStrictEqual } from "node:util";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
-import { endOfLife, pollDelay, retryDelay } from "./pacing.ts";
+import type { Listening } from "./listening.ts";
+import { isUnknown, PollLoop } from "./poll-loop.ts";
 import { PollRun } from "./poll-run.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import type { Reply } from "../reply/reply.ts";
 import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
+import { TaskState, type Source, type Verdict } from "./task-state.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 
 /** What a watch needs of its client. */
@@ -16,6 +17,7 @@ export interface WatchServices {
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
   readonly pollFloorMs: number;
+  readonly listening: Listening;
   /** Aborts when the client closes. */
   readonly closing: AbortSignal;
   /** Takes what runs on by itself, so that closing the client can wait for it. */
@@ -24,20 +26,16 @@ export interface WatchServices {
   readonly forget: (taskId: string) => void;
 }
 
-/** How many internal errors in a row a server may answer a poll with before the wait is given up. */
-const internalErrorsInARow = 10;
-
 /**
- * Watches one task for everybody in this client who waits for it: polls while somebody does, through restarts of the
- * server, and puts the task's questions to the user.
+ * Watches one task for everybody in this client who waits for it: polls and listens while somebody does, and puts the
+ * task's questions to the user.
  */
 export class TaskWatch {
   readonly taskId: string;
   readonly #services: WatchServices;
   readonly #questions: TaskQuestions;
-  #task: RemoteTask | undefined;
-  /** When the server last told of the task, and whether this client knows that it existed. */
-  #contactAt = 0;
+  readonly #state = new TaskState();
+  /** Whether this client knows that the task existed. */
   #known: boolean;
   /** The task is gone for good. */
   #gone: TaskClientError | undefined;
@@ -51,7 +49,7 @@ export class TaskWatch {
     const { protocol, clock, callbacks, run } = services;
     const fail = (error: unknown): void => this.#stop(error);
     this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, run, fail });
-    if (task !== undefined) this.#note(task);
+    if (task !== undefined) this.#state.take(task, this.#state.source(), clock.now());
   }
 
   /**
@@ -64,8 +62,8 @@ export class TaskWatch {
     let shown: RemoteTask | undefined;
     try {
       for (;;) {
-        if (this.#task !== undefined && this.#task !== shown) {
-          shown = this.#task;
+        if (this.#state.task !== undefined && this.#state.task !== shown) {
+          shown = this.#state.task;
           yield shown;
         } else if (shown !== undefined && hasEnded(shown)) return;
         else if (this.#gone !== undefined) throw this.#gone;
@@ -85,7 +83,7 @@ export class TaskWatch {
       this.#known = true;
       return reply.value;
     }
-    throw this.#isUnknown(reply) ? this.#unknownError(reply) : replyError(reply, this.taskId);
+    throw isUnknown(reply) ? this.#unknownError(reply) : replyError(reply, this.taskId);
   }
 
   /** Takes the task's questions back from the user; its waits end by the client's own signal. */
@@ -94,7 +92,7 @@ export class TaskWatch {
   }
 
   #join(): PollRun {
-    const ended = this.#gone !== undefined || (this.#task !== undefined && hasEnded(this.#task));
+    const ended = this.#isOver;
     if (ended || this.#run === undefined || this.#run.isOver) {
       const run = new PollRun(this.#services.closing);
       this.#run = run;
@@ -105,69 +103,55 @@ export class TaskWatch {
   }
 
   async #poll(run: PollRun): Promise<void> {
+    const { protocol, clock, pollFloorMs, listening } = this.#services;
+    const loop = new PollLoop({
+      taskId: this.taskId,
+      protocol,
+      clock,
+      pollFloorMs,
+      state: this.#state,
+      see: (task, source) => this.#polled(task, source),
+      unknown: (reply) => this.#end(this.#unknownError(reply)),
+    });
+    let stream = this.#state.source();
+    const leave = listening.join(this.taskId, {
+      onAsked: () => (stream = this.#state.source()),
+      onListened: (listened) => (loop.listened = listened),
+      onTask: (task) => {
+        if (run.isOver) return; // nobody waits, so nobody is asked anything
+        if (this.#see(task, stream) === "unclear") loop.hurry();
+        else loop.look();
+      },
+    });
     try {
-      await this.#pollUntilEnd(run.signal);
+      await loop.run(run.signal);
     } catch (error) {
       run.fail(error);
+    } finally {
+      leave(this.#isOver);
     }
     run.wake();
   }
 
-  async #pollUntilEnd(signal: AbortSignal): Promise<void> {
-    const { clock, protocol, pollFloorMs, forget } = this.#services;
-    let internalErrors = 0;
-    for (let failures = 0; ;) {
-      if (failures === 0 && this.#task !== undefined) {
-        const due = this.#contactAt + pollDelay(this.#task, pollFloorMs, clock.random());
-        await clock.sleep(Math.max(due - clock.now(), 0), signal);
-      }
-      const reply = await protocol.get(this.taskId, signal);
-      // An answer that arrives together with the end of the run asks nobody anything.
-      signal.throwIfAborted();
-      if (reply.kind === "value") {
-        failures = 0;
-        internalErrors = 0;
-        if (this.#see(reply.value)) return forget(this.taskId);
-        continue;
-      }
-      if (this.#isUnknown(reply)) return this.#end(this.#unknownError(reply));
-      const isInternal = reply.kind === "error" && reply.error.code === -32603;
-      if (reply.kind !== "lost" && !(isInternal && ++internalErrors < internalErrorsInARow)) {
-        throw replyError(reply, this.taskId);
-      }
-      const wait = this.#waitAfter(reply, ++failures);
-      // Only this wait ends: the server may have extended the task, which the next one finds out.
-      if (wait === undefined) throw this.#expiredError(reply);
-      await clock.sleep(wait, signal);
-    }
+  #polled(task: RemoteTask, source: Source): void {
+    const verdict = this.#see(task, source);
+    if (verdict !== "news" && verdict !== "same") return;
+    const refusal = task.status === "input_required" ? this.#questions.refusal(task) : undefined;
+    if (refusal !== undefined) throw refusal;
   }
 
-  /** Milliseconds to wait before the next try; `undefined` once the task has outlived its ttl without contact. */
-  #waitAfter(reply: Reply<unknown>, failures: number): number | undefined {
-    const { clock } = this.#services;
-    const left = this.#task === undefined ? Infinity : endOfLife(this.#task, this.#contactAt) - clock.now();
-    if (left <= 0) return undefined;
-    const retryAfterMs = reply.kind === "lost" ? reply.retryAfterMs : undefined;
-    return Math.min(retryDelay(failures, clock.random(), retryAfterMs), left);
-  }
-
-  /** Takes a polled state; true if it is the last. */
-  #see(task: RemoteTask): boolean {
-    this.#note(task);
-    this.#questions.see(task);
-    if (task.status === "input_required") {
-      const refusal = this.#questions.refusal(task);
-      if (refusal !== undefined) throw refusal;
-    }
-    return hasEnded(task);
-  }
-
-  #note(task: RemoteTask): void {
+  /** Takes a state that was polled or pushed. */
+  #see(task: RemoteTask, source: Source): Verdict {
     this.#known = true;
-    this.#contactAt = this.#services.clock.now();
-    if (isDeepStrictEqual(task, this.#task)) return;
-    this.#task = task;
-    this.#run?.wake();
+    const verdict = this.#state.take(task, source, this.#services.clock.now());
+    if (verdict === "news") this.#run?.wake();
+    if (verdict === "news" || verdict === "same") this.#questions.see(task);
+    if (this.#state.hasEnded) this.#services.forget(this.taskId);
+    return verdict;
+  }
+
+  get #isOver(): boolean {
+    return this.#gone !== undefined || this.#state.hasEnded;
   }
 
   #end(error: TaskClientError): void {
@@ -180,10 +164,6 @@ export class TaskWatch {
     this.#run?.fail(error);
   }
 
-  #isUnknown(reply: Reply<unknown>): boolean {
-    return reply.kind === "error" && reply.error.code === -32602;
-  }
-
   #unknownError(reply: Reply<unknown>): TaskClientError {
     const error = reply.kind === "error" ? { error: reply.error } : {};
     const options = { ...error, taskId: this.taskId };
@@ -194,11 +174,5 @@ export class TaskWatch {
           options,
         )
       : new TaskClientError("unknown_task", "The server does not know the task", options);
-  }
-
-  #expiredError(reply: Reply<unknown>): TaskClientError {
-    const cause = reply.kind === "lost" ? reply.cause : undefined;
-    const message = "The task outlived its ttl while the server could not be reached";
-    return new TaskClientError("expired", message, { cause, taskId: this.taskId });
   }
 }

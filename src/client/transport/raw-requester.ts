@@ -1,5 +1,14 @@
-import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/client";
-import { isJSONRPCErrorResponse, isJSONRPCResultResponse } from "@modelcontextprotocol/client";
+import type {
+  JSONRPCMessage,
+  JSONRPCNotification,
+  Transport,
+  TransportSendOptions,
+} from "@modelcontextprotocol/client";
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCResultResponse,
+} from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { LostReply, Reply } from "../reply/reply.ts";
@@ -16,6 +25,16 @@ interface RawRequesterOptions {
 
 type Settle = (reply: Reply<JsonObject>) => void;
 
+/** What a notification is to a request: another's, its own, or its end. */
+export type Heard = "other" | "mine" | "end";
+
+type Hear = (notification: JSONRPCNotification, id: string) => Heard;
+
+interface Pending {
+  readonly settle: Settle;
+  readonly hear: Hear | undefined;
+}
+
 const idPrefix = "holdfast-";
 
 /**
@@ -30,7 +49,7 @@ export class RawRequester implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
   readonly #line: Line;
   readonly #options: RawRequesterOptions;
-  readonly #pending = new Map<string, Settle>();
+  readonly #pending = new Map<string, Pending>();
   readonly #over = new AbortController();
   #closing: Promise<void> | undefined;
   #sent = 0;
@@ -79,14 +98,16 @@ export class RawRequester implements Transport {
 
   /**
    * Sends one request, once; the reply's value is the raw result object. Throws only the signal's reason, or that for
-   * which the connection is over.
+   * which the connection is over. With `hear`, the request is one that is answered by notifications first.
    */
   async request(
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
+    hear?: Hear,
   ): Promise<Reply<JsonObject>> {
     const either = AbortSignal.any([signal, this.over]);
+    const ended = new AbortController();
     either.throwIfAborted();
     const id = `${idPrefix}${++this.#sent}`;
     const { promise, resolve, reject } = Promise.withResolvers<Reply<JsonObject>>();
@@ -95,14 +116,17 @@ export class RawRequester implements Transport {
       this.#takeBack(id);
     };
     either.addEventListener("abort", onAbort, { once: true });
-    this.#pending.set(id, resolve);
-    this.#send({ jsonrpc: "2.0", id, method, params }, either, resolve);
+    this.#pending.set(id, { settle: resolve, hear });
+    // Only a stream that is listened to may stay open after its end.
+    const sending = hear === undefined ? either : AbortSignal.any([either, ended.signal]);
+    this.#send({ jsonrpc: "2.0", id, method, params }, sending, resolve);
     try {
       return await promise;
     } finally {
       either.removeEventListener("abort", onAbort);
       this.#pending.delete(id);
       this.#line.notes?.delete(id);
+      ended.abort();
     }
   }
 
@@ -137,12 +161,24 @@ export class RawRequester implements Transport {
 
   /** An answer that comes too late is ours too, and nobody's. */
   #isOurs(message: JSONRPCMessage): boolean {
+    if (isJSONRPCNotification(message)) return this.#isHeard(message);
     const isResult = isJSONRPCResultResponse(message);
     if (!isResult && !isJSONRPCErrorResponse(message)) return false;
     if (typeof message.id !== "string" || !message.id.startsWith(idPrefix)) return false;
-    const settle = this.#pending.get(message.id);
-    settle?.(isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error });
+    const pending = this.#pending.get(message.id);
+    pending?.settle(
+      isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error },
+    );
     return true;
+  }
+
+  #isHeard(notification: JSONRPCNotification): boolean {
+    for (const [id, { hear, settle }] of this.#pending) {
+      const heard = hear?.(notification, id) ?? "other";
+      if (heard === "end") settle({ kind: "value", value: {} });
+      if (heard !== "other") return true;
+    }
+    return false;
   }
 
   #end(code: "closed" | "connection", message: string): void {
