@@ -3,6 +3,7 @@ import type { Tasks } from "holdfast";
 import type { Authenticate } from "holdfast/http";
 import { expect, it } from "vitest";
 import { Peer, serve, text } from "./peer.ts";
+import { EventReader, SessionPeer } from "./session-peer.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("bare", {}, () => text("bare"));
@@ -72,32 +73,22 @@ it.each([
   expect(errors).toHaveLength(1);
 });
 
-it("refuses the older protocol with a text that names the version it speaks, whatever it declares [X-B-004 X-P-016 X-P-017]", async () => {
+it("speaks an earlier version with who asks for it, where the extension's key enables nothing [X-P-016 X-P-017]", async () => {
   const { http } = await serve({ tools });
-  const params = {
-    protocolVersion: "2025-11-25",
-    capabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } },
-    clientInfo: { name: "old", version: "1" },
-  };
-  const response = await fetch(http.url, {
-    method: "POST",
-    headers: { ...json, accept: "application/json, text/event-stream" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }),
-  });
-  expect(response.status).toBe(400);
-  expect(await response.json()).toMatchObject({
-    id: 0,
-    error: {
-      code: -32022,
-      message: expect.stringContaining("2025-11-25"),
-      data: { supported: ["2026-07-28"] },
-    },
-  });
+  const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+  const opened = await new EventReader(
+    await new SessionPeer(http.url, { capabilities }).initialize(),
+  ).message();
+  expect(opened).toMatchObject({ id: 0, result: { protocolVersion: "2025-11-25" } });
+  expect(JSON.stringify(opened)).not.toContain("io.modelcontextprotocol/tasks");
 });
 
 it("has no stream to GET and no session to DELETE [X-B-022]", async () => {
   const { http } = await serve({ tools });
-  for (const method of ["GET", "DELETE"]) expect((await fetch(http.url, { method })).status).toBe(405);
+  const headers = { "mcp-protocol-version": "2026-07-28" };
+  for (const method of ["GET", "DELETE"]) {
+    expect((await fetch(http.url, { method, headers })).status).toBe(405);
+  }
   const peer = new Peer(http.url);
   expect((await peer.call("bare", {}, { headers: { "Mcp-Session-Id": "old" } })).status).toBe(200);
 });

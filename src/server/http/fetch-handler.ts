@@ -1,17 +1,17 @@
-import {
-  createMcpHandler,
-  hostHeaderValidationResponse,
-  localhostAllowedHostnames,
-  localhostAllowedOrigins,
-  originValidationResponse,
-  type ServerNotifier,
-} from "@modelcontextprotocol/server";
+import { createMcpHandler, isLegacyRequest, type ServerNotifier } from "@modelcontextprotocol/server";
+import { generation as newest } from "../../generation/2026-07-28/name.ts";
+import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
+import { nameRefusal } from "./name-refusal.ts";
+import { readBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
+import type { EarlierRevisions } from "./sessions/incoming.ts";
+import { Sessions } from "./sessions/sessions.ts";
+import { SingleRequests } from "./sessions/single-requests.ts";
 import { isListen, TaskListeners } from "./task-listeners.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
@@ -38,6 +38,7 @@ const slackBytes = 64 * 1024;
 export function createFetchHandler(server: TaskServer, options: FetchHandlerOptions = {}): FetchHandler {
   const path = pathOf(options);
   const principals = new WeakMap<Request, string | null>();
+  const limit = requestLimit(server, options);
   let closed = false;
   const mcp = createMcpHandler(
     ({ requestInfo, ...context }) => {
@@ -46,28 +47,32 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
       if (principal === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
       return server.create({ ...context, requestInfo }, principal);
     },
-    { legacy: "reject", maxRequestBodySize: requestLimit(server, options) },
+    { legacy: "reject", maxRequestBodySize: limit },
   );
-
-  const listening = new TaskListeners(server, requestLimit(server, options));
+  const listening = new TaskListeners(server);
+  const earlier = earlierRevisions(server, options);
 
   async function serve(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === "/healthz" && (request.method === "GET" || request.method === "HEAD"))
       return new Response("ok");
     if (pathname !== path) return refuse(404, `Nothing is served here; MCP is at ${path}.`);
-    const forbidden = hostRefusal(request, options) ?? originRefusal(request, options);
+    const forbidden = nameRefusal(request, options);
     if (forbidden !== undefined) return forbidden;
     const owner = await identify(request, options);
     if (owner === undefined)
       return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
+    const read = await readBody(request, limit);
+    if (read instanceof Response) return read;
+    const { body } = read;
+    if (await isOfEarlierRevision(request, body)) return earlier.fetch({ request, body, owner });
     principals.set(request, owner.principal);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
+    const forward = (parsedBody: unknown): Promise<Response> =>
+      mcp.fetch(request, { ...authInfo, parsedBody });
     const response = isListen(request)
-      ? await listening.serve(request, owner.principal, (parsedBody) =>
-          mcp.fetch(request, { ...authInfo, parsedBody }),
-        )
-      : await mcp.fetch(request, authInfo);
+      ? await listening.serve(request, owner.principal, body, forward)
+      : await forward(body);
     return server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
   }
 
@@ -85,7 +90,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     async close() {
       closed = true;
       listening.close();
-      await mcp.close();
+      await Promise.all([mcp.close(), earlier.close()]);
     },
   };
 }
@@ -107,12 +112,18 @@ export function pathOf({ path = "/mcp", authenticate, anonymous }: FetchHandlerO
   return path;
 }
 
-function hostRefusal(request: Request, { allowedHosts }: FetchHandlerOptions): Response | undefined {
-  if (allowedHosts === "any") return undefined;
-  return hostHeaderValidationResponse(request, [...(allowedHosts ?? localhostAllowedHostnames())]);
+/** A client of 2026-07-28 has no streams to GET, and no session to DELETE: the SDK tells it so. */
+async function isOfEarlierRevision(request: Request, body: unknown): Promise<boolean> {
+  if (request.headers.get("mcp-protocol-version") === newest && request.method !== "POST") return false;
+  return isLegacyRequest(request, body);
 }
 
-function originRefusal(request: Request, { allowedOrigins }: FetchHandlerOptions): Response | undefined {
-  if (allowedOrigins === "any") return undefined;
-  return originValidationResponse(request, [...(allowedOrigins ?? localhostAllowedOrigins())]);
+function earlierRevisions(server: TaskServer, options: FetchHandlerOptions): EarlierRevisions {
+  const { sessions = true, sessionIdleMs = 30 * 60_000, maxSessions = 10_000 } = options;
+  for (const [name, value] of Object.entries({ sessionIdleMs, maxSessions })) {
+    if (!(value > 0))
+      throw new HoldfastError("configuration", `${name} has to be more than 0, not ${value}.`);
+  }
+  if (!sessions) return new SingleRequests(server);
+  return new Sessions({ server, clock: systemClock, sessionIdleMs, maxSessions });
 }

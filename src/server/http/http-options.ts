@@ -34,6 +34,18 @@ export interface FetchHandlerOptions {
   readonly allowedOrigins?: readonly string[] | "any";
   /** Largest request in bytes; larger ones get 413. Default: `maxBodyBytes` of the tasks and 64 KiB. */
   readonly maxRequestBodySize?: number;
+  /**
+   * Whether clients of 2025-11-25 and before get a session; default true. A session has a stream for what the
+   * server has to say, its tools can ask the client, and a client whose stream broke gets what it missed of the
+   * newest 1,000 messages or 4 MiB, whichever is less; 256 MiB in all sessions together. It lives in this process,
+   * so behind a load balancer its requests have to come to the same one. Without sessions each request is served
+   * by itself, GET and DELETE get 405, and nothing can be asked of the client.
+   */
+  readonly sessions?: boolean;
+  /** A session without a request or an open stream ends after so many milliseconds; default 30 minutes. */
+  readonly sessionIdleMs?: number;
+  /** With so many sessions open, another one is refused with 503; default 10,000. */
+  readonly maxSessions?: number;
 }
 
 export interface HttpOptions extends FetchHandlerOptions {

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -44,8 +44,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   const open = new OpenResponses();
   const listening = new OpenResponses();
   const node = createServer((request, response) => {
-    // A listening stream has no end of its own; closing the handler ends it.
-    (request.headers["mcp-method"] === listenMethod ? listening : open).add(response);
+    (isEndless(request) ? listening : open).add(response);
     if (!node.listening) response.setHeader("Connection", "close");
     // The SDK's type differs from node's only in how it writes "may be absent".
     respond(request as Parameters<typeof respond>[0], response).catch((error: unknown) => {
@@ -83,6 +82,11 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
     notify: handler.notify,
     close: () => (closing ??= close()),
   };
+}
+
+/** A listening stream, or the one stream of a session, has no end of its own; closing the handler ends it. */
+function isEndless({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" || headers["mcp-method"] === listenMethod;
 }
 
 /** Takes no more connections; resolves when those that there are have ended. */

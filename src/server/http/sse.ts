@@ -8,7 +8,7 @@ export function messageEvent(message: object): Uint8Array {
 /** A comment, for those on the way who close what is silent. */
 export const keepAliveComment = encoder.encode(": keepalive\n\n");
 
-/** One event of a stream: as it came in, and the JSON in it; a comment has none. */
+/** One event of a stream: as it came in, and the JSON in it; a comment has none, nor what only carries an id. */
 export interface SseEvent {
   readonly bytes: Uint8Array;
   readonly message: unknown;
@@ -34,5 +34,6 @@ export async function* sseEvents(
 
 function dataOf(event: string): unknown {
   const line = event.split("\n").find((candidate) => candidate.startsWith("data:"));
-  return line === undefined ? undefined : JSON.parse(line.slice("data:".length));
+  const data = line?.slice("data:".length).trim() ?? "";
+  return data === "" ? undefined : JSON.parse(data);
 }

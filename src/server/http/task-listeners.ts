@@ -1,4 +1,3 @@
-import { isJsonContentType, readRequestBody } from "@modelcontextprotocol/server";
 import {
   listenMethod,
   readTaskIds,
@@ -11,7 +10,6 @@ import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
-import { refuse } from "./refuse.ts";
 import { TaskStream } from "./task-stream.ts";
 
 /** As many as the SDK allows for subscriptions of its own. */
@@ -19,11 +17,7 @@ const maxStreams = 1_024;
 
 /** Whether `request` says that it is a listen request; the SDK refuses those that say so wrongly. */
 export function isListen({ method, headers }: Request): boolean {
-  return (
-    method === "POST" &&
-    headers.get("mcp-method") === listenMethod &&
-    isJsonContentType(headers.get("content-type"))
-  );
+  return method === "POST" && headers.get("mcp-method") === listenMethod;
 }
 
 type Forward = (body: unknown) => Promise<Response>;
@@ -31,22 +25,20 @@ type Forward = (body: unknown) => Promise<Response>;
 /** The listen requests for tasks of one handler. All others, and all that is not about tasks, are the SDK's. */
 export class TaskListeners {
   readonly #server: TaskServer;
-  readonly #limit: number;
   readonly #streams = new Set<TaskStream>();
   #closed = false;
 
-  constructor(server: TaskServer, requestLimit: number) {
+  constructor(server: TaskServer) {
     this.#server = server;
-    this.#limit = requestLimit;
   }
 
   /** `forward` has the SDK answer the same request with another body. */
-  async serve(request: Request, principal: string | null, forward: Forward): Promise<Response> {
-    const read = await readRequestBody(request, this.#limit).catch(() => undefined);
-    if (read === undefined) return refuse(400, "The request could not be read to its end.", {}, -32700);
-    if (read.tooLarge) return refuse(413, `The request is larger than ${this.#limit} bytes.`);
-    const body = parsed(read.text);
-    if (body === undefined) return refuse(400, "The request is not JSON.", {}, -32700);
+  async serve(
+    request: Request,
+    principal: string | null,
+    body: unknown,
+    forward: Forward,
+  ): Promise<Response> {
     const listening = isJsonObject(body) ? taskListening(body["params"]) : undefined;
     if (!isJsonObject(body) || listening === undefined) return forward(body);
 
@@ -100,14 +92,6 @@ interface Accepted {
   readonly body: JsonObject;
   readonly response: Response;
   readonly sdk: ReadableStream<Uint8Array>;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isStream(response: Response): boolean {

@@ -1,6 +1,7 @@
 import {
   isJSONRPCNotification,
   isJSONRPCRequest,
+  PROTOCOL_VERSION_META_KEY,
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
@@ -92,7 +93,9 @@ export class ListenTransport implements Transport {
   /** Has the ids looked up before the SDK sees the request, so that nothing comes between its check and the answer. */
   async #listen(message: JSONRPCRequest, extra?: MessageExtraInfo): Promise<void> {
     const { id, params } = message;
-    const listening = taskListening(params);
+    // Earlier revisions, whose requests do not name one, know no such method: theirs is left as it is.
+    const listening =
+      params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined ? undefined : taskListening(params);
     if (listening === undefined) {
       this.onmessage?.(message, extra);
       return;

@@ -44,7 +44,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   const transport = new ListenTransport(wire, server, principal);
   const connection = serveSdk((context) => server.create(context, principal, onePipe), {
     transport,
-    legacy: "reject",
+    legacy: "serve",
     onerror: server.onError,
   });
   const end = async (): Promise<void> => {

@@ -1,0 +1,133 @@
+import type { EventStore, JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
+
+/** How much can be sent again, and how much of that may be in memory at once. */
+export interface EventLimits {
+  /** Of one session. */
+  readonly maxEvents: number;
+  /** Of one session, in characters of JSON; a message that is larger by itself is not kept. */
+  readonly maxBytes: number;
+}
+
+/** As `maxBytes`, of all sessions together. */
+export interface EventMemory {
+  readonly maxBytes: number;
+  bytes: number;
+}
+
+interface Kept {
+  readonly stream: string;
+  readonly text: string;
+}
+
+/** What the SDK calls the stream that belongs to no request. */
+const standalone = "_GET_stream";
+
+/**
+ * The last messages of one session, so that a client whose stream broke gets what it missed. When there is no more
+ * room, the oldest go first: a client that comes back too late gets what is left, without a word on what is not.
+ */
+export class EventLog implements EventStore {
+  readonly #limits: EventLimits;
+  readonly #memory: EventMemory;
+  /** Oldest first, by the number that is in the event's id. */
+  readonly #kept = new Map<number, Kept>();
+  /** Streams of requests that are not answered yet. */
+  readonly #unanswered = new Set<string>();
+  readonly #withheld = new Set<RequestId>();
+  #bytes = 0;
+  #last = 0;
+
+  constructor(limits: EventLimits, memory: EventMemory) {
+    this.#limits = limits;
+    this.#memory = memory;
+  }
+
+  /** Resolves with an id that names the stream too, and is unique in the session. */
+  async storeEvent(stream: string, message: JSONRPCMessage): Promise<string> {
+    const number = ++this.#last;
+    if ("method" in message) {
+      this.#unanswered.add(stream);
+      this.#keep(number, { stream, text: JSON.stringify(message) });
+    } else if ("id" in message && message.id !== undefined) {
+      this.#unanswered.delete(stream);
+      if (!this.#withheld.delete(message.id)) this.#keep(number, { stream, text: JSON.stringify(message) });
+    } else {
+      this.#unanswered.add(stream); // no message: it only opens the stream
+    }
+    return `${number}@${stream}`;
+  }
+
+  /** Does not keep the answer to `request`: nobody can come back for it. */
+  withhold(request: RequestId): void {
+    this.#withheld.add(request);
+  }
+
+  /** Whether anything can come on the stream that `eventId` is from, after it. */
+  canResume(eventId: string): boolean {
+    const { number, stream } = parse(eventId);
+    if (stream === undefined || number > this.#last) return false;
+    if (stream === standalone || this.#unanswered.has(stream)) return true;
+    return [...this.#kept].some(([later, kept]) => later > number && kept.stream === stream);
+  }
+
+  isStandalone(eventId: string): boolean {
+    return parse(eventId).stream === standalone;
+  }
+
+  async getStreamIdForEventId(eventId: string): Promise<string | undefined> {
+    return this.canResume(eventId) ? parse(eventId).stream : undefined;
+  }
+
+  async replayEventsAfter(
+    eventId: string,
+    { send }: { send: (eventId: string, message: JSONRPCMessage) => Promise<void> },
+  ): Promise<string> {
+    const { number, stream = standalone } = parse(eventId);
+    const missed = [...this.#kept].filter(([later, kept]) => later > number && kept.stream === stream);
+    for (const [later, { text }] of missed) {
+      await send(`${later}@${stream}`, JSON.parse(text) as JSONRPCMessage);
+    }
+    return stream;
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#memory.bytes -= this.#bytes;
+    this.#bytes = 0;
+    this.#kept.clear();
+    this.#unanswered.clear();
+  }
+
+  #keep(number: number, kept: Kept): void {
+    const { length } = kept.text;
+    if (length > this.#limits.maxBytes) return;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#fits(length)) break;
+      this.#drop(oldest);
+    }
+    if (!this.#fits(length)) return; // others have all the memory
+    this.#kept.set(number, kept);
+    this.#bytes += length;
+    this.#memory.bytes += length;
+  }
+
+  #fits(length: number): boolean {
+    return (
+      this.#kept.size < this.#limits.maxEvents &&
+      this.#bytes + length <= this.#limits.maxBytes &&
+      this.#memory.bytes + length <= this.#memory.maxBytes
+    );
+  }
+
+  #drop(number: number): void {
+    const length = this.#kept.get(number)?.text.length ?? 0;
+    this.#kept.delete(number);
+    this.#bytes -= length;
+    this.#memory.bytes -= length;
+  }
+}
+
+function parse(eventId: string): { number: number; stream: string | undefined } {
+  const [, digits = "0", stream] = /^(\d{1,15})@(.+)$/.exec(eventId) ?? [];
+  return { number: Number(digits), stream };
+}

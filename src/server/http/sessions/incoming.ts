@@ -1,0 +1,31 @@
+import type { AuthInfo, McpRequestContext } from "@modelcontextprotocol/server";
+import type { Owner } from "../identify.ts";
+
+/** A request of an earlier revision, from somebody who may send it. */
+export interface Incoming {
+  readonly request: Request;
+  /** The parsed JSON of a POST; undefined for other methods. */
+  readonly body: unknown;
+  readonly owner: Owner;
+}
+
+/** What serves the requests of earlier revisions. */
+export interface EarlierRevisions {
+  fetch(incoming: Incoming): Promise<Response>;
+  /** Ends all streams, in order, and what is in flight. */
+  close(): Promise<void>;
+}
+
+/** What the author's factory is told of the request that it makes a server for. */
+export function factoryContext({ request, owner }: Incoming): McpRequestContext {
+  return { era: "legacy", requestInfo: request, ...authInfoOf(owner) };
+}
+
+/** What the SDK's transport is given beside the request. */
+export function transportOptions({ body, owner }: Incoming): { parsedBody?: unknown; authInfo?: AuthInfo } {
+  return { ...(body !== undefined && { parsedBody: body }), ...authInfoOf(owner) };
+}
+
+function authInfoOf({ authInfo }: Owner): { authInfo?: AuthInfo } {
+  return authInfo === undefined ? {} : { authInfo };
+}

@@ -1,0 +1,34 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+
+/** As the SDK's transport words it, which the client cannot tell from the session's own answer. */
+export function sessionNotFound(): Response {
+  return refusal(404, -32001, "Session not found");
+}
+
+/** Only initialize comes without a session. */
+export function sessionMissing(): Response {
+  return refusal(400, -32000, "Bad Request: Mcp-Session-Id header is required");
+}
+
+export function methodNotAllowed(allow: string): Response {
+  return refusal(405, -32000, "Method not allowed.", null, { Allow: allow });
+}
+
+/** The answer where an author's factory failed, which was reported. */
+export function internalError(id: RequestId | null): Response {
+  return refusal(500, -32603, "Internal server error", id);
+}
+
+export function tooManySessions(id: RequestId | null): Response {
+  return refusal(503, -32000, "Too many sessions are open; try again later.", id, { "Retry-After": "30" });
+}
+
+function refusal(
+  status: number,
+  code: number,
+  message: string,
+  id: RequestId | null = null,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json({ jsonrpc: "2.0", id, error: { code, message } }, { status, headers });
+}

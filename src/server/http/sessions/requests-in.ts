@@ -1,0 +1,46 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../../generation/json-object.ts";
+
+/** The ids of the requests in a body, which is a message or a batch of them. */
+export function requestIds(body: unknown): RequestId[] {
+  return messagesOf(body).flatMap((message) =>
+    isJsonObject(message) && typeof message["method"] === "string" && isId(message["id"])
+      ? [message["id"]]
+      : [],
+  );
+}
+
+/** The ids of the requests that a body cancels. */
+export function cancelledIds(body: unknown): RequestId[] {
+  return messagesOf(body).flatMap((message) => {
+    if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return [];
+    const id = isJsonObject(message["params"]) ? message["params"]["requestId"] : undefined;
+    return isId(id) ? [id] : [];
+  });
+}
+
+/** The id to answer a refusal with: that of the only request, or null. */
+export function idToAnswer(body: unknown): RequestId | null {
+  const [id = null] = Array.isArray(body) ? [] : requestIds(body);
+  return id;
+}
+
+/** Whether `body` opens a session. */
+export function initializes(body: unknown): boolean {
+  return messagesOf(body).some((message) => isJsonObject(message) && message["method"] === "initialize");
+}
+
+const asked: readonly unknown[] = ["tasks/get", "tasks/list", "tasks/cancel"];
+
+/** Whether `body` is a request that is answered at once and without a stream (C-054). */
+export function wantsJson(body: unknown): boolean {
+  return isJsonObject(body) && asked.includes(body["method"]) && isId(body["id"]);
+}
+
+function messagesOf(body: unknown): readonly unknown[] {
+  return Array.isArray(body) ? body : [body];
+}
+
+function isId(id: unknown): id is RequestId {
+  return typeof id === "string" || typeof id === "number";
+}

@@ -1,0 +1,78 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+import type { Streams } from "../../streams.ts";
+
+interface Unanswered {
+  /** Not one of a batch, so the stream is its own. */
+  readonly alone: boolean;
+  reachable: boolean;
+}
+
+/** What a session knows of its streams. Told by the session; heard by whoever sends on them. */
+export class SessionStreams implements Streams {
+  readonly sessionId: string;
+  /** A session begins with the request in which the client says who it is. */
+  readonly initialized = true;
+  readonly #onStandalone = new Set<(open: boolean) => void>();
+  readonly #onBroken = new Set<(request: RequestId) => void>();
+  readonly #unanswered = new Map<RequestId, Unanswered>();
+  /** A client may open the next stream before the end of the last one is noticed. */
+  #standalone = 0;
+
+  constructor(sessionId: string) {
+    this.sessionId = sessionId;
+  }
+
+  get standaloneOpen(): boolean {
+    return this.#standalone > 0;
+  }
+
+  onStandalone(listener: (open: boolean) => void): () => void {
+    this.#onStandalone.add(listener);
+    return () => void this.#onStandalone.delete(listener);
+  }
+
+  onBroken(listener: (request: RequestId) => void): () => void {
+    this.#onBroken.add(listener);
+    return () => void this.#onBroken.delete(listener);
+  }
+
+  standaloneOpened(): void {
+    if (++this.#standalone > 1) return;
+    for (const listener of this.#onStandalone) listener(true);
+  }
+
+  standaloneEnded(): void {
+    if (--this.#standalone > 0) return;
+    for (const listener of this.#onStandalone) listener(false);
+  }
+
+  received(requests: readonly RequestId[]): void {
+    const alone = requests.length === 1;
+    for (const request of requests) this.#unanswered.set(request, { alone, reachable: true });
+  }
+
+  /** The answer is on its way, or there will be none. */
+  answered(request: RequestId): void {
+    this.#unanswered.delete(request);
+  }
+
+  /** Whether the stream of `request` waits for its answer alone. */
+  awaitsOnly(request: RequestId): boolean {
+    return this.#unanswered.get(request)?.alone === true;
+  }
+
+  /** The newest request whose stream reaches the client. */
+  get newest(): RequestId | undefined {
+    return [...this.#unanswered].findLast(([, { reachable }]) => reachable)?.[0];
+  }
+
+  /** The stream for the answers to `requests` is gone. They may still be sent: the client can come back for them. */
+  broken(requests: readonly RequestId[]): void {
+    for (const request of requests) {
+      const unanswered = this.#unanswered.get(request);
+      if (unanswered === undefined) continue;
+      unanswered.reachable = false;
+      for (const listener of this.#onBroken) listener(request);
+    }
+  }
+}

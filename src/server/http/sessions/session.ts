@@ -1,0 +1,144 @@
+import type { McpServer } from "@modelcontextprotocol/server";
+import type { Clock } from "../../../runtime/clock.ts";
+import type { TaskServer } from "../../task-server.ts";
+import { EventLog, type EventLimits, type EventMemory } from "./event-log.ts";
+import { factoryContext, transportOptions, type Incoming } from "./incoming.ts";
+import { isStream, jsonAnswer } from "./json-answer.ts";
+import { methodNotAllowed } from "./refusals.ts";
+import { cancelledIds, requestIds, wantsJson } from "./requests-in.ts";
+import { SessionStreams } from "./session-streams.ts";
+import { SessionTransport } from "./session-transport.ts";
+import { watchedBody } from "./watched-body.ts";
+
+export interface SessionSetup {
+  readonly server: TaskServer;
+  readonly clock: Clock;
+  readonly idleMs: number;
+  readonly limits: EventLimits;
+  readonly memory: EventMemory;
+  /** Called once, however the session ended. */
+  readonly onEnd: () => void;
+}
+
+/** After a stream was closed by the server, clients come back in so many milliseconds. */
+const retryMs = 1_000;
+
+/** One session: an author's server, the SDK's transport, and what is known of its streams. */
+export class Session {
+  readonly id: string;
+  /** Who opened it; to all others it is unknown. */
+  readonly principal: string | null;
+  readonly #setup: SessionSetup;
+  readonly #streams: SessionStreams;
+  readonly #log: EventLog;
+  readonly #transport: SessionTransport;
+  #mcp: McpServer | undefined;
+  #open = 0;
+  #ended = false;
+  #cancelIdle: () => void = () => undefined;
+
+  private constructor(id: string, principal: string | null, setup: SessionSetup) {
+    this.id = id;
+    this.principal = principal;
+    this.#setup = setup;
+    this.#streams = new SessionStreams(id);
+    this.#log = new EventLog(setup.limits, setup.memory);
+    this.#transport = new SessionTransport({
+      sessionIdGenerator: () => id,
+      eventStore: this.#log,
+      retryInterval: retryMs,
+    });
+    this.#transport.onanswer = (request) => this.#streams.answered(request);
+    this.#transport.instead = () => (this.#streams.standaloneOpen ? undefined : this.#streams.newest);
+    this.#transport.onclose = () => this.#end();
+  }
+
+  /** A session with an author's server, before its first request; rejects where that cannot be made, once it was reported. */
+  static async open(id: string, incoming: Incoming, setup: SessionSetup): Promise<Session> {
+    const { principal } = incoming.owner;
+    const session = new Session(id, principal, setup);
+    session.#mcp = await setup.server.create(factoryContext(incoming), principal, session.#streams);
+    await session.#mcp.connect(session.#transport).catch((error: unknown) => {
+      setup.server.onError(error);
+      throw error;
+    });
+    return session;
+  }
+
+  /** Answers a request that belongs to this session. */
+  async fetch(incoming: Incoming): Promise<Response> {
+    this.#enter();
+    try {
+      return await this.#fetch(incoming);
+    } finally {
+      this.#leave();
+    }
+  }
+
+  /** Ends its streams and what is in flight. */
+  async close(): Promise<void> {
+    await this.#mcp?.close();
+    await this.#transport.close(); // where the author's server was closed before, or never connected
+  }
+
+  async #fetch(incoming: Incoming): Promise<Response> {
+    const { request, body } = incoming;
+    const eventId = request.headers.get("last-event-id");
+    // Nothing comes on it any more, and a stream that ends at once would be asked for again and again.
+    if (request.method === "GET" && eventId !== null && !this.#log.canResume(eventId)) {
+      return methodNotAllowed("POST, DELETE");
+    }
+    const ids = requestIds(body);
+    // What is answered without a stream has none to come back to, nor to ask on.
+    if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
+    else this.#streams.received(ids);
+    const response = await this.#transport.handleRequest(request, transportOptions(incoming));
+    const { body: stream } = response;
+    if (stream === null || !isStream(response)) {
+      for (const id of ids) this.#streams.answered(id); // by this response, or not at all
+      await this.#endCancelled(body);
+      return response;
+    }
+    const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
+    if (standalone) this.#streams.standaloneOpened();
+    this.#enter();
+    const watched = watchedBody(stream, request.signal, (end) => {
+      if (standalone) this.#streams.standaloneEnded();
+      else if (end === "abandoned") this.#streams.broken(ids);
+      this.#leave();
+    });
+    const [id] = ids;
+    if (id !== undefined && wantsJson(body)) return jsonAnswer(response, watched, id);
+    return new Response(watched, { status: response.status, headers: response.headers });
+  }
+
+  async #endCancelled(body: unknown): Promise<void> {
+    for (const id of cancelledIds(body)) {
+      if (!this.#streams.awaitsOnly(id)) continue;
+      this.#log.withhold(id);
+      await this.#transport.endUnanswered(id).catch(this.#setup.server.onError);
+    }
+  }
+
+  #enter(): void {
+    this.#open += 1;
+    this.#cancelIdle();
+  }
+
+  #leave(): void {
+    this.#open -= 1;
+    if (this.#open > 0 || this.#ended) return;
+    const { clock, idleMs, server } = this.#setup;
+    this.#cancelIdle = clock.after(idleMs, () => {
+      this.close().catch(server.onError);
+    });
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#cancelIdle();
+    this.#log.clear();
+    this.#setup.onEnd();
+  }
+}
