@@ -1,7 +1,7 @@
 export { storeFromUrl } from "./store/from-url.ts";
 
 // For authors of stores: the port, what its commands do, and what goes through it.
-export type { TaskChange, TaskStore } from "./store/store.ts";
+export type { TaskChange, TaskOwner, TaskStore } from "./store/store.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
 export type {
   CommandResult,
@@ -12,6 +12,7 @@ export type {
   TaskCommand,
   TaskCommandName,
   TaskCommands,
+  UnreadableTask,
 } from "./task/command.ts";
 export { createRecord, isSameCall } from "./task/create-record.ts";
 export { decide, type Decision, type JournalLookup, type TaskChangeCommand } from "./task/decide.ts";
@@ -19,7 +20,7 @@ export type { Expiry } from "./task/expiry.ts";
 export { HoldfastError, type FaultCode } from "./task/fault.ts";
 export type { InputAnswer, InputMethod, InputRequest } from "./task/input.ts";
 export type { JournalEntry, JournalKind } from "./task/journal.ts";
-export type { Outcome } from "./task/outcome.ts";
+export type { Outcome, OutcomeKind } from "./task/outcome.ts";
 export type { GenerationName, Origin, Progress, TaskMethod, TaskRecord, TaskRequest } from "./task/record.ts";
 export type { TaskState } from "./task/status.ts";
 export type { TaskEvent } from "./task/transition.ts";

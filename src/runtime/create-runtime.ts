@@ -12,11 +12,11 @@ import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
-import { isAnswerTo } from "./attempt/answer-form.ts";
+import { judgeAnswers } from "./attempt/judge-answers.ts";
 import { Recovery } from "./dispatch/recovery.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./attempt/run-inline.ts";
-import type { CallEnd, Requestor, Runtime, TaskCall } from "./runtime.ts";
+import type { CallEnd, ListPage, Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
 import { Secrets } from "./secrets.ts";
 import { Slots } from "./dispatch/slots.ts";
@@ -126,37 +126,27 @@ class LocalRuntime implements Runtime {
     return snapshot;
   }
 
+  async list(
+    { generation, principal }: Requestor,
+    { after, limit }: ListPage,
+  ): Promise<readonly TaskRecord[]> {
+    await this.#running();
+    const { store, clock } = this.#services;
+    return store.list({ generation, principal }, after ?? null, limit, clock.now());
+  }
+
   watch(ids: readonly string[], watcher: Watcher): () => void {
     return this.#watchers.watch(ids, watcher);
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
     const { inputs } = await this.get(id, requestor);
-    const tooLarge = answers.find(({ value }) => Buffer.byteLength(value) > this.options.maxBodyBytes);
-    if (tooLarge !== undefined) {
-      throw new HoldfastError(
-        "invalid_params",
-        `The answer is larger than ${this.options.maxBodyBytes} bytes.`,
-      );
-    }
-    const questions = new Map(inputs.map((input) => [input.key, input]));
-    const fitting = answers.filter(({ key, value }) => {
-      const question = questions.get(key);
-      if (question === undefined) return false;
-      const params = JSON.parse(question.params) as Record<string, unknown>;
-      return isAnswerTo(question.method, params, JSON.parse(value));
-    });
+    const { fitting, problem } = judgeAnswers(inputs, answers, this.options.maxBodyBytes);
     if (fitting.length > 0) {
       const { store, clock } = this.#services;
       await store.write({ type: "answer_inputs", now: clock.now(), id, answers: fitting });
     }
-    const unfit = answers.find((answer) => questions.has(answer.key) && !fitting.includes(answer));
-    if (unfit !== undefined) {
-      throw new HoldfastError(
-        "invalid_params",
-        `The answer to "${unfit.key}" is not what the question asks for.`,
-      );
-    }
+    if (problem !== undefined) throw problem;
   }
 
   async secret(name: string): Promise<Uint8Array> {
@@ -167,6 +157,14 @@ class LocalRuntime implements Runtime {
   async cancel(id: string, requestor: Requestor): Promise<void> {
     await this.get(id, requestor);
     await this.#cancellation.request(id);
+  }
+
+  async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
+    await this.get(id, requestor);
+    const result = await this.#cancellation.now(id);
+    if (result.ok) return { task: result.task, inputs: [], outcome: null };
+    if (result.reason === "unknown") throw unknownTask();
+    throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
   }
 
   async #start(): Promise<void> {

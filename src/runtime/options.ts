@@ -2,6 +2,9 @@
 export interface RuntimeOptions {
   /** How long a task is kept, counted from its creation; null: without end. */
   readonly ttlMs: number | null;
+  /** The shortest and the longest ttl that a requestor is given that asks for one; others are not bounded by these. */
+  readonly minTtlMs: number;
+  readonly maxTtlMs: number;
   /** How long a task without ttl may take from its creation to its end; a ttl bounds the others. */
   readonly maxRunMs: number;
   /** How long a question waits for its answer before the handler is told that none came; null: as long as its task. */
@@ -31,6 +34,8 @@ const hour = 3_600_000;
 
 export const defaultOptions: RuntimeOptions = {
   ttlMs: 24 * hour,
+  minTtlMs: 1_000,
+  maxTtlMs: 30 * 24 * hour,
   maxRunMs: 30 * 24 * hour,
   inputTimeoutMs: null,
   pollIntervalMs: 1_000,

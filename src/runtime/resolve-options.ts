@@ -4,6 +4,8 @@ import { defaultOptions, type RuntimeOptions } from "./options.ts";
 /** Which numbers each option takes; all of them are whole, and at most what a number can hold exactly. */
 const rules: Readonly<Record<keyof RuntimeOptions, { readonly min: number; readonly orNull?: true }>> = {
   ttlMs: { min: 0, orNull: true },
+  minTtlMs: { min: 0 },
+  maxTtlMs: { min: 1 },
   maxRunMs: { min: 1 },
   inputTimeoutMs: { min: 0, orNull: true },
   pollIntervalMs: { min: 0 },
@@ -24,7 +26,15 @@ export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
     Object.entries(given).filter(([name, value]) => name in rules && value !== undefined),
   );
   assertOptions(known);
-  return { ...defaultOptions, ...known };
+  const options = { ...defaultOptions, ...known };
+  const { minTtlMs, maxTtlMs } = options;
+  if (minTtlMs > maxTtlMs) {
+    throw new HoldfastError(
+      "configuration",
+      `minTtlMs is ${minTtlMs} and larger than maxTtlMs, which is ${maxTtlMs}.`,
+    );
+  }
+  return options;
 }
 
 /** Throws `configuration` where an option that is there has a value that could not work. */

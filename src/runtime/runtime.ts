@@ -1,7 +1,7 @@
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
-import type { GenerationName, Origin } from "../task/record.ts";
+import type { GenerationName, Origin, TaskRecord } from "../task/record.ts";
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./tool/registry.ts";
@@ -21,9 +21,27 @@ export interface TaskCall extends Requestor {
   readonly arguments: unknown;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared?: string | null;
+  /**
+   * True where the requestor has no rounds in which `prepare` could ask before there is a task: the task's attempt runs
+   * it, with questions of the task, before the handler.
+   */
+  readonly prepareInTask?: true;
   readonly origin: Origin;
+  /**
+   * The ttl that the requestor asked for, in ms from creation (A-15): used in place of the tool's and the server's, within
+   * `minTtlMs` and `maxTtlMs`. What is no number from 0 on is `invalid_params`.
+   */
+  readonly ttlMs?: number;
   /** A-48 */
   readonly idempotencyKey?: string;
+}
+
+/** A part of a list of tasks. */
+export interface ListPage {
+  /** The id of the last task before this part; left out, it begins with the newest task. */
+  readonly after?: string;
+  /** How many tasks at most. */
+  readonly limit: number;
 }
 
 /** How a call is answered: with its task, or at once. */
@@ -54,17 +72,29 @@ export interface Runtime {
   runInline(run: InlineRun): Promise<Outcome>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /**
+   * The requestor's own tasks, newest first, as far as `get` would show them (C-075). One that can be read no more is left
+   * out. Fewer than `limit` are the last ones.
+   */
+  list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]>;
+  /**
    * Calls `watcher` with the id after each committed change of these tasks, whoever owns them: what there is to see is
    * for `get` to say. Returns the way to stop it.
    */
   watch(ids: readonly string[], watcher: Watcher): () => void;
   /**
    * Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). An answer that
-   * is not what its question asks for is `invalid_params`, and the question stays open.
+   * is not what its question asks for is `invalid_params`, and the question stays open. An answer that is an error makes the
+   * handler's call reject with `input_failed`.
    */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
   /** 32 random bytes that the store keeps under `name`: the same in every process on it, after a restart too. */
   secret(name: string): Promise<Uint8Array>;
   /** Makes the request durable and tells the handler; nothing happens on a finished task (A-22). */
   cancel(id: string, requestor: Requestor): Promise<void>;
+  /**
+   * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts
+   * (C-079 to C-081). A handler that goes on all the same keeps its slot until it ends. Rejects with `finished` where the
+   * task has ended before (C-078).
+   */
+  cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot>;
 }

@@ -1,6 +1,7 @@
-import type { CommandResult, TaskCommand } from "../task/command.ts";
+import type { CommandResult, TaskCommand, UnreadableTask } from "../task/command.ts";
 import { createRecord, isSameCall } from "../task/create-record.ts";
 import { decide, type TaskChangeCommand } from "../task/decide.ts";
+import { HoldfastError } from "../task/fault.ts";
 import type { TaskChange } from "./store.ts";
 import type { TaskTables } from "./task-tables.ts";
 
@@ -63,12 +64,22 @@ function change(tables: TaskTables, command: TaskChangeCommand): Applied {
 
 function recover(tables: TaskTables, { now }: TaskCommand<"recover">): Applied {
   const changes: TaskChange[] = [];
-  let page = tables.running("", recoverPage);
+  const unreadable: UnreadableTask[] = [];
+  let page = tables.unfinishedIds("", recoverPage);
   while (page.length > 0) {
-    for (const id of page) changes.push(...change(tables, { type: "recover", id, now }).changes);
-    page = tables.running(page.at(-1) ?? "", recoverPage);
+    for (const id of page) {
+      try {
+        // On one that is queued it is refused.
+        changes.push(...change(tables, { type: "recover", id, now }).changes);
+      } catch (error) {
+        // Only of the record itself: what the disk or the memory fails with concerns all of them.
+        if (!(error instanceof HoldfastError)) throw error;
+        unreadable.push({ id, problem: error.message });
+      }
+    }
+    page = tables.unfinishedIds(page.at(-1) ?? "", recoverPage);
   }
-  return { result: { ok: true, recovered: changes.length }, changes };
+  return { result: { ok: true, recovered: changes.length, unreadable }, changes };
 }
 
 function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_expired">): Applied {

@@ -1,5 +1,5 @@
 import type { JournalEntry } from "../task/journal.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { TaskEvent } from "../task/transition.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
@@ -8,6 +8,12 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../task/comman
 export interface TaskChange {
   readonly id: string;
   readonly event: TaskEvent | "create" | "delete";
+}
+
+/** Whose tasks: made through one generation by one principal; null is the principal of callers who are not told apart. */
+export interface TaskOwner {
+  readonly generation: GenerationName;
+  readonly principal: string | null;
 }
 
 /**
@@ -32,7 +38,15 @@ export interface TaskStore {
   /** All entries of a task, in the order in which they were first written. */
   journal(id: string): Promise<readonly JournalEntry[]>;
   journalEntry(id: string, key: string): Promise<JournalEntry | undefined>;
-  /** Unfinished tasks by age, in pages: ids above `after`, at most `limit`. */
+  /**
+   * An owner's tasks, newest first, in pages: ids below `before` (null: from the newest on), at most `limit`. Without those
+   * whose time is over at `now`, and without any that cannot be read: fewer than `limit` are the last ones.
+   */
+  list(owner: TaskOwner, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]>;
+  /**
+   * Unfinished tasks by age, in pages: ids above `after`, at most `limit`. Without any that cannot be read, which `recover`
+   * names; fewer than `limit` are the last ones.
+   */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
   due(now: number, limit: number): Promise<readonly string[]>;

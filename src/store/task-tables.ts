@@ -4,6 +4,7 @@ import type { TaskRecord, TaskRequest } from "../task/record.ts";
 
 /** What a synchronous store offers to the code that applies commands, inside one transaction. */
 export interface TaskTables {
+  /** Throws a `HoldfastError` for a task whose record cannot be read. */
   task(id: string): TaskRecord | undefined;
   entry(id: string, key: string): JournalEntry | undefined;
   /** A null principal is one principal like any other: that of callers who are not told apart. */
@@ -12,8 +13,8 @@ export interface TaskTables {
   insert(task: TaskRecord, request: TaskRequest): boolean;
   /** Writes the effect of a decision: the whole record, entries to insert or replace, the outcome if there is one. */
   save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void;
-  /** Running tasks with ids above `after`, in order of id. */
-  running(after: string, limit: number): readonly string[];
+  /** Unfinished tasks with ids above `after`, in order of id. */
+  unfinishedIds(after: string, limit: number): readonly string[];
   /** Finished tasks to be deleted at `now`, earliest first. */
   deletable(now: number, limit: number): readonly string[];
   /** Keeps `value` under `name` unless there is one; returns the one that is kept. */

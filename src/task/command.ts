@@ -26,6 +26,7 @@ export interface TaskChanges {
   readonly statusMessage?: string | null;
   readonly pollIntervalMs?: number;
   readonly expiry?: Expiry;
+  /** A value below the task's own is passed over, with its total and message; an equal one replaces these two. */
   readonly progress?: Progress;
 }
 
@@ -47,6 +48,11 @@ export interface TaskCommands {
     readonly key: string;
     readonly value: string | null;
     readonly error: string | null;
+    /**
+     * For what the tool's `prepare` returned in the task: the handler itself begins after it and has journalled nothing
+     * yet, so that a lost attempt of it is judged like any other.
+     */
+    readonly beforeHandler?: true;
   };
   open_input: {
     readonly id: string;
@@ -78,10 +84,14 @@ export interface TaskCommands {
     readonly statusMessage: string;
     readonly visibleUntil: number;
   };
+  /** Changes nothing where it was requested before. */
   request_cancel: { readonly id: string };
   /** Ends a task as cancelled; counts as the request too where none came before. */
   cancel: { readonly id: string; readonly statusMessage?: string };
-  /** Gives every running task back to the queue: their owner is gone. Only for who owns the whole store. */
+  /**
+   * Gives every running task back to the queue: their owner is gone. Only for who owns the whole store. An unfinished task
+   * whose record cannot be read stays as it is, and is named in the result.
+   */
   recover: object;
   /** Keeps `value` under `name`, unless there is one already; answers with the one that is kept. */
   keep_secret: { readonly name: string; readonly value: string };
@@ -115,12 +125,23 @@ export type Refusal =
 export type Refused = { readonly ok: false; readonly reason: Refusal };
 type Changed = { readonly ok: true; readonly task: TaskRecord };
 
+/** A task whose record cannot be read: damaged, or written by something else. */
+export interface UnreadableTask {
+  readonly id: string;
+  /** What is wrong with it, as a sentence. */
+  readonly problem: string;
+}
+
 interface SpecialResults {
   /** `created: false`: the same call was made before under its idempotency key; `task` is that one. */
   create: (Changed & { readonly created: boolean }) | Refused;
   /** `accepted`: the keys whose answers were taken; empty when none was open. */
   answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
-  recover: { readonly ok: true; readonly recovered: number };
+  recover: {
+    readonly ok: true;
+    readonly recovered: number;
+    readonly unreadable: readonly UnreadableTask[];
+  };
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
   keep_secret: { readonly ok: true; readonly value: string };
 }

@@ -21,6 +21,7 @@ export function createRecord({ task, token, now }: TaskCommand<"create">): TaskR
     journalled: false,
     waiting: false,
     crashes: 0,
+    outcomeKind: null,
   };
 }
 

@@ -2,7 +2,7 @@ import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import { deletableAt, expiresAt } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
-import type { TaskRecord } from "./record.ts";
+import type { Progress, TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 
@@ -93,7 +93,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
       return decision({ ...task, journalled: true, waiting: command.waiting });
     case "record_step":
       if (entry(command.key) !== undefined) return refuse("duplicate");
-      return decision({ ...task, journalled: true, waiting: false, crashes: 0 }, [
+      return decision({ ...task, journalled: !command.beforeHandler, waiting: false, crashes: 0 }, [
         { ...blank, key: command.key, kind: "step", value: command.value, error: command.error, doneAt: now },
       ]);
     case "open_input":
@@ -134,28 +134,23 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
       ]);
     case "answer_inputs": {
       const answered = takeAnswers(command, entry);
-      if (answered.length === 0) return { ok: true, task, journal: [], outcome: null };
+      if (answered.length === 0) return nothing(task);
       const openInputs = task.openInputs - answered.length;
       return decision({ ...task, openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, answered);
     }
     case "update":
-      return decision(withChanges(task, command));
+      return isBehind(task, command) ? nothing(task) : decision(withChanges(task, command));
     case "settle":
-      return decision(
-        finish({ ...task, statusMessage: command.statusMessage ?? task.statusMessage }, now),
-        [],
-        command.outcome,
-      );
     case "fail":
-      return decision(finish({ ...task, statusMessage: command.statusMessage }, now), [], command.outcome);
+      return decision(settled(task, command), [], command.outcome);
     case "expire": {
-      const finished = finish({ ...task, statusMessage: command.statusMessage }, now);
+      const finished = settled(task, command);
       // What outlived a limit on its run, and not its ttl, is kept as long as any other finished task.
       const sweepAt = finished.sweepAt === null ? null : Math.max(finished.sweepAt, command.visibleUntil);
       return decision({ ...finished, sweepAt }, [], command.outcome);
     }
     case "request_cancel":
-      return decision({ ...task, cancelRequestedAt: task.cancelRequestedAt ?? now });
+      return task.cancelRequestedAt === null ? decision({ ...task, cancelRequestedAt: now }) : nothing(task);
     case "cancel": {
       const statusMessage = command.statusMessage ?? task.statusMessage;
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
@@ -166,11 +161,13 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
 
 function takeAnswers(command: TaskCommand<"answer_inputs">, entry: JournalLookup): JournalEntry[] {
   const taken = new Map<string, JournalEntry>();
-  for (const { key, value } of command.answers) {
+  for (const answer of command.answers) {
+    const { key } = answer;
     const open = openInput(entry(key));
     if (open === undefined || taken.has(key)) continue;
     if (open.deadlineAt !== null && open.deadlineAt <= command.now) continue;
-    taken.set(key, { ...open, value, doneAt: command.now });
+    const end = "error" in answer ? { error: answer.error } : { value: answer.value };
+    taken.set(key, { ...open, ...end, doneAt: command.now });
   }
   return [...taken.values()];
 }
@@ -185,11 +182,32 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
     ...task,
     statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
     pollIntervalMs: changes.pollIntervalMs ?? task.pollIntervalMs,
-    progress: changes.progress ?? task.progress,
+    progress: furthest(task.progress, changes.progress),
     expiry,
     sweepAt: expiresAt(expiry, task.createdAt, task.runUntil),
     updatedAt: now,
   };
+}
+
+/** True for a report of progress that is behind the last one, and for nothing else besides. */
+function isBehind({ progress }: TaskRecord, { changes }: TaskCommand<"update">): boolean {
+  const { progress: report, ...others } = changes;
+  if (report === undefined || furthest(progress, report) === report) return false;
+  return Object.values(others).every((change) => change === undefined);
+}
+
+/** Branches of a handler report side by side, and a run after a crash begins anew; yet progress never goes back. */
+function furthest(last: Progress | null, report: Progress | undefined): Progress | null {
+  if (report === undefined) return last;
+  return last !== null && report.progress < last.progress ? last : report;
+}
+
+function settled(
+  task: TaskRecord,
+  { outcome, statusMessage, now }: TaskCommand<"settle" | "fail" | "expire">,
+): TaskRecord {
+  const told = { ...task, statusMessage: statusMessage ?? task.statusMessage };
+  return { ...finish(told, now), outcomeKind: outcome.kind };
 }
 
 function finish(task: TaskRecord, now: number): TaskRecord {
@@ -210,6 +228,11 @@ function decision(
   outcome: Outcome | null = null,
 ): Decision {
   return { ok: true, task: { ...task, version: task.version + 1 }, journal, outcome };
+}
+
+/** Accepted, with nothing to write: the version stays, and nobody is told. */
+function nothing(task: TaskRecord): Decision {
+  return { ok: true, task, journal: [], outcome: null };
 }
 
 function refuse(reason: Refusal): Refuse {

@@ -3,7 +3,11 @@
  */
 export type FaultCode =
   | "unknown_task"
+  // the task has ended, and what was asked for is possible only before
+  | "finished"
   | "invalid_params"
+  | "invalid_request"
+  | "method_not_found"
   | "idempotency_conflict"
   | "missing_capability"
   | "too_large"
@@ -16,6 +20,8 @@ export type FaultCode =
   | "replay_mismatch"
   | "step_timeout"
   | "input_timeout"
+  // the client answered a question with an error
+  | "input_failed"
   // an attempt that may no longer write
   | "fenced"
   // stores and start
@@ -49,10 +55,21 @@ export class HoldfastError extends Error {
 /** JSON-RPC numbers; a fault that is not listed is an internal error (X-094). */
 const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   unknown_task: -32602,
+  finished: -32602,
   invalid_params: -32602,
+  invalid_request: -32600,
+  method_not_found: -32601,
   idempotency_conflict: -32602,
   missing_capability: -32021,
 };
+
+/** Faults that say how a tool's own work went: uncaught, they are a result with `isError` and not a JSON-RPC error. */
+const endsOfWork: ReadonlySet<FaultCode> = new Set(["step_timeout", "input_failed"]);
+
+/** Whether `thrown` is a fault of ours that tells of a mistake or of the machinery, and not of how a tool's work went. */
+export function isFault(thrown: unknown): thrown is HoldfastError {
+  return thrown instanceof HoldfastError && !endsOfWork.has(thrown.code);
+}
 
 /** The JSON-RPC number that stands for a fault on the wire. */
 export function jsonRpcCodeOf(code: FaultCode): number {

@@ -41,8 +41,9 @@ export interface InputRequest {
   readonly params: string;
 }
 
-/** An answer, as raw JSON text of the method's result object. */
-export interface InputAnswer {
-  readonly key: string;
-  readonly value: string;
-}
+/**
+ * An answer: `value` is the raw JSON text of the method's result object; `error` that of the JSON-RPC error
+ * (`{ code, message, data? }`) by which a client answered a nested request.
+ */
+export type InputAnswer =
+  { readonly key: string; readonly value: string } | { readonly key: string; readonly error: string };

@@ -17,7 +17,10 @@ export interface JournalEntry {
   readonly requestHash: string | null;
   /** Raw JSON of the result; null while an input is open, where the step threw, and where it returned nothing. */
   readonly value: string | null;
-  /** Raw JSON of the final error (name, message, code, data) of a step, or of an input that was given up. */
+  /**
+   * Raw JSON of the final error (name, message, code, data) of a step, or of an input that was given up; or the JSON-RPC
+   * error (code, message, data) by which the client answered an input, whose code is a number.
+   */
   readonly error: string | null;
   /** Epoch ms at which an open input is given up, or a sleep ends; null where there is no such time. */
   readonly deadlineAt: number | null;

@@ -6,16 +6,26 @@ export interface JsonRpcError {
 }
 
 /**
+ * How a request was answered: by a result, by a result that says of itself that the tool failed (`isError: true`), or by
+ * a JSON-RPC error. Which of these is a failure differs between the generations (A-09).
+ */
+export type OutcomeKind = "result" | "error_result" | "error";
+
+/**
  * What the request would have answered. `body` is the raw JSON text of the result or of the error object, so that
  * every replay is the same, byte for byte. Never parsed and rewritten in a store (A-09).
  */
 export interface Outcome {
-  readonly kind: "result" | "error";
+  readonly kind: OutcomeKind;
   readonly body: string;
 }
 
 export function resultOutcome(result: object): Outcome {
-  return { kind: "result", body: JSON.stringify(result) };
+  return { kind: kindOfResult(result), body: JSON.stringify(result) };
+}
+
+export function kindOfResult(result: object): Extract<OutcomeKind, "result" | "error_result"> {
+  return "isError" in result && result.isError === true ? "error_result" : "result";
 }
 
 export function errorOutcome(error: JsonRpcError): Outcome {

@@ -1,4 +1,5 @@
 import type { Expiry } from "./expiry.ts";
+import type { OutcomeKind } from "./outcome.ts";
 import type { TaskState } from "./status.ts";
 
 /** One wire form of tasks. `plain` is for callers that have none. */
@@ -16,6 +17,8 @@ export interface Origin {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** W3C trace context of the creating request. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
+  /** The tool's `prepare` runs inside the task, where the creating request has no rounds for its questions. */
+  readonly prepareInTask?: true;
 }
 
 export interface Progress {
@@ -58,6 +61,7 @@ export interface TaskRecord {
   readonly sweepAt: number | null;
   readonly pollIntervalMs: number;
   readonly statusMessage: string | null;
+  /** How far the handler is; it never goes back, as progress that clients are notified of has to grow. */
   readonly progress: Progress | null;
   readonly openInputs: number;
   readonly cancelRequestedAt: number | null;
@@ -73,6 +77,8 @@ export interface TaskRecord {
   readonly waiting: boolean;
   /** Attempts lost since the last journal write. */
   readonly crashes: number;
+  /** Of what kind the outcome of a settled task is, so that a list needs to read no outcome (A-09); else null. */
+  readonly outcomeKind: OutcomeKind | null;
 }
 
 /** What was asked for: kept beside the record, read when an attempt starts. */

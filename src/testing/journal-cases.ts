@@ -109,6 +109,33 @@ export const journalCases = storeCases("journal", {
     assert.deepEqual(await store.get(id), before);
   },
 
+  "an answer may be an error, and closes its question as any other": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(ask(input("m")));
+    await store.write(ask(input("n")));
+    const error = '{ "code":-1, "message":"no" }';
+    const answers = [
+      { key: "m", error },
+      { key: "n", value: "1" },
+      { key: "m", value: "2" },
+    ];
+    const taken = await store.write({ type: "answer_inputs", now: noon + 3, id, answers });
+    assertMembers(taken, { accepted: ["m", "n"], task: { openInputs: 0 } });
+    assertMembers(await store.journalEntry(id, "m"), { value: null, error, doneAt: noon + 3 });
+    assertMembers(await store.journalEntry(id, "n"), { value: "1", error: null });
+  },
+
+  "what was journalled before the handler does not say that the handler journalled": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(ask(input("m")));
+    assertMembers(await store.get(id), { journalled: true });
+    await store.write(answer("m"));
+    const before = await store.write({ ...step("p"), beforeHandler: true });
+    assertMembers(before, { ok: true, task: { journalled: false, waiting: false } });
+    assertMembers(await store.journalEntry(id, "p"), { kind: "step", value: "1" });
+    assertMembers(await store.write(step("k")), { ok: true, task: { journalled: true } });
+  },
+
   "a finished task shows no open inputs; its journal keeps the question": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(ask(input("m")));

@@ -29,9 +29,28 @@ export const settleCases = storeCases("settle", {
     await store.write(createRunning("a"));
     assertMembers(await store.write(settle(result)), { ok: true, task: { state: "settled", token: null } });
     assertMembers(await store.snapshot(id), {
-      task: { state: "settled", finishedAt: noon + 5, version: 2 },
+      task: { state: "settled", finishedAt: noon + 5, version: 2, outcomeKind: "result" },
       outcome: result,
     });
+  },
+
+  "the record says of what kind the outcome is, in whatever way it came": async ({ store }) => {
+    const failed: Outcome = { kind: "error_result", body: '{"content":[],"isError":true}' };
+    for (const [name, outcome] of Object.entries({ a: result, b: failed, c: error })) {
+      await store.write(createRunning(name));
+      assertMembers(await store.get(`task-${name}`), { outcomeKind: null });
+      await store.write({ ...settle(outcome), id: `task-${name}` });
+      assertMembers(await store.get(`task-${name}`), { outcomeKind: outcome.kind });
+      assert.deepEqual((await store.snapshot(`task-${name}`))?.outcome, outcome);
+    }
+    const end = { now: noon, outcome: error, statusMessage: "no" };
+    await store.write(createQueued("d"));
+    assertMembers(await store.write({ type: "fail", id: "task-d", ...end }), {
+      task: { outcomeKind: "error" },
+    });
+    await store.write(createRunning("e", { expiry: { from: "created", ms: 0 } }));
+    const expired = await store.write({ type: "expire", id: "task-e", visibleUntil: noon, ...end });
+    assertMembers(expired, { task: { outcomeKind: "error" } });
   },
 
   "the first of two settlements at the same time wins": async ({ store }) => {
@@ -56,9 +75,41 @@ export const settleCases = storeCases("settle", {
     await store.write(createQueued("a"));
     await store.write({ type: "cancel", now: noon + 5, id, statusMessage: "stopped" });
     assertMembers(await store.snapshot(id), {
-      task: { state: "cancelled", statusMessage: "stopped", cancelRequestedAt: noon + 5 },
+      task: {
+        state: "cancelled",
+        statusMessage: "stopped",
+        cancelRequestedAt: noon + 5,
+        outcomeKind: null,
+      },
       outcome: null,
     });
+  },
+
+  "a second request to cancel changes nothing, and is not told": async ({ store }) => {
+    await store.write(createRunning("a"));
+    const first = await store.write({ type: "request_cancel", now: noon + 1, id });
+    assertMembers(first, { ok: true, task: { cancelRequestedAt: noon + 1, version: 2 } });
+    const seen: unknown[] = [];
+    store.subscribe((changes) => void seen.push(...changes));
+    assert.deepEqual(await store.write({ type: "request_cancel", now: noon + 2, id }), first);
+    assertMembers(await store.get(id), { cancelRequestedAt: noon + 1, version: 2 });
+    assert.deepEqual(seen, []);
+  },
+
+  "progress does not go back": async ({ store }) => {
+    await store.write(createRunning("a"));
+    const report = (at: number, changes: TaskCommand<"update">["changes"]) =>
+      store.write({ type: "update", now: at, id, token: "t1", changes });
+    const half = { progress: 2, total: 4, message: "half" };
+    assertMembers(await report(noon + 1, { progress: half }), { task: { progress: half, version: 2 } });
+    // What is behind changes nothing, but does not keep back what comes with it.
+    const behind = { progress: { progress: 1, message: "again" } };
+    assertMembers(await report(noon + 2, behind), { ok: true, task: { progress: half, version: 2 } });
+    const told = await report(noon + 3, { ...behind, statusMessage: "told" });
+    assertMembers(told, { task: { progress: half, version: 3, statusMessage: "told", updatedAt: noon + 3 } });
+    const more = await report(noon + 4, { progress: { progress: 2, message: "still" } });
+    assertMembers(more, { task: { version: 4 } });
+    assert.deepEqual((await store.get(id))?.progress, { progress: 2, message: "still" });
   },
 
   "an update replaces what it names, progress included": async ({ store }) => {

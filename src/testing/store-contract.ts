@@ -4,6 +4,7 @@ import { durableCases } from "./durable-cases.ts";
 import { forgettingCases } from "./forgetting-cases.ts";
 import { journalCases } from "./journal-cases.ts";
 import { lifecycleCases } from "./lifecycle-cases.ts";
+import { listCases } from "./list-cases.ts";
 import { orderCases } from "./order-cases.ts";
 import { recoveryCases } from "./recovery-cases.ts";
 import { runCase } from "./run-case.ts";
@@ -35,6 +36,7 @@ const casesOfAll = [
   journalCases,
   settleCases,
   recoveryCases,
+  listCases,
   secretCases,
   sweepCases,
   orderCases,

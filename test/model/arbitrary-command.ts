@@ -15,12 +15,15 @@ const held = { id, now, token };
 const ms = fc.option(fc.integer({ min: 0, max: 40 }));
 const expiry = fc.record({ from: fc.constantFrom("created" as const, "terminal" as const), ms });
 const outcome = fc.record({
-  kind: fc.constantFrom("result" as const, "error" as const),
+  kind: fc.constantFrom("result" as const, "error_result" as const, "error" as const),
   body: fc.constantFrom("{}", '{"n":1}'),
 });
 const progress: fc.Arbitrary<Progress> = fc.record(
   {
-    progress: fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0),
+    progress: fc.oneof(
+      fc.constantFrom(1, 2, 3),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0),
+    ),
     total: fc.nat(),
     message: text,
   },
@@ -62,7 +65,16 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   start: fc.record(held),
   release: fc.record(held),
   mark: fc.record({ ...held, waiting: fc.boolean() }),
-  record_step: fc.record({ ...held, key, value: orNothing(text), error: orNothing(text) }),
+  record_step: fc.record(
+    {
+      ...held,
+      key,
+      value: orNothing(text),
+      error: orNothing(text),
+      beforeHandler: fc.constant(true as const),
+    },
+    { requiredKeys: ["id", "now", "token", "key", "value", "error"] },
+  ),
   open_input: fc.record({
     ...held,
     input,
@@ -73,7 +85,9 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   sleep: fc.record({ ...held, key, until: now }),
   answer_inputs: fc.record({
     ...about,
-    answers: fc.array(fc.record({ key, value: text }), { maxLength: 4 }),
+    answers: fc.array(fc.oneof(fc.record({ key, value: text }), fc.record({ key, error: text })), {
+      maxLength: 4,
+    }),
   }),
   update: fc.record({
     ...held,
@@ -129,6 +143,7 @@ function commandOf(type: TaskCommandName): fc.Arbitrary<TaskCommand> {
 export const arbitraryLook = fc.record({
   now,
   after: fc.constantFrom("", ...ids),
+  before: fc.constantFrom(null, ...ids),
   limit: fc.nat({ max: 4 }),
   key,
 });

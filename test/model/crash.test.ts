@@ -19,7 +19,12 @@ const life = fc.record({
   ahead: fc.integer({ min: 1, max: 6 }),
   awaited: fc.nat({ max: 6 }),
 });
-const lastLife = { look: { now: 60, after: "", limit: 4, key: "k1" }, groups: [], ahead: 0, awaited: 0 };
+const lastLife = {
+  look: { now: 60, after: "", before: null, limit: 4, key: "k1" },
+  groups: [],
+  ahead: 0,
+  awaited: 0,
+};
 const lives = fc.array(life, { minLength: 3, maxLength: 5, size: "max" });
 
 /**

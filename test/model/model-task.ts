@@ -20,6 +20,8 @@ export interface Effect {
   readonly task: Partial<TaskRecord>;
   readonly entries?: readonly JournalEntry[];
   readonly outcome?: Outcome;
+  /** True where the command is accepted and there is nothing for it to do. */
+  readonly idle?: true;
   /** Only for what outlived its time. */
   readonly visibleUntil?: number;
 }
@@ -60,8 +62,9 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
     case "mark":
       return { task: { journalled: true, waiting: command.waiting } };
     case "record_step": {
-      const { key, value, error } = command;
-      return write({ key, kind: "step", value, error, doneAt: now }, { waiting: false });
+      const { key, value, error, beforeHandler } = command;
+      const begun = { waiting: false, journalled: beforeHandler === undefined };
+      return write({ key, kind: "step", value, error, doneAt: now }, begun);
     }
     case "sleep":
       return write(
@@ -80,22 +83,28 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
       return given.length === 0 ? "state" : close(given.map((entry) => ({ ...entry, error, doneAt: now })));
     }
     case "answer_inputs": {
-      const first = new Map([...command.answers].reverse().map(({ key, value }) => [key, value]));
+      const first = new Map([...command.answers].reverse().map(({ key, ...end }) => [key, end]));
       const order = [...new Set(command.answers.map(({ key }) => key))];
       const inTime = open.filter(({ key, deadlineAt }) => first.has(key) && (deadlineAt ?? Infinity) > now);
       inTime.sort((a, b) => order.indexOf(a.key) - order.indexOf(b.key));
-      return close(inTime.map((entry) => ({ ...entry, value: first.get(entry.key) ?? null, doneAt: now })));
+      if (inTime.length === 0) return idle;
+      return close(inTime.map((entry) => ({ ...entry, ...first.get(entry.key), doneAt: now })));
     }
-    case "update":
-      return { task: { ...command.changes, updatedAt: now } };
+    case "update": {
+      const { progress, ...others } = command.changes;
+      const isBehind = (progress?.progress ?? Infinity) < (task.progress?.progress ?? -Infinity);
+      if (isBehind && Object.keys(others).length === 0) return idle;
+      return { task: { ...others, ...(progress && !isBehind && { progress }), updatedAt: now } };
+    }
     case "request_cancel":
-      return { task: { cancelRequestedAt: task.cancelRequestedAt ?? now } };
+      return task.cancelRequestedAt === null ? { task: { cancelRequestedAt: now } } : idle;
     case "settle":
     case "fail":
-      return { task: finish("settled", command.statusMessage), outcome: command.outcome };
     case "expire": {
-      const { outcome, visibleUntil, statusMessage } = command;
-      return { task: finish("settled", statusMessage), outcome, visibleUntil };
+      const { outcome, statusMessage } = command;
+      const visible = command.type === "expire" ? { visibleUntil: command.visibleUntil } : {};
+      const ended = { ...finish("settled", statusMessage), outcomeKind: outcome.kind };
+      return { task: ended, outcome, ...visible };
     }
     case "cancel": {
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
@@ -124,6 +133,8 @@ export function withSweepAt(task: TaskRecord, visibleUntil = -Infinity): TaskRec
   if (finishedAt === null) return { ...task, sweepAt: end ?? runUntil };
   return { ...task, sweepAt: end === null ? null : Math.max(end, visibleUntil) };
 }
+
+const idle: Effect = { task: {}, idle: true };
 
 type Named = Pick<JournalEntry, "key" | "kind">;
 

@@ -25,7 +25,8 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
     case "recover": {
       const lost = [...model.tasks.values()].filter(({ task }) => task.state === "running").sort(byId);
       const next = put(model, ...lost.map(orphaned));
-      return step(next, { ok: true, recovered: lost.length }, "recover", ...lost.map(({ task }) => task.id));
+      const result = { ok: true, recovered: lost.length, unreadable: [] } as const;
+      return step(next, result, "recover", ...lost.map(({ task }) => task.id));
     }
     case "delete_expired": {
       const deleted = sweepable(model, true, command.now).slice(0, command.limit);
@@ -54,8 +55,9 @@ function create(model: Model, { task: wanted, request, token, now }: TaskCommand
   const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0 };
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };
   const marks = { progress: null, journalled: false, waiting: false, cancelRequestedAt: null, sweepAt: null };
+  const ends = { outcomeKind: null };
   const state = runs ? "running" : "queued";
-  const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks });
+  const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends });
   const next = put(model, { task, request, journal: [], outcome: null });
   return step(next, { ok: true, created: true, task }, "create", task.id);
 }
@@ -65,12 +67,12 @@ function change(model: Model, command: ChangeCommand): ModelStep {
   if (old === undefined) return refuse(model, "unknown");
   const done = refusal(old, command) ?? effect(old, command);
   if (typeof done === "string") return refuse(model, done);
-  const next = changed(old, done);
-  const result = { ok: true, task: next.task } as const;
-  if (command.type !== "answer_inputs") return step(put(model, next), result, command.type, command.id);
+  const next = done.idle ? old : changed(old, done);
   const accepted = (done.entries ?? []).map(({ key }) => key);
-  if (accepted.length === 0) return unchanged(model, { ok: true, task: old.task, accepted });
-  return step(put(model, next), { ...result, accepted }, command.type, command.id);
+  const more = command.type === "answer_inputs" ? { accepted } : {};
+  const result = { ok: true, task: next.task, ...more } as const;
+  if (done.idle) return unchanged(model, result);
+  return step(put(model, next), result, command.type, command.id);
 }
 
 /** A crash is the task's fault where its handler ran, and not where it waited. */

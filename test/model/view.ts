@@ -5,9 +5,15 @@ import { byId, sweepable, type Model } from "./model.ts";
 export interface Look {
   readonly now: number;
   readonly after: string;
+  readonly before: string | null;
   readonly limit: number;
   readonly key: string;
 }
+
+/** Those whom the sequences make tasks for, and some for whom they make none. */
+const owners = (["2026-07-28", "plain"] as const).flatMap((generation) =>
+  [null, "ann", "", "bob"].map((principal) => ({ generation, principal })),
+);
 
 /** All that a store gives away when it is read; plain data, so that it can cross to another process. */
 export type View = readonly unknown[];
@@ -16,7 +22,7 @@ export type View = readonly unknown[];
 export const ids = ["a", "b", "c"];
 const looked = [...ids, "x"];
 
-export async function viewOfStore(store: TaskStore, { now, after, limit, key }: Look): Promise<View> {
+export async function viewOfStore(store: TaskStore, { now, after, before, limit, key }: Look): Promise<View> {
   const tasks = looked.map(async (id) => [
     (await store.get(id)) ?? null,
     (await store.snapshot(id)) ?? null,
@@ -30,10 +36,11 @@ export async function viewOfStore(store: TaskStore, { now, after, limit, key }: 
     await store.unfinished(after, limit),
     await store.due(now, limit),
     await store.nextSweepAt(),
+    await Promise.all(owners.map((owner) => store.list(owner, before, limit, now))),
   ];
 }
 
-export function viewOfModel(model: Model, { now, after, limit, key }: Look): View {
+export function viewOfModel(model: Model, { now, after, before, limit, key }: Look): View {
   const tasks = looked.map((id) => {
     const found = model.tasks.get(id);
     if (found === undefined) return [null, null, null, [], null];
@@ -47,11 +54,16 @@ export function viewOfModel(model: Model, { now, after, limit, key }: Look): Vie
   const all = [...model.tasks.values()].sort(byId).map(({ task }) => task);
   const unfinished = all.filter(({ finishedAt }) => finishedAt === null);
   const sweeps = all.flatMap(({ sweepAt }) => sweepAt ?? []);
+  const listed = all.reverse().filter(({ id }) => before === null || id < before);
+  const kept = listed.filter(({ finishedAt, sweepAt }) => finishedAt === null || (sweepAt ?? Infinity) > now);
   return [
     tasks,
     unfinished,
     unfinished.filter(({ id }) => id > after).slice(0, limit),
     sweepable(model, false, now).slice(0, limit),
     sweeps.length === 0 ? null : Math.min(...sweeps),
+    owners.map(({ generation, principal }) =>
+      kept.filter((task) => task.generation === generation && task.principal === principal).slice(0, limit),
+    ),
   ];
 }

@@ -24,6 +24,7 @@ export class CrashableStore {
     request: (id) => this.#alive(() => this.#inner.request(id)),
     journal: (id) => this.#alive(() => this.#inner.journal(id)),
     journalEntry: (id, key) => this.#alive(() => this.#inner.journalEntry(id, key)),
+    list: (...page) => this.#alive(() => this.#inner.list(...page)),
     unfinished: (after, limit) => this.#alive(() => this.#inner.unfinished(after, limit)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),
     nextSweepAt: () => this.#alive(() => this.#inner.nextSweepAt()),

@@ -5,7 +5,7 @@ import { Process, text, type Handler } from "./harness.ts";
 
 const names = Object.keys(defaultOptions) as (keyof RuntimeOptions)[];
 const nullable: readonly string[] = ["ttlMs", "inputTimeoutMs"];
-const fromOne: readonly string[] = ["maxRunMs", "concurrency", "maxBodyBytes", "maxCrashes"];
+const fromOne: readonly string[] = ["maxTtlMs", "maxRunMs", "concurrency", "maxBodyBytes", "maxCrashes"];
 const hello: Handler = () => text("hi");
 
 describe("options", () => {
@@ -31,7 +31,21 @@ describe("options", () => {
     }
     const right = [1, Number.MAX_SAFE_INTEGER, fromOne.includes(name) ? 2 : 0];
     if (nullable.includes(name)) right.push(null as unknown as number);
-    for (const value of right) expect(resolveOptions({ [name]: value })).toMatchObject({ [name]: value });
+    // Where the bounds of a ttl are not looked at, they do not cross.
+    const others = name === "minTtlMs" ? { maxTtlMs: Number.MAX_SAFE_INTEGER } : { minTtlMs: 0 };
+    for (const value of right) {
+      expect(resolveOptions({ ...others, [name]: value })).toMatchObject({ [name]: value });
+    }
+  });
+
+  it("bound a ttl from below by no more than from above", () => {
+    expect(() => resolveOptions({ minTtlMs: 5, maxTtlMs: 4 })).toThrow(
+      "minTtlMs is 5 and larger than maxTtlMs",
+    );
+    expect(() => resolveOptions({ maxTtlMs: 999 })).toThrow(
+      expect.objectContaining({ code: "configuration" }),
+    );
+    expect(resolveOptions({ minTtlMs: 5, maxTtlMs: 5 })).toMatchObject({ minTtlMs: 5, maxTtlMs: 5 });
   });
 });
 

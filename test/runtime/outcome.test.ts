@@ -23,7 +23,8 @@ describe("how a task ends", () => {
       },
     });
     const ended = await process.ended(await process.callId("breaks"));
-    expect(ended.outcome?.kind).toBe("result");
+    expect(ended.outcome?.kind).toBe("error_result");
+    expect(ended.task.outcomeKind).toBe("error_result");
     expect(bodyOf(ended)).toEqual({ content: [{ type: "text", text: "no paper" }], isError: true });
   });
 

@@ -102,7 +102,7 @@ describe("whatever a handler throws ends its task, and its direct run alike", ()
       throw value; // eslint-disable-line typescript/only-throw-error -- what is tested
     };
     const { outcome, body } = await run(handler);
-    if (outcome === "result") expect(body).toMatchObject({ isError: true });
+    if (outcome === "error_result") expect(body).toMatchObject({ isError: true });
     else expect(body).toMatchObject({ code: expect.any(Number), message: expect.any(String) });
   });
 

@@ -22,6 +22,7 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
     request: async (id) => (await before("request", id), inner.request(id)),
     journal: async (id) => (await before("journal", id), inner.journal(id)),
     journalEntry: async (id, key) => (await before("journalEntry", id), inner.journalEntry(id, key)),
+    list: async (...page) => (await before("list", undefined), inner.list(...page)),
     unfinished: async (after, limit) => (
       await before("unfinished", undefined),
       inner.unfinished(after, limit)

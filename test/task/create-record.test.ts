@@ -21,6 +21,7 @@ describe("createRecord", () => {
       journalled: false,
       waiting: false,
       crashes: 0,
+      outcomeKind: null,
     });
   });
 

@@ -294,6 +294,20 @@ describe("update", () => {
     expect(changed(runningRecord(), update({ progress }))).toEqual({ progress, updatedAt: now, version: 2 });
   });
 
+  test("progress that is behind is passed over, with its total and its message", () => {
+    const task = runningRecord({ progress: { progress: 2, total: 4 } });
+    const behind = { progress: 1, total: 9, message: "again" };
+    expect(changed(task, update({ progress: behind }))).toEqual({});
+    const told = changed(task, update({ progress: behind, statusMessage: "x" }));
+    expect(told).toEqual({ statusMessage: "x", updatedAt: now, version: 2 });
+  });
+
+  test("progress that stands still can change its total and its message", () => {
+    const task = runningRecord({ progress: { progress: 2, total: 4, message: "half" } });
+    const progress = { progress: 2, message: "still" };
+    expect(changed(task, update({ progress }))).toEqual({ progress, updatedAt: now, version: 2 });
+  });
+
   test("a status text can be set and taken away", () => {
     expect(changed(runningRecord(), update({ statusMessage: "x" }))).toEqual({
       statusMessage: "x",
@@ -325,7 +339,7 @@ describe("ends", () => {
 
   test("settle keeps the outcome, and the status text unless it brings one", () => {
     const { task, journal, outcome: kept } = accepted(held, samples.settle);
-    expect(task).toEqual({ ...held, ...end, state: "settled" });
+    expect(task).toEqual({ ...held, ...end, state: "settled", outcomeKind: "result" });
     expect([journal, kept]).toEqual([[], outcome]);
     expect(changed(held, { ...samples.settle, statusMessage: "done" })).toMatchObject({
       statusMessage: "done",
@@ -335,7 +349,8 @@ describe("ends", () => {
   test("fail ends a queued task with its error and its text", () => {
     const before = queuedRecord({ openInputs: 1 });
     const { task, outcome: kept } = accepted(before, samples.fail);
-    expect(task).toEqual({ ...before, ...end, state: "settled", statusMessage: "failed" });
+    const failed = { state: "settled", statusMessage: "failed", outcomeKind: "error" };
+    expect(task).toEqual({ ...before, ...end, ...failed });
     expect(kept).toEqual(failure);
   });
 
@@ -350,8 +365,14 @@ describe("ends", () => {
 
   test("a request to cancel is noted, its first time stays, and the task goes on", () => {
     expect(changed(held, samples.request_cancel)).toEqual({ cancelRequestedAt: now, version: 2 });
-    const again = accepted(runningRecord({ cancelRequestedAt: noon + 1 }), samples.request_cancel);
-    expect(again.task.cancelRequestedAt).toBe(noon + 1);
+    const requested = runningRecord({ cancelRequestedAt: noon + 1 });
+    expect(changed(requested, samples.request_cancel)).toEqual({});
+  });
+
+  test("a result that says that the tool failed is told apart in the record", () => {
+    const failed = { kind: "error_result", body: '{"isError":true}' } as const;
+    const { task, outcome: kept } = accepted(held, { ...samples.settle, outcome: failed });
+    expect([task.outcomeKind, kept]).toEqual(["error_result", failed]);
   });
 
   test("a record that is dated by its end may be deleted later than that", () => {
@@ -369,7 +390,8 @@ describe("ends", () => {
     const expiry = { from: "created", ms: now - noon } as const;
     const before = runningRecord({ expiry, sweepAt: now });
     const { task, outcome: kept } = accepted(before, samples.expire);
-    expect(task).toEqual({ ...before, ...end, state: "settled", statusMessage: "expired", sweepAt: now + 9 });
+    const expired = { state: "settled", statusMessage: "expired", outcomeKind: "error", sweepAt: now + 9 };
+    expect(task).toEqual({ ...before, ...end, ...expired });
     expect(kept).toEqual(failure);
   });
 

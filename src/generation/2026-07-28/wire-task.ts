@@ -54,7 +54,7 @@ function statusText({ state, statusMessage, progress }: TaskSnapshot["task"]): s
 function wireStatus(view: TaskSnapshot): WireStatus {
   const status = statusOf(view.task);
   if (status !== "settled") return status;
-  return outcomeOf(view).kind === "result" ? "completed" : "failed";
+  return outcomeOf(view).kind === "error" ? "failed" : "completed";
 }
 
 /** The result of a completed task, as the plain request would have answered it. */

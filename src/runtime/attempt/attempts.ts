@@ -4,6 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
+import { isTerminal } from "../../task/status.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
@@ -85,6 +86,7 @@ export class Attempts {
     // A cancel that came while the journal was read found nobody to tell.
     const now = await this.#services.store.get(task.id).catch(() => undefined);
     if (now?.cancelRequestedAt != null) attempt.requestCancel();
+    if (now !== undefined && isTerminal(now.state)) attempt.lose("has ended");
   }
 
   /** Takes over a handler that runs already, for a call that became a task; `keys` are those that it has used. */
@@ -99,7 +101,10 @@ export class Attempts {
       if (live === undefined) continue;
       if (event === "answer_inputs") live.questions.deliver().catch(this.#services.onError);
       if (event === "request_cancel") live.attempt.requestCancel();
-      if (event === "cancel") live.attempt.lose("was cancelled");
+      if (event === "cancel") {
+        live.attempt.requestCancel(); // it may be the first that the handler hears of it
+        live.attempt.lose("was cancelled");
+      }
       if (event === "expire") live.attempt.lose("came to the end of its life");
     }
   }
@@ -210,7 +215,7 @@ function parsed(json: string): { readonly value: unknown } | undefined {
 
 /** A failed task says why in its status text too (X-098). */
 function diagnostics(outcome: Outcome): { statusMessage?: string } {
-  if (outcome.kind === "result") return {};
+  if (outcome.kind !== "error") return {};
   const { message } = JSON.parse(outcome.body) as JsonRpcError;
   return { statusMessage: message };
 }

@@ -6,6 +6,7 @@ import { encodeJson } from "../../task/json.ts";
 import type { Origin } from "../../task/record.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Clock } from "../clock.ts";
+import { inputFailed, isClientError } from "./input-failed.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { requestHash } from "../request-hash.ts";
 import { assertDuration } from "../duration.ts";
@@ -136,8 +137,9 @@ function hasEnded(entry: JournalEntry | undefined): entry is JournalEntry {
 
 /** How a question ended: the answer's result object, or the throw that stands for none. */
 function answerOf(entry: JournalEntry): unknown {
-  if (entry.error !== null) throw decodeError(entry.error);
-  return JSON.parse(entry.value ?? "null");
+  if (entry.error === null) return JSON.parse(entry.value ?? "null");
+  const error: unknown = JSON.parse(entry.error);
+  throw isClientError(error) ? inputFailed(entry.key, error) : decodeError(entry.error);
 }
 
 function assertSameQuestion(entry: JournalEntry, method: InputMethod, hash: string): void {

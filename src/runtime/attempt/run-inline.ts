@@ -1,4 +1,5 @@
 import type { Outcome } from "../../task/outcome.ts";
+import type { Progress } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
@@ -17,10 +18,14 @@ export interface InlineRun {
   readonly arguments: unknown;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared?: string | null;
+  /** True where the tool's `prepare` did not run before: it runs now, and asks through `ask` as the handler does. */
+  readonly prepareInTask?: true;
   /** Aborts the handler, for one when the caller went away. */
   readonly signal: AbortSignal;
   /** How questions reach the caller. */
   readonly ask: Ask;
+  /** Hears each report of progress at once; what it throws is lost. Without it reports go nowhere. */
+  readonly progress?: (report: Progress) => void;
 }
 
 /**
@@ -54,7 +59,13 @@ export async function runInline(
       await timers.until(clock.now() + ms, run.signal);
     },
     update: async () => undefined,
-    progress: () => undefined,
+    progress: (report) => {
+      try {
+        run.progress?.(report);
+      } catch {
+        // The handler only tells how far it is: that nobody can hear it is not its fault.
+      }
+    },
   };
   const context = makeContext(journal, effects, clock, run.prepared ?? null);
   const end = await runToEnd(run.tool, run.arguments, context, maxBodyBytes);

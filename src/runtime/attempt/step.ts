@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, isFault } from "../../task/fault.ts";
 import type { JournalEntry, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
@@ -61,7 +61,7 @@ async function runAndRecord<T>(
     value = await runWithRetries(journal, clock, key, options, fn);
   } catch (thrown) {
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
-    if (journal.signal.aborted || isMistake(thrown)) return { thrown };
+    if (journal.signal.aborted || isFault(thrown)) return { thrown };
     const encoded = encodeError(thrown, journal.maxBodyBytes);
     await journal.recordStep(key, null, encoded);
     return { thrown: decodeError(encoded, thrown) };
@@ -96,15 +96,11 @@ async function runWithRetries<T>(
       return encodeReturned(journal, key, returned);
     } catch (error) {
       failures++;
-      if (isMistake(error) || journal.signal.aborted || failures > (options.retries ?? 0)) throw error;
+      if (isFault(error) || journal.signal.aborted || failures > (options.retries ?? 0)) throw error;
       const pause = retryDelay(failures, clock);
       await waitFor((done) => clock.after(pause, done), journal.signal);
     }
   }
-}
-
-function isMistake(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code !== "step_timeout";
 }
 
 async function runOnce<T>(

@@ -1,10 +1,12 @@
 import { untilStoreAnswers } from "../until-store-answers.ts";
+import type { CommandResult } from "../../task/command.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 
 /**
- * Cancels tasks cooperatively: the request is durable, the handler is told through the change feed, and a task
- * whose handler has not ended after the grace ends as cancelled all the same.
+ * Cancels tasks. Cooperatively: the request is durable, the handler is told through the change feed, and a task
+ * whose handler has not ended after the grace ends as cancelled all the same. Or at once: the task has ended before its
+ * handler is told.
  */
 export class Cancellation {
   readonly #services: Services;
@@ -22,6 +24,14 @@ export class Cancellation {
     if (!result.ok) return;
     if (result.task.state === "queued") await this.#finish(id);
     else this.#armGrace(result.task, options.cancelGraceMs);
+  }
+
+  /** Resolves once the task has ended as cancelled, or with the refusal of one that had ended before. */
+  now(id: string): Promise<CommandResult<"cancel">> {
+    const { store, clock } = this.#services;
+    this.#graces.get(id)?.();
+    this.#graces.delete(id);
+    return store.write({ type: "cancel", now: clock.now(), id });
   }
 
   stop(): void {

@@ -32,12 +32,25 @@ export function newTask(
       idempotencyKey: call.idempotencyKey ?? null,
       requestHash: hash,
       runUntil: clock.now() + (tool.maxRunMs ?? options.maxRunMs),
-      expiry: { from: "created", ms: tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs },
+      expiry: { from: "created", ms: ttlOf(call, tool, options) },
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
       statusMessage: null,
     },
-    request: { origin: call.origin, arguments: raw, prepared: call.prepared ?? null },
+    request: {
+      origin: call.prepareInTask === true ? { ...call.origin, prepareInTask: true } : call.origin,
+      arguments: raw,
+      prepared: call.prepared ?? null,
+    },
   };
+}
+
+/** What the requestor asked for, within bounds, else the tool's own or the server's. */
+function ttlOf({ ttlMs }: TaskCall, tool: Tool, options: RuntimeOptions): number | null {
+  if (ttlMs === undefined) return tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs;
+  if (!Number.isFinite(ttlMs) || ttlMs < 0) {
+    throw new HoldfastError("invalid_params", "A ttl is a number of milliseconds from 0 on.");
+  }
+  return Math.min(Math.max(Math.floor(ttlMs), options.minTtlMs), options.maxTtlMs);
 }
 
 function encodeCall(tool: Tool, args: unknown): { raw: string; hash: string } {

@@ -1,3 +1,4 @@
+import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { failUnregistered, planRecovery, type RecoveryPlan } from "./recovery-plan.ts";
@@ -23,7 +24,9 @@ export class Recovery {
 
   async run(): Promise<void> {
     const { store, clock, registry, options } = this.#services;
-    await store.write({ type: "recover", now: clock.now() });
+    const { unreadable } = await store.write({ type: "recover", now: clock.now() });
+    // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
+    for (const { problem } of unreadable) this.#services.onError(new HoldfastError("store_failed", problem));
     const orphans: TaskRecord[] = [];
     for (let after = ""; ;) {
       const tasks = await store.unfinished(after, page);

@@ -13,6 +13,13 @@ export function assertToolConfig(
   if (promoteAfterMs !== undefined && !(Number.isFinite(promoteAfterMs) && promoteAfterMs >= 0)) {
     throw wrong(name, "promoteAfterMs has to be a number from 0 on");
   }
+  const { immediateResponse } = config;
+  if (
+    immediateResponse !== undefined &&
+    (typeof immediateResponse !== "string" || immediateResponse === "")
+  ) {
+    throw wrong(name, "immediateResponse has to be a text that is not empty");
+  }
   if (config.task === "forbidden" && config.requires !== undefined && config.prepare === undefined) {
     throw wrong(name, "it asks its client, which it can do only as a task: leave out task or requires");
   }

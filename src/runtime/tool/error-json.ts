@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 
 /** Faults of ours that are how a step or a question ended. */
-const timeouts = ["step_timeout", "input_timeout"] as const;
+const ends = ["step_timeout", "input_timeout", "input_failed"] as const;
 
 interface StoredError {
   readonly name: string;
@@ -37,8 +37,8 @@ function storedError(error: unknown): StoredError {
 export function decodeError(json: string, cause?: unknown): Error {
   const { name, message, code, data } = JSON.parse(json) as StoredError;
   if (name === "ProtocolError" && typeof code === "number") return new ProtocolError(code, message, data);
-  const timeout = timeouts.find((candidate) => candidate === code);
-  if (name === "HoldfastError" && timeout !== undefined) return new HoldfastError(timeout, message);
+  const end = ends.find((candidate) => candidate === code);
+  if (name === "HoldfastError" && end !== undefined) return new HoldfastError(end, message, { data });
   const error = new Error(message, cause === undefined ? undefined : { cause });
   error.name = name;
   return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });

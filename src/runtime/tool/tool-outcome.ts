@@ -1,7 +1,13 @@
 import { ProtocolError, type CallToolResult, type StandardSchemaV1 } from "@modelcontextprotocol/server";
-import { HoldfastError, jsonRpcCodeOf } from "../../task/fault.ts";
+import { HoldfastError, isFault, jsonRpcCodeOf } from "../../task/fault.ts";
 import { encodeJson } from "../../task/json.ts";
-import { errorOutcome, resultOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
+import {
+  errorOutcome,
+  kindOfResult,
+  resultOutcome,
+  type JsonRpcError,
+  type Outcome,
+} from "../../task/outcome.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import type { Tool } from "./tool.ts";
 
@@ -38,13 +44,13 @@ export async function outcomeOfReturn(
   if (Buffer.byteLength(body) > maxBytes) {
     throw new HoldfastError("too_large", `The result of tool ${tool.name} is larger than ${maxBytes} bytes.`);
   }
-  return { kind: "result", body };
+  return { kind: kindOfResult(returned), body };
 }
 
 /**
  * The outcome of a handler that threw (A-04). A protocol error is the JSON-RPC error of the call; any other error is
  * a result with `isError`, as a plain SDK tool reports it; a fault of ours is an internal error, but for a step that
- * took too long, which is the tool's own failure. Never throws, whatever was thrown.
+ * took too long and a question that the client failed to answer, which are the tool's own failures. Never throws, whatever was thrown.
  */
 export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
   let outcome: Outcome;
@@ -62,7 +68,7 @@ export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
 
 function thrownOutcome(thrown: unknown): Outcome {
   const message = describeThrown(thrown);
-  if (thrown instanceof HoldfastError && thrown.code !== "step_timeout") {
+  if (isFault(thrown)) {
     return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data));
   }
   if (ProtocolError.isInstance(thrown)) return errorOutcome(jsonRpcError(thrown.code, message, thrown.data));

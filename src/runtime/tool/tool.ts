@@ -52,6 +52,11 @@ export interface ToolConfig<
    * so is a call with an idempotency key (A-48), which has to be found again.
    */
   readonly promoteAfterMs?: number;
+  /**
+   * A text for the model, which clients of protocol 2025-11-25 get with the created task: what it can tell or do while the
+   * task runs (C-026). Not empty.
+   */
+  readonly immediateResponse?: string;
   /** Instead of the server's ttl. */
   readonly ttlMs?: number | null;
   /** Instead of the server's poll interval. */

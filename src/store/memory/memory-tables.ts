@@ -1,7 +1,9 @@
+import { isOver } from "../../task/expiry.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
+import type { TaskOwner } from "../store.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { SortedSet } from "./sorted-set.ts";
 
@@ -25,6 +27,8 @@ export class MemoryTables implements TaskTables {
   readonly unfinished = new SortedSet<string>(compareText);
   readonly due = new SortedSet<Sweep>(compareSweeps);
   readonly done = new SortedSet<Sweep>(compareSweeps);
+  /** By owner; the newest come last. */
+  readonly #owned = new Map<string, SortedSet<string>>();
   readonly #idByIdempotencyKey = new Map<string, string>();
   readonly #wireIds = new Set<string>();
   readonly #secrets = new Map<string, string>();
@@ -47,6 +51,7 @@ export class MemoryTables implements TaskTables {
     if (this.stored.has(task.id) || this.#wireIds.has(wireId)) return false;
     this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null });
     this.#wireIds.add(wireId);
+    this.#ownedBy(task).add(task.id);
     if (task.idempotencyKey !== null) {
       this.#idByIdempotencyKey.set(idempotencyIndex(task.principal, task.idempotencyKey), task.id);
     }
@@ -64,8 +69,8 @@ export class MemoryTables implements TaskTables {
     if (outcome !== null) stored.outcome = outcome;
   }
 
-  running(after: string, limit: number): readonly string[] {
-    return take(this.#unfinishedAfter(after), limit, ({ state }) => state === "running").map(({ id }) => id);
+  unfinishedIds(after: string, limit: number): readonly string[] {
+    return this.unfinishedAfter(after, limit).map(({ id }) => id);
   }
 
   deletable(now: number, limit: number): readonly string[] {
@@ -78,6 +83,7 @@ export class MemoryTables implements TaskTables {
     this.#unindex(task);
     this.stored.delete(id);
     this.#wireIds.delete(wireIndex(task));
+    this.#disown(task);
     if (task.idempotencyKey !== null) {
       this.#idByIdempotencyKey.delete(idempotencyIndex(task.principal, task.idempotencyKey));
     }
@@ -91,6 +97,30 @@ export class MemoryTables implements TaskTables {
 
   unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {
     return take(this.#unfinishedAfter(after), limit, () => true);
+  }
+
+  list(owner: TaskOwner, before: string | null, limit: number, now: number): readonly TaskRecord[] {
+    return take(this.#newestOf(owner, before), limit, (task) => !isOver(task, now));
+  }
+
+  *#newestOf(owner: TaskOwner, before: string | null): Generator<TaskRecord, void, undefined> {
+    for (const id of this.#owned.get(ownerIndex(owner))?.below(before) ?? []) {
+      const task = this.task(id);
+      if (task !== undefined) yield task;
+    }
+  }
+
+  #ownedBy(task: TaskRecord): SortedSet<string> {
+    const owner = ownerIndex(task);
+    const owned = this.#owned.get(owner) ?? new SortedSet<string>(compareText);
+    this.#owned.set(owner, owned);
+    return owned;
+  }
+
+  #disown(task: TaskRecord): void {
+    const owned = this.#ownedBy(task);
+    owned.delete(task.id);
+    if (owned.first() === undefined) this.#owned.delete(ownerIndex(task));
   }
 
   *#unfinishedAfter(after: string): Generator<TaskRecord, void, undefined> {
@@ -145,6 +175,10 @@ function compareSweeps(a: Sweep, b: Sweep): number {
 
 function idempotencyIndex(principal: string | null, key: string): string {
   return JSON.stringify([principal ?? "", key]);
+}
+
+function ownerIndex({ generation, principal }: TaskOwner): string {
+  return JSON.stringify([generation, principal]);
 }
 
 function wireIndex({ generation, scope, wireId }: TaskRecord): string {

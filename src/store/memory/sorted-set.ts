@@ -51,6 +51,20 @@ export class SortedSet<T> {
     }
   }
 
+  /** The entries from the last to the first, those that are below `end`; null: all. The set must not change meanwhile. */
+  *below(end: T | null): Generator<T, void, undefined> {
+    const last = this.#chunks.length - 1;
+    const chunkFor = end === null ? last : Math.min(this.#chunkFor(end), last);
+    for (let chunkIndex = chunkFor; chunkIndex >= 0; chunkIndex--) {
+      const chunk = this.#chunks[chunkIndex] ?? [];
+      const length = end === null ? chunk.length : this.#lowerBound(chunk, end);
+      for (let index = length - 1; index >= 0; index--) {
+        const entry = chunk[index];
+        if (entry !== undefined) yield entry;
+      }
+    }
+  }
+
   first(): T | undefined {
     return this.#chunks[0]?.[0];
   }

@@ -1,8 +1,11 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Expiry } from "../../task/expiry.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { OutcomeKind } from "../../task/outcome.ts";
 import type { GenerationName, Progress, TaskMethod, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
 import { flag, integer, integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
+import { messageOf } from "./sqlite-error.ts";
 import { toStored } from "./stored-text.ts";
 
 interface Column {
@@ -47,6 +50,7 @@ const columns: readonly Column[] = [
   changing("journalled", (task) => Number(task.journalled)),
   changing("waiting", (task) => Number(task.waiting)),
   changing("crashes", (task) => task.crashes),
+  changing("outcome_kind", (task) => task.outcomeKind),
 ];
 
 const changingColumns = columns.filter(({ changes }) => changes);
@@ -79,7 +83,19 @@ const states: Readonly<Record<TaskState, true>> = {
 };
 const expiryStarts: Readonly<Record<Expiry["from"], true>> = { created: true, terminal: true };
 
+const outcomeKinds: Readonly<Record<OutcomeKind, true>> = { result: true, error_result: true, error: true };
+
+/** Throws `store_failed`, and nothing else, for a row that no record was written as. */
 export function recordOf(row: Row): TaskRecord {
+  try {
+    return decode(row);
+  } catch (error) {
+    const problem = `Task ${String(row["id"])} cannot be read: ${messageOf(error)}.`;
+    throw new HoldfastError("store_failed", problem, { cause: error });
+  }
+}
+
+function decode(row: Row): TaskRecord {
   return {
     id: text(row, "id"),
     wireId: text(row, "wire_id"),
@@ -109,6 +125,7 @@ export function recordOf(row: Row): TaskRecord {
     journalled: flag(row, "journalled"),
     waiting: flag(row, "waiting"),
     crashes: integer(row, "crashes"),
+    outcomeKind: row["outcome_kind"] === null ? null : oneOf(row, "outcome_kind", outcomeKinds),
   };
 }
 

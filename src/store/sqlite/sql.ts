@@ -17,7 +17,7 @@ export const selectTaskByIdempotencyKey = `
 
 /** One row per open input, or one without input: a single statement, hence one consistent view. */
 export const selectSnapshot = `
-  SELECT ${allOfTask}, outcome.kind AS outcome_kind, outcome.body AS outcome_body,
+  SELECT ${allOfTask}, outcome.body AS outcome_body,
     journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
   FROM task
   LEFT JOIN outcome ON outcome.task_id = task.id
@@ -32,13 +32,20 @@ export const selectJournal = `SELECT ${journalColumns.join(", ")} FROM journal W
 
 export const selectJournalEntry = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
 
+/** `IS`, as a null principal is one like any other. What is over is left out before the limit counts. */
+export const selectOwned = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_owner
+  WHERE generation = ? AND principal IS ? AND id < ?
+    AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
+  ORDER BY id DESC LIMIT ?`;
+
 export const selectUnfinished = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
 
-export const selectRunning = `
+export const selectUnfinishedIds = `
   SELECT id FROM task INDEXED BY task_unfinished
-  WHERE ${unfinished} AND state = 'running' AND id > ? ORDER BY id LIMIT ?`;
+  WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
 
 export const selectDue = `
   SELECT id FROM task INDEXED BY task_due

@@ -1,19 +1,23 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
-import type { Outcome } from "../../task/outcome.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskOwner } from "../store.ts";
 import { connect } from "./connect.ts";
 import { inputMethodOf, journalEntryOf } from "./journal-row.ts";
 import { recordOf } from "./record-row.ts";
-import { integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
+import { integerOrNull, text, textOrNull, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
-const outcomeKinds: Readonly<Record<Outcome["kind"], true>> = { result: true, error: true };
+/** SQLite puts every blob behind all texts. */
+const behindAllTexts = new Uint8Array();
 
-/** Reads through a connection of its own, which cannot write. Every method is one statement, so one consistent view. */
+/**
+ * Reads through a connection of its own, which cannot write. Every method is one statement, so one consistent view; pages
+ * of tasks take another one where some cannot be read.
+ */
 export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #task: StatementSync;
@@ -21,6 +25,7 @@ export class SqliteReader {
   readonly #request: StatementSync;
   readonly #journal: StatementSync;
   readonly #journalEntry: StatementSync;
+  readonly #owned: StatementSync;
   readonly #unfinished: StatementSync;
   readonly #due: StatementSync;
   readonly #nextSweep: StatementSync;
@@ -32,6 +37,7 @@ export class SqliteReader {
     this.#request = db.prepare(sql.selectRequest);
     this.#journal = db.prepare(sql.selectJournal);
     this.#journalEntry = db.prepare(sql.selectJournalEntry);
+    this.#owned = db.prepare(sql.selectOwned);
     this.#unfinished = db.prepare(sql.selectUnfinished);
     this.#due = db.prepare(sql.selectDue);
     this.#nextSweep = db.prepare(sql.selectNextSweep);
@@ -46,7 +52,10 @@ export class SqliteReader {
     const rows = this.#snapshot.all(toStored(id));
     const [first] = rows;
     if (first === undefined) return undefined;
-    return { task: recordOf(first), inputs: inputsOf(rows), outcome: outcomeOf(first) };
+    const task = recordOf(first);
+    const { outcomeKind: kind } = task;
+    const outcome = kind === null ? null : { kind, body: text(first, "outcome_body") };
+    return { task, inputs: inputsOf(rows), outcome };
   }
 
   request(id: string): TaskRequest | undefined {
@@ -68,8 +77,19 @@ export class SqliteReader {
     return row === undefined ? undefined : journalEntryOf(row);
   }
 
+  list(
+    { generation, principal }: TaskOwner,
+    before: string | null,
+    limit: number,
+    now: number,
+  ): TaskRecord[] {
+    const owner = [generation, principal === null ? null : toStored(principal)];
+    const from = before === null ? behindAllTexts : toStored(before);
+    return readable(from, limit, (end, count) => this.#owned.all(...owner, end, now, count));
+  }
+
   unfinished(after: string, limit: number): TaskRecord[] {
-    return this.#unfinished.all(toStored(after), limit).map(recordOf);
+    return readable(toStored(after), limit, (start, count) => this.#unfinished.all(start, count));
   }
 
   due(now: number, limit: number): string[] {
@@ -107,7 +127,27 @@ function inputsOf(rows: readonly Row[]): InputRequest[] {
     }));
 }
 
-function outcomeOf(row: Row): Outcome | null {
-  if (row["outcome_kind"] === null) return null;
-  return { kind: oneOf(row, "outcome_kind", outcomeKinds), body: text(row, "outcome_body") };
+/** Up to `limit` tasks in the order of `page`, from the id `from` on: those that cannot be read make no page shorter. */
+function readable(
+  from: SQLInputValue,
+  limit: number,
+  page: (from: SQLInputValue, limit: number) => readonly Row[],
+): TaskRecord[] {
+  const tasks: TaskRecord[] = [];
+  for (let next = from; tasks.length < limit;) {
+    const wanted = limit - tasks.length;
+    const rows = page(next, wanted);
+    tasks.push(...rows.flatMap(recordIfReadable));
+    if (rows.length < wanted) break;
+    next = rows.at(-1)?.["id"] ?? null;
+  }
+  return tasks;
+}
+
+function recordIfReadable(row: Row): TaskRecord[] {
+  try {
+    return [recordOf(row)];
+  } catch {
+    return []; // `recover` names it
+  }
 }

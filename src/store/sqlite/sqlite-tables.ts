@@ -22,7 +22,7 @@ export class SqliteTables implements TaskTables {
   readonly #insertOutcome: StatementSync;
   readonly #insertSecret: StatementSync;
   readonly #secret: StatementSync;
-  readonly #running: StatementSync;
+  readonly #unfinishedIds: StatementSync;
   readonly #deletable: StatementSync;
   readonly #deletes: readonly StatementSync[];
 
@@ -37,7 +37,7 @@ export class SqliteTables implements TaskTables {
     this.#insertOutcome = db.prepare(sql.insertOutcome);
     this.#insertSecret = db.prepare(sql.insertSecret);
     this.#secret = db.prepare(sql.selectSecret);
-    this.#running = db.prepare(sql.selectRunning);
+    this.#unfinishedIds = db.prepare(sql.selectUnfinishedIds);
     this.#deletable = db.prepare(sql.selectDeletable);
     this.#deletes = [sql.deleteJournal, sql.deleteOutcome, sql.deleteRequest, sql.deleteTask].map((each) =>
       db.prepare(each),
@@ -80,11 +80,14 @@ export class SqliteTables implements TaskTables {
     const id = toStored(task.id);
     this.#updateTask.run(...changingRowOf(task), id);
     for (const entry of journal) this.#upsertJournal.run(id, ...journalRowOf(entry));
-    if (outcome !== null) this.#insertOutcome.run(id, outcome.kind, toStored(outcome.body));
+    if (outcome === null) return;
+    // The record says more of a result than this table does.
+    const kind = outcome.kind === "error" ? "error" : "result";
+    this.#insertOutcome.run(id, kind, toStored(outcome.body));
   }
 
-  running(after: string, limit: number): readonly string[] {
-    return this.#running.all(toStored(after), limit).map((row) => text(row, "id"));
+  unfinishedIds(after: string, limit: number): readonly string[] {
+    return this.#unfinishedIds.all(toStored(after), limit).map((row) => text(row, "id"));
   }
 
   deletable(now: number, limit: number): readonly string[] {

@@ -20,6 +20,10 @@ describe("SortedSet", () => {
         const sorted = [...model].toSorted((a, b) => a - b);
         expect([...set.from(-1)]).toEqual(sorted);
         expect([...set.from(start)]).toEqual(sorted.filter((entry) => entry >= start));
+        const falling = sorted.toReversed();
+        expect([...set.below(null)]).toEqual(falling);
+        expect([...set.below(1001)]).toEqual(falling);
+        expect([...set.below(start)]).toEqual(falling.filter((entry) => entry < start));
         expect(set.first()).toBe(sorted[0]);
       }),
       { numRuns: 50 },
@@ -37,6 +41,7 @@ describe("SortedSet", () => {
     expect([...set.from(-Infinity)]).toEqual(entries.toSorted((a, b) => a - b));
     for (const entry of entries) set.delete(entry);
     expect([...set.from(-Infinity)]).toEqual([]);
+    expect([...set.below(null), ...set.below(1)]).toEqual([]);
     expect(set.first()).toBeUndefined();
     set.add(1);
     expect([...set.from(1)]).toEqual([1]);

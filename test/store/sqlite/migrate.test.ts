@@ -89,7 +89,8 @@ describe("schema", () => {
   test.each([
     ["snapshot", sql.selectSnapshot],
     ["unfinished", sql.selectUnfinished],
-    ["running", sql.selectRunning],
+    ["unfinished ids", sql.selectUnfinishedIds],
+    ["owned", sql.selectOwned],
     ["due", sql.selectDue],
     ["deletable", sql.selectDeletable],
   ])("%s needs no sorting", (_, statement) => {

@@ -52,6 +52,7 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   journalled: fc.boolean(),
   waiting: fc.boolean(),
   crashes: count,
+  outcomeKind: fc.constantFrom("result", "error_result", "error", null),
 };
 const record: fc.Arbitrary<TaskRecord> = fc.record(members, { noNullPrototype: true });
 

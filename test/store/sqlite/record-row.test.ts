@@ -40,6 +40,7 @@ const full: TaskRecord = {
   journalled: true,
   waiting: false,
   crashes: 12,
+  outcomeKind: "error_result",
 };
 
 const sparse: TaskRecord = {
@@ -56,6 +57,7 @@ const sparse: TaskRecord = {
   startedAt: null,
   journalled: false,
   waiting: true,
+  outcomeKind: null,
 };
 
 function row(columns: readonly string[], values: readonly SQLInputValue[]): Row {
@@ -98,6 +100,8 @@ describe("a record as a row", () => {
     ["nothing where something has to be", { wire_id: null }],
     ["a text for a number", { version: "1" }],
     ["a number for a text", { tool: 1 }],
+    ["progress that is no JSON", { progress: "{" }],
+    ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {
     const damaged = { ...row(taskColumns, rowOf(full)), ...damage };
     expect(() => recordOf(damaged)).toThrow(expect.objectContaining({ code: "store_failed" }));
