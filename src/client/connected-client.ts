@@ -8,7 +8,7 @@ import type { RemoteTask } from "./task/remote-task.ts";
 import { startCall } from "./call/start-call.ts";
 import type { CallAndWaitOptions, CallOptions, TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
-import type { TaskHandle } from "./task/task-handle.ts";
+import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
 import { checkReference, type TaskReference } from "./task/task-reference.ts";
 import { TaskWatch, type WatchServices } from "./task/task-watch.ts";
@@ -27,6 +27,8 @@ interface ConnectedClientOptions {
   /** Aborts when the connection is over, which ends all that waits. */
   readonly over: AbortSignal;
 }
+
+const cancelOnAbortMs = 5_000;
 
 export class ConnectedClient implements TaskClient {
   readonly sdk: Client;
@@ -56,13 +58,18 @@ export class ConnectedClient implements TaskClient {
   async callTool(
     name: string,
     args: Readonly<Record<string, unknown>> = {},
-    { onUpdate, ...options }: CallAndWaitOptions = {},
+    { onUpdate, cancelOnAbort = false, ...options }: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
     const handle = await this.startTool(name, args, options);
-    if (handle.reference !== null && onUpdate !== undefined) {
-      for await (const task of handle.updates(options)) await onUpdate(task);
+    try {
+      if (handle.reference !== null && onUpdate !== undefined) {
+        for await (const task of handle.updates(options)) await onUpdate(task);
+      }
+      return await handle.result(options);
+    } catch (error) {
+      if (cancelOnAbort && options.signal?.aborted === true) await this.#cancel(handle);
+      throw error;
     }
-    return handle.result(options);
   }
 
   async startTool(
@@ -79,8 +86,9 @@ export class ConnectedClient implements TaskClient {
     return this.#handle(started.taskId, true, started.task);
   }
 
-  async resume(reference: TaskReference | null): Promise<TaskHandle> {
+  async resume(reference: TaskReference | null, { signal }: WaitOptions = {}): Promise<TaskHandle> {
     this.#closing.signal.throwIfAborted();
+    signal?.throwIfAborted();
     const { taskId } = checkReference(reference, this.#server, this.#services.protocol.generation);
     return this.#handle(taskId, false, undefined);
   }
@@ -89,6 +97,18 @@ export class ConnectedClient implements TaskClient {
     this.#end(new TaskClientError("closed", "The client was closed"));
     await Promise.allSettled(this.#running);
     await this.sdk.close();
+  }
+
+  /** As far as that can be had in time: whoever aborted does not want to wait. */
+  async #cancel(handle: TaskHandle): Promise<void> {
+    const deadline = this.#services.clock.deadline(cancelOnAbortMs);
+    try {
+      await handle.cancel({ signal: deadline.signal });
+    } catch {
+      // The abort is what the caller is told.
+    } finally {
+      deadline.clear();
+    }
   }
 
   #end(reason: unknown): void {

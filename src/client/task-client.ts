@@ -18,6 +18,11 @@ export interface CallOptions extends WaitOptions {
 export interface CallAndWaitOptions extends CallOptions {
   /** Called with the task as it stands and with each change; never if the server answers at once. */
   readonly onUpdate?: (task: RemoteTask) => unknown;
+  /**
+   * Whether aborting the `signal` while a task runs cancels that task too. The call then rejects, with the signal's
+   * reason, once the server has acknowledged, or after five seconds without that. Default false: the task runs on.
+   */
+  readonly cancelOnAbort?: boolean;
 }
 
 /** A connection to one server. See `connect`. */
@@ -58,7 +63,7 @@ export interface TaskClient {
    * The handle of a task that was started earlier, perhaps by another process. Sends nothing: whether the server still
    * knows the task shows on first use. Throws `reference` for `null` and for another server's task.
    */
-  resume(reference: TaskReference | null): Promise<TaskHandle>;
+  resume(reference: TaskReference | null, options?: WaitOptions): Promise<TaskHandle>;
   /** Ends every wait (`closed`) and the connection, and resolves when nothing is left running. Tasks run on. */
   close(): Promise<void>;
 }

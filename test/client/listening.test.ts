@@ -12,7 +12,7 @@ import {
   unknownTask,
   working,
 } from "./answers.ts";
-import type { Answer } from "./scripted-server.ts";
+import type { Answer, SeenRequest } from "./scripted-server.ts";
 import { ScriptedStream } from "./scripted-stream.ts";
 import { setUp, type Setup } from "./setup.ts";
 
@@ -323,4 +323,35 @@ describe("closing", () => {
     expect(clock.naps).toEqual([2000]);
     expect(server.of(listenMethod)).toHaveLength(0);
   });
+});
+
+it("takes no more tasks on a stream than others may bear", async () => {
+  const setup = await setUpStreams();
+  const { server, client, streams } = setup;
+  const taskIds = Array.from({ length: 501 }, (_, place) => `task-${place}`);
+  server.script(
+    "tasks/get",
+    ...taskIds.map(
+      () =>
+        ({ params }: SeenRequest) =>
+          working({ taskId: params["taskId"] }),
+    ),
+  );
+  const waits = taskIds.map(async (id) => {
+    const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId: id });
+    return handle.result();
+  });
+  const ends = Promise.allSettled(waits);
+  await server.sees("tasks/get", 501);
+  await wake(setup, 100);
+  await streams[0].acknowledge(taskIds.slice(0, 500));
+  streams[0].push(completed(sent, { taskId: "task-0" }));
+  expect(await waits[0]).toEqual(sent);
+  await wake(setup, 2500);
+  await streams[1].acknowledge(taskIds.slice(1));
+  streams[1].push(completed(sent, { taskId: "task-500" }));
+  expect(await waits[500]).toEqual(sent);
+  expect(idsOf(setup)).toEqual([{ taskIds: taskIds.slice(0, 500) }, { taskIds: taskIds.slice(1) }]);
+  await client.close();
+  await ends;
 });

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { acknowledged, approval, asking, created, sent, taskId } from "./answers.ts";
+import { setUp } from "./setup.ts";
+
+const impatience = new Error("no patience");
+
+describe("an aborted signal", () => {
+  it.each(["callTool", "startTool"] as const)("withdraws a %s that is not answered", async (method) => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", "silence");
+    const controller = new AbortController();
+    const call = client[method]("publish_report", {}, { signal: controller.signal });
+    await server.sees("tools/call", 1);
+    controller.abort(impatience);
+    await expect(call).rejects.toBe(impatience);
+    await expect(client[method]("publish_report", {}, { signal: controller.signal })).rejects.toBe(
+      impatience,
+    );
+    expect(server.of("tools/call")).toHaveLength(1);
+    expect(clock.armed).toBe(0);
+  });
+
+  it("ends the pause before a call is sent again", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", { status: 429 });
+    clock.hold();
+    const controller = new AbortController();
+    const call = client.callTool("publish_report", {}, { signal: controller.signal });
+    await clock.nap();
+    controller.abort(impatience);
+    await expect(call).rejects.toBe(impatience);
+    expect(clock.armed).toBe(0);
+  });
+
+  it("ends get, updates, result, cancel and resume, each without a word to the task", async () => {
+    const { server, client, clock } = await setUp();
+    const reference = { server: server.url, generation: "2026-07-28", taskId };
+    const handle = await client.resume(reference);
+    server.script("tasks/get", "silence", "silence", "silence");
+    server.script("tasks/cancel", "silence");
+    const controller = new AbortController();
+    const { signal } = controller;
+    const firstUpdate = handle.updates({ signal })[Symbol.asyncIterator]().next();
+    const waits = [handle.get({ signal }), firstUpdate, handle.result({ signal }), handle.cancel({ signal })];
+    await Promise.all([server.sees("tasks/get", 2), server.sees("tasks/cancel", 1)]);
+    controller.abort(impatience);
+    for (const wait of waits) await expect(wait).rejects.toBe(impatience);
+    await expect(client.resume(reference, { signal })).rejects.toBe(impatience);
+    for (const wait of [handle.get({ signal }), handle.result({ signal }), handle.cancel({ signal })]) {
+      await expect(wait).rejects.toBe(impatience);
+    }
+    expect(clock.armed).toBe(0);
+    expect(server.of("tasks/cancel")).toHaveLength(1);
+  });
+
+  it("leaves the task alone, and its question with whoever was asked", async () => {
+    const asked: string[] = [];
+    const answer = Promise.withResolvers<{ action: "decline" }>();
+    const { server, client, clock } = await setUp({
+      onInput: async ({ key }) => {
+        asked.push(key);
+        return answer.promise;
+      },
+    });
+    server.script("tools/call", created());
+    const open = asking({ approve: approval });
+    server.script("tasks/get", open);
+    server.script("tasks/update", acknowledged);
+    clock.hold();
+    const handle = await client.startTool("publish_report");
+    const controller = new AbortController();
+    const wait = handle.result({ signal: controller.signal });
+    (await clock.nap()).wake();
+    await clock.nap();
+    controller.abort(impatience);
+    await expect(wait).rejects.toBe(impatience);
+    answer.resolve({ action: "decline" });
+    await server.sees("tasks/update", 1);
+    expect(asked).toEqual(["approve"]);
+    expect(server.of("tasks/cancel")).toHaveLength(0);
+  });
+});
+
+describe("a call that cancels on abort", () => {
+  it("cancels its task, and rejects once that is acknowledged", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/cancel", "reset", acknowledged);
+    clock.hold();
+    const controller = new AbortController();
+    const call = client.callTool("publish_report", {}, { signal: controller.signal, cancelOnAbort: true });
+    await clock.nap(2000);
+    controller.abort(impatience);
+    (await clock.nap(125)).wake();
+    await expect(call).rejects.toBe(impatience);
+    expect(server.of("tasks/cancel").map(({ params }) => params["taskId"])).toEqual([taskId, taskId]);
+    expect(clock.armed).toBe(0);
+  });
+
+  it("does not wait long for a server that is away", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created());
+    server.script("tasks/cancel", "silence");
+    clock.hold();
+    const controller = new AbortController();
+    const call = client.callTool("publish_report", {}, { signal: controller.signal, cancelOnAbort: true });
+    await clock.nap(2000);
+    controller.abort(impatience);
+    await server.sees("tasks/cancel", 1);
+    clock.passDeadlines();
+    await expect(call).rejects.toBe(impatience);
+    expect(clock.armed).toBe(0);
+  });
+
+  it("cancels nothing when it ends by itself", async () => {
+    const { server, client } = await setUp();
+    server.script("tools/call", { result: sent }, created());
+    server.script("tasks/get", { status: 404 });
+    const { signal } = new AbortController();
+    expect(await client.callTool("publish_report", {}, { signal, cancelOnAbort: true })).toEqual(sent);
+    const failing = client.callTool("publish_report", {}, { signal, cancelOnAbort: true });
+    await expect(failing).rejects.toMatchObject({ code: "connection" });
+    expect(server.of("tasks/cancel")).toHaveLength(0);
+  });
+});
