@@ -2,11 +2,6 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { statusOf } from "../../task/status.ts";
 
-/** What the record will say of its outcome; null while there is none. */
-interface Kinded {
-  readonly outcomeKind?: "result" | "error_result" | "error" | null;
-}
-
 export type WireStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
 /** A task as every answer shows it, whatever its status (C-030 to C-036). */
@@ -45,13 +40,13 @@ export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
 export function wireStatus(task: TaskRecord): WireStatus {
   const status = statusOf(task);
   if (status !== "settled") return status;
-  switch ((task as Kinded).outcomeKind) {
+  switch (task.outcomeKind) {
     case "result":
       return "completed";
     case "error_result":
     case "error":
       return "failed";
-    default:
+    case null:
       throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
   }
 }

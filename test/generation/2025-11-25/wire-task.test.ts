@@ -1,0 +1,61 @@
+import { TaskV1Schema } from "@modelcontextprotocol/ext-tasks/core/v1";
+import { TaskSchema } from "@modelcontextprotocol/sdk/types.js";
+import { expect, it } from "vitest";
+import { wireTask } from "../../../src/generation/2025-11-25/wire-task.ts";
+import { cancelled, completed, failedRequest, failedResult, working } from "./sample-view.ts";
+
+it("shows ids, ISO times and milliseconds [C-030 C-033 C-034 C-035 C-036 C-039]", () => {
+  const task = wireTask(working({ updatedAt: Date.UTC(2026, 10, 1, 12, 0, 3, 7) }).task);
+  expect(task).toEqual({
+    taskId: "task-a",
+    status: "working",
+    createdAt: "2026-11-01T12:00:00.000Z",
+    lastUpdatedAt: "2026-11-01T12:00:03.007Z",
+    ttl: 60_000,
+    pollInterval: 1000,
+  });
+  expect(TaskSchema.parse(task)).toEqual(task);
+  expect(TaskV1Schema.parse(task)).toEqual(task);
+});
+
+it("says null for a task without end [C-035]", () => {
+  const task = wireTask(working({ expiry: { from: "created", ms: null } }).task);
+  expect(task.ttl).toBeNull();
+  expect(TaskSchema.parse(task)).toEqual(task);
+});
+
+it("fails with a JSON-RPC error and with a result that is an error [C-031 C-116 A-09]", () => {
+  expect(wireTask(working().task).status).toBe("working");
+  expect(wireTask(working({ openInputs: 2 }).task).status).toBe("input_required");
+  expect(wireTask(completed({ content: [] }).task).status).toBe("completed");
+  expect(wireTask(failedResult({ content: [] }).task).status).toBe("failed");
+  expect(wireTask(failedRequest({ code: -32603, message: "no" }).task).status).toBe("failed");
+  expect(wireTask(cancelled().task).status).toBe("cancelled");
+});
+
+it("shows the status text in any status [C-032]", () => {
+  const statusMessage = "page 3";
+  for (const { task } of [
+    working({ statusMessage }),
+    completed({}, { statusMessage }),
+    failedResult({}, { statusMessage }),
+  ]) {
+    expect(wireTask(task, "jam").statusMessage).toBe("page 3");
+  }
+  expect(wireTask(cancelled().task)).not.toHaveProperty("statusMessage");
+});
+
+it("says what went wrong only on a task that failed and has no text [C-117]", () => {
+  expect(wireTask(failedResult({}).task, "jam").statusMessage).toBe("jam");
+  expect(wireTask(failedResult({}, { statusMessage: "" }).task, "jam").statusMessage).toBe("jam");
+  expect(wireTask(working().task, "jam")).not.toHaveProperty("statusMessage");
+  expect(wireTask(completed({}).task, "jam")).not.toHaveProperty("statusMessage");
+});
+
+it("leaves progress to its notifications", () => {
+  expect(wireTask(working({ progress: { progress: 1, total: 2 } }).task)).not.toHaveProperty("statusMessage");
+});
+
+it("refuses a settled task without an outcome, which no store may show", () => {
+  expect(() => wireTask(completed({}, { outcomeKind: null }).task)).toThrow("has no outcome");
+});
