@@ -9,11 +9,17 @@ export type Answer = { readonly result: JsonObject } | { readonly error: JsonRpc
 /** Hears of faults that their caller is not told about. */
 export type OnError = (error: unknown) => void;
 
-/** A tool's outcome as the direct answer to its call: equal to what a task would inline. */
-export function answerOfOutcome({ kind, body }: Outcome): Answer {
+/** A tool's outcome as the direct answer to its call. */
+export function answerOf({ kind, body }: Outcome): Answer {
   const parsed: unknown = JSON.parse(body);
   if (kind === "error") return { error: parsed as JsonRpcError };
-  return { result: completeResult(isJsonObject(parsed) ? parsed : {}) };
+  return { result: isJsonObject(parsed) ? parsed : {} };
+}
+
+/** The same in the revision that says of each result whether it is complete: equal to what a task would inline. */
+export function completeAnswerOf(outcome: Outcome): Answer {
+  const answer = answerOf(outcome);
+  return "result" in answer ? { result: completeResult(answer.result) } : answer;
 }
 
 /** Internal faults whose text helps the caller and tells nothing about the inside of the server. */

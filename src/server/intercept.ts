@@ -11,25 +11,53 @@ import type { ErrorOf } from "./answer.ts";
 import type { Exchanges } from "./exchanges.ts";
 import type { Gate } from "./gate.ts";
 
+/** Sends past the SDK. */
+export type Send = Transport["send"];
+
+/** What sees all messages of a connection, for one that talks to its client past the SDK. */
+export interface Tap {
+  connected(send: Send): void;
+  /** True for a message that the SDK is not to see. */
+  received(message: JSONRPCMessage): boolean;
+  /** The message to send instead of `message`. */
+  sending(message: JSONRPCMessage): JSONRPCMessage;
+  /** After the transport took the message. */
+  sent(message: JSONRPCMessage): void;
+  closed(): void;
+}
+
+export interface Interception {
+  readonly exchanges: Exchanges;
+  readonly gate: Gate;
+  readonly errorOf: ErrorOf;
+  readonly tap?: Tap;
+}
+
 /**
  * Puts `gate` before and `exchanges` behind the SDK on every connection of `mcp`. The SDK offers no such place:
  * it validates arguments before a tool is called, and turns what a tool throws into a result. The transport stays
- * the same object, since the SDK looks at its class; only its two message functions are wrapped.
+ * the same object, since the SDK looks at its class; only its message functions are wrapped.
  */
-export function intercept(mcp: McpServer, exchanges: Exchanges, gate: Gate, errorOf: ErrorOf): void {
+export function intercept(mcp: McpServer, interception: Interception): void {
   const connect = mcp.connect.bind(mcp);
   mcp.connect = async (transport) => {
     await connect(transport);
-    interceptTransport(transport, exchanges, gate, errorOf);
+    interceptTransport(transport, interception);
   };
 }
 
-function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Gate, errorOf: ErrorOf): void {
+function interceptTransport(transport: Transport, { exchanges, gate, errorOf, tap }: Interception): void {
   const send = transport.send.bind(transport);
-  transport.send = (message, options) => send(exchanges.resolve(message), options);
+  tap?.connected(send);
+  transport.send = async (message, options) => {
+    const answer = exchanges.resolve(message);
+    await send(tap?.sending(answer) ?? answer, options);
+    tap?.sent(answer);
+  };
 
   const receive = transport.onmessage;
   transport.onmessage = <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo): void => {
+    if (tap?.received(message) === true) return;
     if (isJSONRPCNotification(message)) {
       forgetCancelled(message, exchanges);
     } else if (isJSONRPCRequest(message)) {
@@ -51,6 +79,7 @@ function interceptTransport(transport: Transport, exchanges: Exchanges, gate: Ga
   const closed = transport.onclose;
   transport.onclose = () => {
     exchanges.close();
+    tap?.closed();
     closed?.();
   };
 }

@@ -2,7 +2,9 @@ import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server"
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
-import { attach } from "./2026-07-28/attach.ts";
+import { attach as attachCoreTasks } from "./2025-11-25/attach.ts";
+import { TaskDesk } from "./2025-11-25/task-desk.ts";
+import { attach as attachExtension } from "./2026-07-28/attach.ts";
 import { noSession, type Streams } from "./streams.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
 
@@ -30,6 +32,7 @@ export interface TaskServerSetup {
   readonly factory: ServerFactory;
   readonly onError: OnError;
   readonly legacyErrorCodes: boolean;
+  readonly requireTasks: boolean;
 }
 
 export function createTaskServer({
@@ -37,8 +40,10 @@ export function createTaskServer({
   factory,
   onError,
   legacyErrorCodes,
+  requireTasks,
 }: TaskServerSetup): TaskServer {
   const errorOf = errorsFor(onError, legacyErrorCodes);
+  const desk = new TaskDesk(runtime, onError);
   return {
     options: runtime.options,
     onError,
@@ -49,8 +54,8 @@ export function createTaskServer({
     async create(context, principal, streams = noSession) {
       try {
         const mcp = await factory(context);
-        if (context.era === "modern") attach(mcp, { runtime, principal, errorOf });
-        else void streams;
+        if (context.era === "modern") attachExtension(mcp, { runtime, principal, errorOf });
+        else attachCoreTasks(mcp, { runtime, desk, principal, streams, errorOf, requireTasks });
         return mcp;
       } catch (error) {
         onError(error); // the caller only hears of an internal error

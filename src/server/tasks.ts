@@ -14,6 +14,11 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly onError?: (error: unknown) => void;
   /** Answers a call that lacks a capability with -32003, as first drafts had it, in place of -32021; default false. */
   readonly legacyErrorCodes?: boolean;
+  /**
+   * On protocol 2025-11-25, refuses a call that could have asked for a task and did not, with -32600 (C-029); default
+   * false. Clients without tasks can then not call such a tool.
+   */
+  readonly requireTasks?: boolean;
 }
 
 /** The durable tools of a process. */
@@ -66,13 +71,14 @@ export function createTasks({
   store,
   onError = report,
   legacyErrorCodes = false,
+  requireTasks = false,
   ...options
 }: TasksOptions): Tasks {
   const registry = new Registry();
   const runtime = createRuntime({ store, registry, options, onError });
   return {
     tool: (name, config, handler) => registry.add(name, config, handler),
-    server: (factory) => createTaskServer({ runtime, factory, onError, legacyErrorCodes }),
+    server: (factory) => createTaskServer({ runtime, factory, onError, legacyErrorCodes, requireTasks }),
     start: () => runtime.start(),
     stop: () => runtime.stop(),
   };

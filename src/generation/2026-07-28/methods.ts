@@ -9,14 +9,6 @@ export const taskableMethods: readonly TaskMethod[] = ["tools/call"];
 /** The methods of the extension. */
 export const taskMethods = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
 
-/** Names under `tasks/` that some generation has had: no author's own handler may take them (X-102). */
-export const reservedMethods: readonly string[] = [
-  ...taskMethods,
-  "tasks/list",
-  "tasks/result",
-  "tasks/delete",
-];
-
 export type TasksMethod = (typeof taskMethods)[number];
 
 /** What a message asks for, without its wire form. */

@@ -1,17 +1,18 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
-import { reservedMethods, taskMethods } from "../../generation/2026-07-28/methods.ts";
+import { taskMethods } from "../../generation/2026-07-28/methods.ts";
 import { extensionId, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { HoldfastError } from "../../task/fault.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
-import { callTool, type ToolRequest } from "./call-tool.ts";
+import type { ToolRequest } from "../tool-request.ts";
+import { callTool } from "./call-tool.ts";
 import type { Caller } from "../caller.ts";
 import { Exchanges } from "../exchanges.ts";
 import { gate } from "./gate.ts";
 import { handle } from "./handle.ts";
 import { intercept } from "../intercept.ts";
 import { registerTool } from "../register-tool.ts";
+import { assertNothingReserved } from "../reserved-methods.ts";
 import { unchecked } from "../unchecked.ts";
 
 export interface Attachment {
@@ -48,7 +49,7 @@ export function attach(mcp: McpServer, { runtime, principal, errorOf }: Attachme
       return {};
     });
   }
-  intercept(mcp, exchanges, gate(runtime.registry), errorOf);
+  intercept(mcp, { exchanges, gate: gate(runtime.registry), errorOf });
 
   async function answer(context: ServerContext, work: Work): Promise<void> {
     const { id, signal } = context.mcpReq;
@@ -60,18 +61,6 @@ export function attach(mcp: McpServer, { runtime, principal, errorOf }: Attachme
     } catch (error) {
       if (signal.aborted && error === signal.reason) return;
       exchanges.answer(id, { error: errorOf(error) });
-    }
-  }
-}
-
-/** The SDK would replace an author's handler without a word, or serve one that other versions will not (X-102). */
-function assertNothingReserved({ server }: McpServer): void {
-  for (const method of reservedMethods) {
-    try {
-      server.assertCanSetRequestHandler(method);
-    } catch (cause) {
-      const message = `${method} belongs to the tasks extension: leave its handler out of your server.`;
-      throw new HoldfastError("configuration", message, { cause });
     }
   }
 }

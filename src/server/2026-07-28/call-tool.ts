@@ -1,24 +1,16 @@
 import { generation } from "../../generation/2026-07-28/name.ts";
 import { createTaskResult } from "../../generation/2026-07-28/create.ts";
 import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
 import type { Ask } from "../../runtime/attempt/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Origin } from "../../task/record.ts";
 import { becomesTask, missingForCall, missingTasks } from "./admission.ts";
-import { answerOfOutcome, type Answer } from "../answer.ts";
+import { completeAnswerOf, type Answer } from "../answer.ts";
 import type { Caller } from "../caller.ts";
+import { originOf, type ToolRequest } from "../tool-request.ts";
 import { prepareCall } from "./prepare-call.ts";
-
-/** One tools/call, as it came in. */
-export interface ToolRequest {
-  readonly id: string | number;
-  readonly params: JsonObject;
-  /** Aborts when the caller cancels the request or goes away before it was answered. */
-  readonly signal: AbortSignal;
-}
 
 /** Answers a call of a registered tool, with a task or directly; rejects with a `HoldfastError`. */
 export async function callTool(
@@ -46,7 +38,7 @@ export async function callTool(
     throw missingTasks(`The question of tool ${tool.name}`);
   };
   const run = { tool, arguments: params["arguments"], prepared, signal, ask };
-  return answerOfOutcome(await runtime.runInline(run));
+  return completeAnswerOf(await runtime.runInline(run));
 }
 
 /** The call as a task takes it; throws `invalid_params` for an idempotency key that is none. */
@@ -66,21 +58,9 @@ function taskCall(tool: Tool, { id, params }: ToolRequest, { capabilities, princ
 async function createTask(runtime: Runtime, call: TaskCall, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted(); // nothing was promised yet, so nothing is begun (A-32)
   const end = await runtime.call(call, signal);
-  if (end.kind === "outcome") return answerOfOutcome(end.outcome);
+  if (end.kind === "outcome") return completeAnswerOf(end.outcome);
   const { task } = end.snapshot;
   // The id can reach nobody any more. With a key the caller finds its task by calling again (A-32).
   if (signal.aborted && call.idempotencyKey === undefined) await runtime.cancel(task.id, task);
   return { result: { ...createTaskResult(end.snapshot) } };
-}
-
-function originOf(requestId: string | number, meta: JsonObject, capabilities: JsonObject): Origin {
-  const { progressToken, traceparent, tracestate } = meta;
-  return {
-    requestId,
-    capabilities,
-    ...(typeof progressToken === "string" || typeof progressToken === "number" ? { progressToken } : {}),
-    ...(typeof traceparent === "string"
-      ? { trace: { traceparent, ...(typeof tracestate === "string" ? { tracestate } : {}) } }
-      : {}),
-  };
 }

@@ -4,7 +4,7 @@ import { requestHash } from "../../runtime/request-hash.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Prepare, Tool } from "../../runtime/tool/tool.ts";
-import { answerOfOutcome, type Answer } from "../answer.ts";
+import { completeAnswerOf, type Answer } from "../answer.ts";
 import type { Caller } from "../caller.ts";
 import {
   assertWithin,
@@ -51,7 +51,7 @@ export async function prepareCall(
   const earlier = requestState === undefined ? undefined : await openState(runtime, binding, requestState);
   const answers = allAnswers(earlier as Exchange | undefined, inputResponses);
   const validated = await validateArguments(tool, params["arguments"]);
-  if (!validated.ok) return { answer: answerOfOutcome(validated.outcome) };
+  if (!validated.ok) return { answer: completeAnswerOf(validated.outcome) };
 
   const maxBytes = runtime.options.maxBodyBytes;
   let end: RoundEnd;
@@ -60,7 +60,7 @@ export async function prepareCall(
     end = await runRound((ask) => prepare(validated.args, ask), round);
     if (end.kind === "prepared") return { prepared: encodePrepared(tool, end.value, maxBytes) };
   } catch (error) {
-    return { answer: answerOfOutcome(outcomeOfThrow(error, runtime.options.maxBodyBytes)) };
+    return { answer: completeAnswerOf(outcomeOfThrow(error, runtime.options.maxBodyBytes)) };
   }
   const exchange = nextExchange(answers, end.questions);
   const state = await sealState(runtime, binding, exchange);

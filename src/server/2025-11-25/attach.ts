@@ -1,0 +1,99 @@
+import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
+import { taskMethods } from "../../generation/2025-11-25/methods.ts";
+import { generation } from "../../generation/2025-11-25/name.ts";
+import { executionOf, serverTasksCapability } from "../../generation/2025-11-25/negotiate.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Registry } from "../../runtime/tool/registry.ts";
+import type { Answer, ErrorOf } from "../answer.ts";
+import { Connection } from "../connection/connection.ts";
+import { Exchanges } from "../exchanges.ts";
+import { intercept } from "../intercept.ts";
+import { registerTool } from "../register-tool.ts";
+import { assertNothingReserved } from "../reserved-methods.ts";
+import type { Streams } from "../streams.ts";
+import type { ToolRequest } from "../tool-request.ts";
+import { unchecked } from "../unchecked.ts";
+import { callTool } from "./call-tool.ts";
+import { gate } from "./gate.ts";
+import { handle } from "./handle.ts";
+import type { TaskDesk } from "./task-desk.ts";
+
+export interface Attachment {
+  readonly runtime: Runtime;
+  readonly desk: TaskDesk;
+  /** Who is on the other side of this server; null where callers are not told apart. */
+  readonly principal: string | null;
+  readonly streams: Streams;
+  readonly errorOf: ErrorOf;
+  /** Refuses calls that do not ask for a task although they could (C-029). */
+  readonly requireTasks: boolean;
+}
+
+/**
+ * Adds the registered tools and the tasks of 2025-11-25 to a server of an earlier revision that is not connected yet.
+ * Where the client speaks one that has no tasks, the tools are there and answer directly.
+ */
+export function attach(mcp: McpServer, attachment: Attachment): void {
+  const { runtime, desk, principal, streams, errorOf, requireTasks } = attachment;
+  assertNothingReserved(mcp);
+  const exchanges = new Exchanges();
+  const { registry } = runtime;
+  const lists = principal !== null;
+  const methods = taskMethods.filter((method) => lists || method !== "tasks/list");
+  const connection = new Connection({
+    principal,
+    streams,
+    declare: (version): JsonObject =>
+      version === generation ? { tasks: serverTasksCapability({ list: lists }) } : {},
+    list: (listed) => (hasTasks() ? withExecution(listed, registry) : withoutExecution(listed)),
+  });
+  // A request that comes alone had its handshake with another server like this one.
+  const hasTasks = (): boolean => !streams.initialized || connection.protocolVersion === generation;
+
+  for (const tool of registry.all()) {
+    registerTool(mcp, tool, async (context) => {
+      const callee = { runtime, desk, connection, hasTasks: hasTasks() };
+      await answer(context, (request) => callTool(tool, request, callee));
+      // No output schema is checked on an error; what is sent is the real answer.
+      return { content: [], isError: true };
+    });
+  }
+  for (const method of methods) {
+    mcp.server.setRequestHandler(method, { params: unchecked }, async (_params, context) => {
+      await answer(context, (request) => handle(method, request, { runtime, desk, connection }));
+      return {};
+    });
+  }
+  intercept(mcp, {
+    exchanges,
+    gate: gate({ registry, hasTasks, methods, requireTasks }),
+    errorOf,
+    tap: connection,
+  });
+
+  async function answer(
+    context: ServerContext,
+    work: (request: ToolRequest) => Promise<Answer>,
+  ): Promise<void> {
+    const { id, signal } = context.mcpReq;
+    const params = exchanges.params(id);
+    if (params === undefined) return; // cancelled before it began
+    try {
+      exchanges.answer(id, await work({ id, params, signal }));
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return;
+      exchanges.answer(id, { error: errorOf(error) });
+    }
+  }
+}
+
+/** Listed with what each tool makes of tasks; the SDK says of all that they have none. */
+function withExecution(listed: JsonObject, registry: Registry): JsonObject {
+  const tool = registry.get(String(listed["name"]));
+  return tool === undefined ? listed : { ...listed, execution: executionOf(tool.task) };
+}
+
+function withoutExecution({ execution: _, ...listed }: JsonObject): JsonObject {
+  return listed;
+}

@@ -1,0 +1,12 @@
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { TaskDesk } from "./task-desk.ts";
+
+/** What a request on a connection is answered with. */
+export interface Callee {
+  readonly runtime: Runtime;
+  readonly desk: TaskDesk;
+  readonly connection: Connection;
+  /** Whether the client was told that the server has tasks. */
+  readonly hasTasks: boolean;
+}

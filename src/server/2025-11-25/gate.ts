@@ -1,0 +1,67 @@
+import type { JSONRPCRequest } from "@modelcontextprotocol/server";
+import { readTaskParams } from "../../generation/2025-11-25/create.ts";
+import { taskMethods } from "../../generation/2025-11-25/methods.ts";
+import { isRepeat, notRepeatableData } from "../../generation/idempotency-key.ts";
+import type { Registry } from "../../runtime/tool/registry.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Gate } from "../gate.ts";
+
+export interface GateSetup {
+  readonly registry: Registry;
+  /** Whether this connection's version has tasks and so was told that the server has. */
+  readonly hasTasks: () => boolean;
+  /** The `tasks/*` methods that are declared. */
+  readonly methods: readonly string[];
+  /** Refuses calls that do not ask for a task although they could (C-029). */
+  readonly requireTasks: boolean;
+}
+
+/** Lets in what belongs to the registry's tools and to the tasks of 2025-11-25. */
+export function gate({ registry, hasTasks, methods, requireTasks }: GateSetup): Gate {
+  const refuseCall = ({ params }: JSONRPCRequest): HoldfastError | undefined => {
+    const name = String(params?.["name"]);
+    const tool = registry.get(name);
+    const mode = tool?.task ?? "forbidden";
+    const asTask = hasTasks() && params?.["task"] !== undefined;
+    if (asTask && mode === "forbidden") {
+      return new HoldfastError("method_not_found", `Tool ${name} does not run as a task.`);
+    }
+    if (!asTask && mode === "required") {
+      return new HoldfastError("method_not_found", `Tool ${name} runs only as a task.`);
+    }
+    if (!asTask && mode === "optional" && requireTasks && hasTasks()) {
+      return new HoldfastError("invalid_request", "tools/call needs params.task here.");
+    }
+    if (!asTask && isRepeat(params ?? {})) {
+      const message = `Tool ${name} makes no task, so a repeated call of it cannot be told from a new one.`;
+      return new HoldfastError("invalid_params", message, { data: notRepeatableData });
+    }
+    return asTask ? faultOf(() => readTaskParams(params)) : undefined;
+  };
+
+  return {
+    owns: ({ method, params }) =>
+      methods.includes(method) ||
+      (method === "tools/call" && registry.get(String(params?.["name"])) !== undefined),
+    refusal(request) {
+      if (request.method === "tools/call") return refuseCall(request);
+      const known = taskMethods.some((method) => method === request.method);
+      return known && !(hasTasks() && methods.includes(request.method)) ? notFound(request) : undefined;
+    },
+  };
+}
+
+/** Methods of tasks are there where they are declared (C-010, C-011). */
+function notFound({ method }: JSONRPCRequest): HoldfastError {
+  return new HoldfastError("method_not_found", `Method not found: ${method}`);
+}
+
+function faultOf(read: () => unknown): HoldfastError | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof HoldfastError) return error;
+    throw error;
+  }
+}

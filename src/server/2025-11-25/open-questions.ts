@@ -1,0 +1,147 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
+import { missingForInput, type InputRequest } from "../../task/input.ts";
+import { askClient } from "../connection/ask-client.ts";
+import { Undelivered, type Connection, type Reply } from "../connection/connection.ts";
+import type { Creator, TaskLineSetup, Waiter } from "./task-party.ts";
+
+/** The streams that a question can go out on. */
+export interface Outlets {
+  readonly waiters: ReadonlySet<Waiter>;
+  readonly creators: ReadonlySet<Creator>;
+}
+
+interface Offer {
+  readonly connection: Connection;
+  readonly via: RequestId | undefined;
+  readonly withdrawn: AbortController;
+}
+
+/**
+ * The open questions of a task on their way to a client (A-14): in their order, each on one stream at a time. A
+ * question whose stream broke goes out again on the next; an answer to the first asking still counts.
+ */
+export class OpenQuestions {
+  readonly #setup: TaskLineSetup;
+  readonly #outlets: Outlets;
+  #open: readonly InputRequest[] = [];
+  /** By key, the offer that the answer is expected on. */
+  readonly #offers = new Map<string, Offer>();
+  /** By key, all that were ever made and may still be answered. */
+  readonly #withdraw = new Map<string, Set<AbortController>>();
+  /** Keys whose answer is here and on its way to the store. */
+  readonly #answered = new Set<string>();
+
+  constructor(setup: TaskLineSetup, outlets: Outlets) {
+    this.#setup = setup;
+    this.#outlets = outlets;
+  }
+
+  /** Takes back what is no longer open and sends what can be sent. */
+  offer(open: readonly InputRequest[]): void {
+    this.#open = open;
+    const keys = new Set(open.map(({ key }) => key));
+    for (const key of this.#withdraw.keys()) if (!keys.has(key)) this.#takeBack(key);
+    for (const key of this.#answered) if (!keys.has(key)) this.#answered.delete(key);
+    for (const question of open) {
+      const { key } = question;
+      if (!this.#offers.has(key) && !this.#answered.has(key)) this.#send(question);
+    }
+  }
+
+  /** A stream is gone: what went out on it goes out on another, as soon as there is one. */
+  lost(connection: Connection, via: RequestId | undefined): void {
+    for (const [key, offer] of this.#offers) {
+      if (offer.connection === connection && offer.via === via) this.#offers.delete(key);
+    }
+    this.offer(this.#open);
+  }
+
+  close(): void {
+    this.#open = [];
+    for (const key of this.#withdraw.keys()) this.#takeBack(key);
+  }
+
+  #takeBack(key: string): void {
+    this.#offers.delete(key);
+    const made = this.#withdraw.get(key) ?? [];
+    this.#withdraw.delete(key);
+    for (const controller of made) controller.abort();
+  }
+
+  #send(question: InputRequest): void {
+    const outlet = this.#outletFor(question);
+    if (outlet === undefined) return;
+    const { key } = question;
+    const offer: Offer = { ...outlet, withdrawn: new AbortController() };
+    this.#offers.set(key, offer);
+    this.#withdraw.set(key, (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn));
+    this.#ask(question, offer)
+      .catch((error: unknown) => {
+        if (!offer.withdrawn.signal.aborted) this.#setup.onError(error);
+      })
+      .finally(() => this.#withdraw.get(key)?.delete(offer.withdrawn));
+  }
+
+  async #ask({ key, method, params }: InputRequest, offer: Offer): Promise<void> {
+    const { runtime, id, requestor } = this.#setup;
+    const parsed = JSON.parse(params) as JsonObject;
+    const { connection, withdrawn } = offer;
+    let reply: Reply;
+    try {
+      reply = await askClient({
+        connection,
+        method,
+        params: nestedRequest(method, parsed, id).params,
+        via: () => this.#currentVia(offer),
+        signal: withdrawn.signal,
+        clock: runtime.clock,
+      });
+    } catch (error) {
+      if (!(error instanceof Undelivered)) throw error;
+      if (this.#offers.get(key) === offer) this.#offers.delete(key); // asked again when a stream opens
+      return;
+    }
+    this.#answered.add(key);
+    try {
+      await runtime.answer(id, requestor, [{ key, ...this.#answerOf(method, parsed, reply) }]);
+    } catch (error) {
+      this.#answered.delete(key);
+      throw error;
+    }
+  }
+
+  /** A client that answers something else has been asked, and would answer the same again. */
+  #answerOf(
+    method: InputRequest["method"],
+    params: JsonObject,
+    reply: Reply,
+  ): { value: string } | { error: string } {
+    if ("error" in reply) return { error: JSON.stringify(reply.error) };
+    if (isAnswerTo(method, params, reply.result)) return { value: JSON.stringify(reply.result) };
+    return { error: JSON.stringify({ code: -32602, message: "The answer is not what was asked for." }) };
+  }
+
+  #outletFor({ method, params }: InputRequest): Pick<Offer, "connection" | "via"> | undefined {
+    const parsed = JSON.parse(params) as JsonObject;
+    const canAnswer = ({ capabilities }: Connection): boolean =>
+      missingForInput(method, parsed, capabilities) === undefined;
+    for (const { connection, request, open } of this.#outlets.waiters) {
+      if (open && canAnswer(connection)) return { connection, via: request };
+    }
+    for (const { connection } of this.#outlets.creators) {
+      if (connection.streams.standaloneOpen && canAnswer(connection)) return { connection, via: undefined };
+    }
+    return undefined;
+  }
+
+  /** Later requests about the same question go where the connection can be reached by then. */
+  #currentVia({ connection, via }: Offer): RequestId | undefined {
+    const waiters = [...this.#outlets.waiters].filter(
+      (waiter) => waiter.open && waiter.connection === connection,
+    );
+    return waiters.some(({ request }) => request === via) ? via : waiters[0]?.request;
+  }
+}

@@ -1,0 +1,67 @@
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { missingForInput, type InputMethod } from "../../task/input.ts";
+import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
+import { inputFailed } from "../../runtime/attempt/input-failed.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { resultOutcome, type Outcome } from "../../task/outcome.ts";
+import type { Progress } from "../../task/record.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import { askClient } from "../connection/ask-client.ts";
+import type { ToolRequest } from "../tool-request.ts";
+import type { Callee } from "./callee.ts";
+
+/** Answers a call without a task: progress and questions go out on the stream of the call. */
+export async function runDirectly(
+  tool: Tool,
+  { id, params, signal }: ToolRequest,
+  { runtime, connection }: Omit<Callee, "desk" | "hasTasks">,
+): Promise<Outcome> {
+  const { capabilities } = connection;
+  const missing = tool.requires.filter((name) => !isJsonObject(capabilities[name]));
+  if (missing.length > 0) return cannotAsk(tool, missing);
+  const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
+  const { progressToken } = meta;
+  const progress = growing((report) => {
+    if (typeof progressToken !== "string" && typeof progressToken !== "number") return;
+    connection.notify("notifications/progress", { progressToken, ...report }, id);
+  });
+
+  const ask = async (key: unknown, method: InputMethod, question: object): Promise<unknown> => {
+    const asked = { ...question } as JsonObject;
+    const lacking = missingForInput(method, asked, capabilities);
+    if (lacking !== undefined) {
+      const names = Object.keys(lacking).join(", ");
+      throw new HoldfastError("input_failed", `The client cannot be asked: it did not declare ${names}.`);
+    }
+    const { clock } = runtime;
+    const reply = await askClient({ connection, method, params: asked, via: () => id, signal, clock });
+    if ("error" in reply) throw inputFailed(String(key), reply.error);
+    if (isAnswerTo(method, asked, reply.result)) return reply.result;
+    throw new HoldfastError("input_failed", `The answer to "${String(key)}" is not what was asked for.`);
+  };
+
+  return runtime.runInline({
+    tool,
+    arguments: params["arguments"],
+    prepareInTask: true,
+    signal,
+    ask,
+    progress,
+  });
+}
+
+/** As other servers answer where a tool needs what its client has not. */
+function cannotAsk(tool: Tool, missing: readonly string[]): Outcome {
+  const text = `Tool ${tool.name} needs what the client did not declare: ${missing.join(", ")}.`;
+  return resultOutcome({ content: [{ type: "text", text }], isError: true });
+}
+
+/** Progress has to grow with each notification. */
+function growing(tell: (report: Progress) => void): (report: Progress) => void {
+  let last: number | undefined;
+  return (report) => {
+    if (last !== undefined && report.progress <= last) return;
+    last = report.progress;
+    tell(report);
+  };
+}

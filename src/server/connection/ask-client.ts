@@ -1,0 +1,31 @@
+import { clientCancels, takesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
+import { followClientTask } from "./client-task.ts";
+import type { Reply } from "./connection.ts";
+import { orWithdrawn, type Question } from "./question.ts";
+
+/**
+ * Puts a question to the client and resolves with what it answers. Where the client declares that it takes such a
+ * request as a task, it becomes one there (C-007): then the answer outlives the stream that it was asked on. Rejects
+ * with `Undelivered`, and with the signal's reason, which withdraws the question.
+ */
+export async function askClient(question: Question): Promise<Reply> {
+  const { connection, method, params, via, signal } = question;
+  signal.throwIfAborted();
+  const { capabilities } = connection;
+  const asTask = method !== "roots/list" && takesTasks(capabilities, method);
+  const { task: _unasked, ...own } = params;
+  const stream = via();
+  const asked = connection.ask(method, asTask ? { ...own, task: {} } : own, stream);
+  const reply = await orWithdrawn(asked, signal, () => {
+    const reason = "The question is no longer open.";
+    connection.notify("notifications/cancelled", { requestId: asked.id, reason }, stream);
+  });
+  const task = asTask && "result" in reply ? reply.result["task"] : undefined;
+  // A client may answer at once all the same.
+  if (!isJsonObject(task) || typeof task["taskId"] !== "string") return reply;
+  const { taskId } = task;
+  return followClientTask(question, taskId, task, () => {
+    if (clientCancels(capabilities)) connection.ask("tasks/cancel", { taskId }, via());
+  });
+}

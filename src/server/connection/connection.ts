@@ -1,0 +1,195 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+} from "@modelcontextprotocol/server";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import type { Send, Tap } from "../intercept.ts";
+import type { Streams } from "../streams.ts";
+
+/** What a client answered a request of ours. */
+export type Reply = { readonly result: JsonObject } | { readonly error: JsonRpcError };
+
+/** Rejects what waits for a client that a message did not reach, or that is gone. */
+export class Undelivered extends Error {
+  override readonly name = "Undelivered";
+}
+
+/** A request of ours that the client has not answered yet. */
+export interface Asked {
+  readonly id: string;
+  /** Rejects with `Undelivered`. */
+  readonly reply: Promise<Reply>;
+}
+
+export interface ConnectionSetup {
+  /** Null where callers are not told apart (A-39). */
+  readonly principal: string | null;
+  readonly streams: Streams;
+  /** The capabilities to declare beside those of the author's server, by the protocol version that was agreed on. */
+  readonly declare: (protocolVersion: string) => JsonObject;
+  /** A tool as it is listed to clients of that version. */
+  readonly list: (tool: JsonObject, protocolVersion: string | undefined) => JsonObject;
+}
+
+/**
+ * One connection of an earlier revision than 2026-07-28, beside the SDK's own: what its client declared at its
+ * beginning, and the requests and notifications that tasks send to it. Their ids are strings, so that they are never
+ * those of the SDK, which counts.
+ */
+export class Connection implements Tap {
+  readonly principal: string | null;
+  readonly streams: Streams;
+  readonly #setup: ConnectionSetup;
+  readonly #asked = new Map<RequestId, PromiseWithResolvers<Reply>>();
+  readonly #afterAnswer = new Map<RequestId, () => void>();
+  /** What becomes of the SDK's answers to requests of the client. */
+  readonly #amend = new Map<RequestId, (result: JsonObject) => JsonObject>();
+  readonly #closed = new AbortController();
+  readonly #listeners = new Set<(method: string, params: JsonObject) => void>();
+  #send: Send | undefined;
+  #capabilities: JsonObject = {};
+  #version: string | undefined;
+  #count = 0;
+
+  constructor(setup: ConnectionSetup) {
+    this.#setup = setup;
+    this.principal = setup.principal;
+    this.streams = setup.streams;
+  }
+
+  /** As the client declared them at the beginning; none on a connection without one. */
+  get capabilities(): JsonObject {
+    return this.#capabilities;
+  }
+
+  /** Undefined before the handshake, and on a connection without one. */
+  get protocolVersion(): string | undefined {
+    return this.#version;
+  }
+
+  /** Aborts when the connection ends. */
+  get closing(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  /** Sends a request on the stream of request `via`, or on the standalone stream. */
+  ask(method: string, params: JsonObject, via: RequestId | undefined): Asked {
+    this.#count += 1;
+    const id = `holdfast-${this.#count}`;
+    const answer = Promise.withResolvers<Reply>();
+    answer.promise.catch(() => undefined);
+    this.#asked.set(id, answer);
+    this.#write({ jsonrpc: "2.0", id, method, params }, via).catch((cause: unknown) => {
+      this.#asked.delete(id);
+      answer.reject(new Undelivered("The request could not be sent.", { cause }));
+    });
+    return { id, reply: answer.promise };
+  }
+
+  /** Sends a notification likewise; one that does not arrive is lost. */
+  notify(method: string, params: JsonObject, via: RequestId | undefined): void {
+    this.#write({ jsonrpc: "2.0", method, params }, via).catch(() => undefined);
+  }
+
+  /** Runs `action` once the answer to `request` is sent. */
+  afterAnswer(request: RequestId, action: () => void): void {
+    this.#afterAnswer.set(request, action);
+  }
+
+  /** Calls `listener` with the client's notifications about tasks of its own; returns the way to stop it. */
+  onTaskNotification(listener: (method: string, params: JsonObject) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  connected(send: Send): void {
+    this.#send = send;
+  }
+
+  received(message: JSONRPCMessage): boolean {
+    if (isJSONRPCRequest(message)) {
+      this.#requested(message);
+    } else if (isJSONRPCNotification(message) && message.method.startsWith("notifications/tasks/")) {
+      for (const listener of this.#listeners) listener(message.method, message.params ?? {});
+      return true;
+    } else if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) {
+      return this.#answered(message.id, message);
+    }
+    return false;
+  }
+
+  sending(message: JSONRPCMessage): JSONRPCMessage {
+    if ("method" in message || message.id === undefined) return message;
+    const amend = this.#amend.get(message.id);
+    this.#amend.delete(message.id);
+    if (amend === undefined || !("result" in message)) return message;
+    return { ...message, result: amend(message.result) };
+  }
+
+  sent(message: JSONRPCMessage): void {
+    if ("method" in message || message.id === undefined) return;
+    const action = this.#afterAnswer.get(message.id);
+    this.#afterAnswer.delete(message.id);
+    action?.();
+  }
+
+  closed(): void {
+    this.#closed.abort();
+    for (const { reject } of this.#asked.values()) reject(closedFault());
+    this.#asked.clear();
+    this.#afterAnswer.clear();
+  }
+
+  #requested({ id, method, params }: JSONRPCRequest): void {
+    if (method === "initialize") {
+      const declared = params?.["capabilities"];
+      this.#capabilities = isJsonObject(declared) ? declared : {};
+      this.#amend.set(id, (result) => this.#initialized(result));
+    } else if (method === "tools/list") {
+      this.#amend.set(id, (result) => this.#listed(result));
+    }
+  }
+
+  #initialized(result: JsonObject): JsonObject {
+    const { protocolVersion, capabilities } = result;
+    if (typeof protocolVersion !== "string") return result;
+    this.#version = protocolVersion;
+    const declared = isJsonObject(capabilities) ? capabilities : {};
+    return { ...result, capabilities: { ...declared, ...this.#setup.declare(protocolVersion) } };
+  }
+
+  #listed(result: JsonObject): JsonObject {
+    const { tools } = result;
+    if (!Array.isArray(tools)) return result;
+    const listed = tools.map((tool) =>
+      isJsonObject(tool) ? this.#setup.list(tool, this.#version) : (tool as unknown),
+    );
+    return { ...result, tools: listed };
+  }
+
+  #answered(id: RequestId | undefined, message: object): boolean {
+    const answer = id === undefined ? undefined : this.#asked.get(id);
+    if (id === undefined || answer === undefined) {
+      // A late answer to a request of ours: the SDK would take it for a fault.
+      return typeof id === "string" && id.startsWith("holdfast-");
+    }
+    this.#asked.delete(id);
+    answer.resolve(message as Reply);
+    return true;
+  }
+
+  async #write(message: JSONRPCMessage, via: RequestId | undefined): Promise<void> {
+    if (this.#send === undefined || this.#closed.signal.aborted) throw closedFault();
+    await this.#send(message, via === undefined ? {} : { relatedRequestId: via });
+  }
+}
+
+function closedFault(): Undelivered {
+  return new Undelivered("The connection is closed.");
+}

@@ -1,0 +1,31 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../generation/json-object.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { InputMethod } from "../../task/input.ts";
+import type { Asked, Connection, Reply } from "./connection.ts";
+
+/** A question of a tool to the client of a connection. */
+export interface Question {
+  readonly connection: Connection;
+  readonly method: InputMethod;
+  readonly params: JsonObject;
+  /** The request on whose stream the client is reached now; undefined for the standalone stream. */
+  readonly via: () => RequestId | undefined;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** The reply, unless the signal aborts before it: then `withdraw` runs, and the reason is thrown. */
+export async function orWithdrawn(asked: Asked, signal: AbortSignal, withdraw: () => void): Promise<Reply> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => {
+    withdraw();
+    aborted.reject(signal.reason as Error);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([asked.reply, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,126 @@
+import type { Tasks } from "holdfast";
+import { expect, it } from "vitest";
+import { text } from "../peer.ts";
+import { house, related, Session, type Message } from "./session.ts";
+import { FakeStreams } from "./streams.ts";
+
+/** A tool that goes on when it is told to. */
+function reporter(): { tools: (tasks: Tasks) => void; next: () => void } {
+  let next = Promise.withResolvers<void>();
+  return {
+    tools: (tasks) =>
+      tasks.tool("report", {}, async (_args, task) => {
+        for (const done of [1, 2, 3]) {
+          await next.promise;
+          next = Promise.withResolvers();
+          task.progress(done, 3, `page ${done}`);
+          await task.status(`at ${done}`);
+        }
+        await next.promise;
+        return text("done");
+      }),
+    next: () => next.resolve(),
+  };
+}
+
+const progressOf = (session: Session): Message[] =>
+  session.requests("notifications/progress").map(({ params }) => params as Message);
+const statusesOf = (session: Session): Message[] =>
+  session.requests("notifications/tasks/status").map(({ params }) => params as Message);
+
+it("tells of each change with the whole task, before it answers who waits [C-065 C-066 C-069 C-037 C-038 A-16]", async () => {
+  const { tools, next } = reporter();
+  const { server } = await house(tools);
+  const session = await Session.open(server);
+  const taskId = await session.start("report");
+  const waiting = session.begin("tasks/result", { taskId });
+  for (const done of [1, 2, 3]) {
+    next();
+    await session.message(
+      ({ params }) => (params as Message | undefined)?.["statusMessage"] === `at ${done}`,
+    );
+  }
+  next();
+  await session.result(waiting);
+  const statuses = statusesOf(session);
+  expect(statuses.at(-1)).toEqual(await session.request("tasks/get", { taskId }));
+  expect(statuses.every((params) => !("_meta" in params))).toBe(true);
+  const last = session.seen.findIndex(({ params }) => params === statuses.at(-1));
+  expect(last).toBeLessThan(
+    session.seen.findIndex(({ id, result }) => id === waiting && result !== undefined),
+  );
+});
+
+it("reports progress under the call's own token, upwards, until the task ends [C-105 C-106 C-107 C-098]", async () => {
+  const { tools, next } = reporter();
+  const { server } = await house(tools);
+  const session = await Session.open(server);
+  const taskId = await session.start("report", {}, { _meta: { progressToken: "p-7" } });
+  for (const done of [1, 2, 3]) {
+    next();
+    await session.message(({ params }) => (params as Message | undefined)?.["progress"] === done);
+  }
+  next();
+  await session.request("tasks/result", { taskId });
+  expect(progressOf(session)).toEqual(
+    [1, 2, 3].map((progress) => ({
+      progressToken: "p-7",
+      progress,
+      total: 3,
+      message: `page ${progress}`,
+      _meta: related(taskId),
+    })),
+  );
+  const ended = session.seen.findIndex(
+    ({ params }) => (params as Message | undefined)?.["status"] === "completed",
+  );
+  expect(session.seen.slice(ended).some(({ method }) => method === "notifications/progress")).toBe(false);
+});
+
+it("reports none without a token", async () => {
+  const { tools, next } = reporter();
+  const { server } = await house(tools);
+  const session = await Session.open(server);
+  const taskId = await session.start("report");
+  for (const done of [1, 2, 3]) {
+    next();
+    await session.message(
+      ({ params }) => (params as Message | undefined)?.["statusMessage"] === `at ${done}`,
+    );
+  }
+  next();
+  await session.request("tasks/result", { taskId });
+  expect(progressOf(session)).toEqual([]);
+});
+
+it("says nothing of a task before its id is out, and nothing where no stream is open [C-067]", async () => {
+  const { server } = await house((tasks) => tasks.tool("add", {}, () => text("3")));
+  const pipe = await Session.open(server);
+  const taskId = await pipe.start("add");
+  await pipe.message(({ method }) => method === "notifications/tasks/status");
+  const created = pipe.seen.findIndex(
+    ({ result }) => (result as Message | undefined)?.["task"] !== undefined,
+  );
+  expect(created).toBeLessThan(pipe.seen.findIndex(({ method }) => method === "notifications/tasks/status"));
+  expect(statusesOf(pipe)[0]).toMatchObject({ taskId, status: "completed" });
+  const silent = await Session.open(server, { streams: new FakeStreams() });
+  const other = await silent.start("add");
+  await silent.until(other, "completed");
+  expect(await silent.request("tasks/result", { taskId: other })).toMatchObject(text("3"));
+  expect(statusesOf(silent)).toEqual([]);
+});
+
+it("reports the progress of a direct call on its own stream", async () => {
+  const { server } = await house((tasks) =>
+    tasks.tool("count", {}, (_args, task) => {
+      for (const done of [1, 2, 2, 1, 3]) task.progress(done, 3);
+      return text("counted");
+    }),
+  );
+  const session = await Session.open(server, { streams: new FakeStreams() });
+  const call = session.call("count", {}, { _meta: { progressToken: 5 } });
+  expect(await session.result(call)).toEqual(text("counted"));
+  expect(progressOf(session)).toEqual(
+    [1, 2, 3].map((progress) => ({ progressToken: 5, progress, total: 3 })),
+  );
+});

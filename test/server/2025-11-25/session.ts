@@ -1,0 +1,171 @@
+import {
+  InMemoryTransport,
+  McpServer,
+  type JSONRPCMessage,
+  type RequestId,
+} from "@modelcontextprotocol/server";
+import { createTasks, type Tasks, type TasksOptions } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { onTestFinished } from "vitest";
+import type { Streams } from "../../../src/server/streams.ts";
+import { onePipe } from "../../../src/server/streams.ts";
+import type { TaskServer } from "../../../src/server/task-server.ts";
+
+export type Message = Record<string, unknown>;
+
+export const formClient = { elicitation: { form: {} } };
+
+export interface House {
+  readonly server: TaskServer;
+  readonly tasks: Tasks;
+  readonly errors: unknown[];
+}
+
+/** Tasks that are running, without a transport. */
+export async function house(
+  tools: (tasks: Tasks) => void,
+  options: Partial<TasksOptions> = {},
+  own?: (mcp: McpServer) => void,
+): Promise<House> {
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
+  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, onError, ...options });
+  tools(tasks);
+  const server = tasks.server(() => {
+    const mcp = new McpServer({ name: "reports", version: "1.2.3" });
+    own?.(mcp);
+    return mcp;
+  });
+  await server.start();
+  onTestFinished(() => server.stop());
+  return { server, tasks, errors };
+}
+
+export interface Client {
+  readonly principal?: string | null;
+  readonly capabilities?: object;
+  readonly version?: string;
+  readonly streams?: Streams;
+}
+
+/** A client of an earlier revision that shows what is on the wire, in its order. */
+export class Session {
+  /** All that came in, in its order. */
+  readonly seen: Message[] = [];
+  readonly #wire: InMemoryTransport;
+  #wake: () => void = () => undefined;
+  #nextId = 1;
+
+  private constructor(wire: InMemoryTransport) {
+    this.#wire = wire;
+  }
+
+  static async open(server: TaskServer, client: Client = {}): Promise<Session> {
+    const { principal = "alice", capabilities = {}, version = "2025-11-25", streams = onePipe } = client;
+    const session = await Session.connect(server, principal, streams);
+    const initialize = {
+      protocolVersion: version,
+      capabilities,
+      clientInfo: { name: "peer", version: "1.0.0" },
+    };
+    await session.request("initialize", initialize);
+    session.notify("notifications/initialized");
+    return session;
+  }
+
+  /** Without the handshake. */
+  static async connect(server: TaskServer, principal: string | null, streams: Streams): Promise<Session> {
+    const mcp = await server.create({ era: "legacy" }, principal, streams);
+    const [near, far] = InMemoryTransport.createLinkedPair();
+    const session = new Session(near);
+    near.onmessage = (message) => {
+      session.seen.push(message);
+      session.#wake();
+    };
+    await near.start();
+    await mcp.connect(far);
+    onTestFinished(() => near.close());
+    return session;
+  }
+
+  close(): Promise<void> {
+    return this.#wire.close();
+  }
+
+  send(message: object): void {
+    void this.#wire.send({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
+  }
+
+  notify(method: string, params: object = {}): void {
+    this.send({ method, params });
+  }
+
+  /** Sends a request and gives its id back. */
+  begin(method: string, params: object = {}): RequestId {
+    const id = this.#nextId++;
+    this.send({ id, method, params });
+    return id;
+  }
+
+  /** The first message, of those that came and will come, that is one. */
+  async message(is: (message: Message) => boolean): Promise<Message> {
+    for (;;) {
+      const found = this.seen.find(is);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  answerTo(id: RequestId): Promise<Message> {
+    return this.message((message) => message["id"] === id && !("method" in message));
+  }
+
+  async result(id: RequestId): Promise<Message> {
+    const { result, error } = await this.answerTo(id);
+    if (error !== undefined) throw new Error(JSON.stringify(error));
+    return result as Message;
+  }
+
+  request(method: string, params: object = {}): Promise<Message> {
+    return this.result(this.begin(method, params));
+  }
+
+  async error(method: string, params: object = {}): Promise<Message> {
+    return (await this.answerTo(this.begin(method, params)))["error"] as Message;
+  }
+
+  call(name: string, args: object = {}, more: object = {}): RequestId {
+    return this.begin("tools/call", { name, arguments: args, ...more });
+  }
+
+  /** Starts a task and resolves with its id. */
+  async start(name: string, args: object = {}, more: object = {}): Promise<string> {
+    const { task } = await this.result(this.call(name, args, { task: {}, ...more }));
+    return (task as { taskId: string }).taskId;
+  }
+
+  /** A request of the server with this method, whether it came already or comes now. */
+  asked(method: string, nth = 0): Promise<Message> {
+    return this.message((message) => this.requests(method)[nth] === message);
+  }
+
+  requests(method: string): Message[] {
+    return this.seen.filter((message) => message["method"] === method);
+  }
+
+  reply(request: Message, result: object): void {
+    this.send({ id: request["id"], result });
+  }
+
+  async until(taskId: string, ...statuses: string[]): Promise<Message> {
+    for (;;) {
+      const task = await this.request("tasks/get", { taskId });
+      if (statuses.includes(task["status"] as string)) return task;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+export const related = (taskId: string): object => ({
+  "io.modelcontextprotocol/related-task": { taskId },
+});
