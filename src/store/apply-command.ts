@@ -24,6 +24,13 @@ export function applyCommand(tables: TaskTables, command: TaskCommand): Applied 
       return deleteExpired(tables, command);
     case "keep_secret":
       return { result: { ok: true, value: tables.keepSecret(command.name, command.value) }, changes: [] };
+    case "put_message":
+      return putMessage(tables, command);
+    case "take_messages":
+      return { result: { ok: true, messages: tables.takeMessages(command.id, command.limit) }, changes: [] };
+    case "drop_bound_messages":
+      tables.dropBoundMessages();
+      return { result: { ok: true }, changes: [] };
     default:
       return change(tables, command);
   }
@@ -89,4 +96,15 @@ function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_e
     result: { ok: true, deleted },
     changes: deleted.map((id) => ({ id, event: "delete" as const })),
   };
+}
+
+/** No change of the task: whoever waits for messages takes them. */
+function putMessage(tables: TaskTables, command: TaskCommand<"put_message">): Applied {
+  const { id, body, bound, maxMessages } = command;
+  if (tables.task(id) === undefined) return { result: { ok: false, reason: "unknown" }, changes: [] };
+  if (maxMessages !== null && tables.countMessages(id) >= maxMessages) {
+    return { result: { ok: false, reason: "full" }, changes: [] };
+  }
+  tables.putMessage(id, body, bound);
+  return { result: { ok: true }, changes: [] };
 }

@@ -10,10 +10,13 @@ export interface TaskChange {
   readonly event: TaskEvent | "create" | "delete";
 }
 
-/** Whose tasks: made through one generation by one principal; null is the principal of callers who are not told apart. */
+/**
+ * Whose tasks: made through one generation by one principal; null is the principal of callers who are not told apart.
+ * Without a principal: those of all of them.
+ */
 export interface TaskOwner {
   readonly generation: GenerationName;
-  readonly principal: string | null;
+  readonly principal?: string | null;
 }
 
 /**

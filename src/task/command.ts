@@ -28,6 +28,8 @@ export interface TaskChanges {
   readonly expiry?: Expiry;
   /** A value below the task's own is passed over, with its total and message; an equal one replaces these two. */
   readonly progress?: Progress;
+  /** Whether the task waits for its client, for questions that are not in the journal. */
+  readonly waiting?: boolean;
 }
 
 /**
@@ -97,6 +99,21 @@ export interface TaskCommands {
   keep_secret: { readonly name: string; readonly value: string };
   /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
   delete_expired: { readonly limit: number };
+  /**
+   * Puts a message at the end of a task's queue, whatever the task's state; the queue goes with the task. Refused as
+   * `full` where `maxMessages` are there already; null: no limit.
+   */
+  put_message: {
+    readonly id: string;
+    readonly body: string;
+    /** True for one that is of use only to the process that puts it; see `drop_bound_messages`. */
+    readonly bound: boolean;
+    readonly maxMessages: number | null;
+  };
+  /** Takes up to `limit` messages (null: all) off the queue of a task, the first ones first. */
+  take_messages: { readonly id: string; readonly limit: number | null };
+  /** Drops what was bound to a process: it is gone. Only for who owns the whole store. */
+  drop_bound_messages: object;
 }
 
 export type TaskCommandName = keyof TaskCommands;
@@ -120,7 +137,9 @@ export type Refusal =
   /** the idempotency key, or the wire id, belongs to another call */
   | "conflict"
   /** the task was extended; its end of life is still to come */
-  | "not_due";
+  | "not_due"
+  /** the queue has as many messages as it may have */
+  | "full";
 
 export type Refused = { readonly ok: false; readonly reason: Refusal };
 type Changed = { readonly ok: true; readonly task: TaskRecord };
@@ -144,6 +163,10 @@ interface SpecialResults {
   };
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
   keep_secret: { readonly ok: true; readonly value: string };
+  put_message: { readonly ok: true } | Refused;
+  /** `messages`: their bodies; empty where there are none, or no such task. */
+  take_messages: { readonly ok: true; readonly messages: readonly string[] };
+  drop_bound_messages: { readonly ok: true };
 }
 
 export type CommandResult<N extends TaskCommandName = TaskCommandName> = {

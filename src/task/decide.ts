@@ -6,9 +6,11 @@ import type { Progress, TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 
+/** Commands about the whole store, or about what lies beside a task and changes nothing in it. */
+type OtherName = "delete_expired" | "keep_secret" | "put_message" | "take_messages" | "drop_bound_messages";
+
 /** Commands about one existing task. */
-export type TaskChangeName =
-  Exclude<TaskCommandName, "create" | "recover" | "delete_expired" | "keep_secret"> | "recover";
+export type TaskChangeName = Exclude<TaskCommandName, "create" | "recover" | OtherName> | "recover";
 
 export type TaskChangeCommand = {
   [N in TaskChangeName]: N extends "recover"
@@ -183,6 +185,7 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
     statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
     pollIntervalMs: changes.pollIntervalMs ?? task.pollIntervalMs,
     progress: furthest(task.progress, changes.progress),
+    waiting: changes.waiting ?? task.waiting,
     expiry,
     sweepAt: expiresAt(expiry, task.createdAt, task.runUntil),
     updatedAt: now,

@@ -24,6 +24,9 @@ export type FaultCode =
   | "input_failed"
   // an attempt that may no longer write
   | "fenced"
+  // the stores of SDK v1's servers: a task has no result to give, or its queue is full
+  | "no_result"
+  | "queue_full"
   // stores and start
   | "store_locked"
   | "store_unusable"

@@ -94,6 +94,19 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual(kept, { ok: true, value: "first" });
   },
 
+  "messages wait where they were": async ({ store, reopen }) => {
+    await store.write(createRunning("a"));
+    for (const [index, bound] of [true, false, true].entries()) {
+      const body = String(index);
+      await store.write({ type: "put_message", now: noon, id, body, bound, maxMessages: null });
+    }
+    const second = await reopen();
+    const take = { type: "take_messages", now: noon, id } as const;
+    assert.deepEqual(await second.write({ ...take, limit: 1 }), { ok: true, messages: ["0"] });
+    await second.write({ type: "drop_bound_messages", now: noon });
+    assert.deepEqual(await second.write({ ...take, limit: null }), { ok: true, messages: ["1"] });
+  },
+
   "the sweeper's work is still to be done, and what was deleted stays away": async ({ store, reopen }) => {
     await store.write(createQueued("a", { expiry: { from: "created", ms: 30 } }));
     await store.write(createQueued("b", { expiry: { from: "terminal", ms: 20 } }));

@@ -46,6 +46,19 @@ export const listCases = storeCases("list", {
     assert.equal(await names(store, { generation: "sep-1686", principal: "ann" }), "");
   },
 
+  "without a principal: the tasks of all of them": async ({ store }) => {
+    await create(store, "bd");
+    await create(store, "ac", { principal: null });
+    await create(store, "e", { generation: "2025-11-25" });
+    const { generation } = ann;
+    assert.equal(await names(store, { generation }), "dcba");
+    assert.equal(await names(store, { generation }, { before: "task-d", limit: 2 }), "cb");
+    await store.write({ type: "cancel", now: noon, id: "task-c" });
+    assert.equal(await names(store, { generation }, { now: noon + 60_000, limit: 3 }), "dba");
+    await store.write({ type: "delete_expired", now: noon + 60_000, limit: 9 });
+    assert.equal(await names(store, { generation }), "dba");
+  },
+
   "a page goes on below the last one, whether or not that task is still there": async ({ store }) => {
     await create(store, "abcefg");
     assert.equal(await names(store, ann, { limit: 2 }), "gf");

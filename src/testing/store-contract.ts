@@ -5,6 +5,7 @@ import { forgettingCases } from "./forgetting-cases.ts";
 import { journalCases } from "./journal-cases.ts";
 import { lifecycleCases } from "./lifecycle-cases.ts";
 import { listCases } from "./list-cases.ts";
+import { messageCases } from "./message-cases.ts";
 import { orderCases } from "./order-cases.ts";
 import { recoveryCases } from "./recovery-cases.ts";
 import { runCase } from "./run-case.ts";
@@ -38,6 +39,7 @@ const casesOfAll = [
   recoveryCases,
   listCases,
   secretCases,
+  messageCases,
   sweepCases,
   orderCases,
   changeFeedCases,

@@ -24,6 +24,11 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   },
   store: { from: ["task", "store"], apart: true },
   runtime: { from: ["task", "store", "runtime"] },
+  "sdk-v1": {
+    from: ["task", "runtime", "sdk-v1"],
+    typesFrom: ["store"],
+    packages: ["@modelcontextprotocol/sdk/"],
+  },
   server: { from: ["task", "generation", "runtime", "server"], typesFrom: ["store"] },
   client: { from: ["task", "generation", "client"], forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/ },
   cli: { from: ["task", "generation", "client", "cli"] },

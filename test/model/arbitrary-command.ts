@@ -92,7 +92,13 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   update: fc.record({
     ...held,
     changes: fc.record(
-      { statusMessage: orNothing(text), pollIntervalMs: fc.nat({ max: 9 }), expiry, progress },
+      {
+        statusMessage: orNothing(text),
+        pollIntervalMs: fc.nat({ max: 9 }),
+        expiry,
+        progress,
+        waiting: fc.boolean(),
+      },
       { requiredKeys: [] },
     ),
   }),
@@ -112,6 +118,14 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   recover: fc.record({ now }),
   keep_secret: fc.record({ now, name: key, value: text }),
   delete_expired: fc.record({ now: fc.integer({ min: 0, max: 100 }), limit: fc.integer({ min: 0, max: 3 }) }),
+  put_message: fc.record({
+    ...about,
+    body: fc.constantFrom("1", '{ "a":1.0 }', '"\ud800"'),
+    bound: fc.boolean(),
+    maxMessages: orNothing(fc.nat({ max: 3 })),
+  }),
+  take_messages: fc.record({ ...about, limit: orNothing(fc.nat({ max: 3 })) }),
+  drop_bound_messages: fc.record({ now }),
 };
 
 export const commandNames = Object.keys(members) as TaskCommandName[];
@@ -128,6 +142,7 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   close_input: 4,
   answer_inputs: 4,
   delete_expired: 2,
+  put_message: 4,
 };
 
 export const arbitraryCommand: fc.Arbitrary<TaskCommand> = fc.oneof(

@@ -20,6 +20,6 @@ test("the memory store does what the model does", { timeout: modelTimeoutMs }, a
   });
   await fc.assert(property, modelRuns(1500));
   // Sequences that never get anywhere would prove nothing.
-  const refusals = ["unknown", "finished", "fenced", "state", "duplicate", "conflict", "not_due"];
+  const refusals = ["unknown", "finished", "fenced", "state", "duplicate", "conflict", "not_due", "full"];
   expect([...seen].sort()).toEqual([...commandNames.map((name) => `${name}: done`), ...refusals].sort());
 });

@@ -11,9 +11,17 @@ export interface ModelTask {
   readonly request: TaskRequest;
   readonly journal: readonly JournalEntry[];
   readonly outcome: Outcome | null;
+  readonly messages: readonly { readonly body: string; readonly bound: boolean }[];
 }
 
-type Elsewhere = "create" | "recover" | "delete_expired" | "keep_secret";
+type Elsewhere =
+  | "create"
+  | "recover"
+  | "delete_expired"
+  | "keep_secret"
+  | "put_message"
+  | "take_messages"
+  | "drop_bound_messages";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 
 export interface Effect {

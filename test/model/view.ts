@@ -1,4 +1,5 @@
-import type { TaskStore } from "../../src/store/store.ts";
+import type { TaskOwner, TaskStore } from "../../src/store/store.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
 import { byId, sweepable, type Model } from "./model.ts";
 
 /** What to look at: reads that take an argument are given these. */
@@ -11,9 +12,10 @@ export interface Look {
 }
 
 /** Those whom the sequences make tasks for, and some for whom they make none. */
-const owners = (["2026-07-28", "plain"] as const).flatMap((generation) =>
-  [null, "ann", "", "bob"].map((principal) => ({ generation, principal })),
-);
+const owners = (["2026-07-28", "plain"] as const).flatMap((generation) => [
+  { generation },
+  ...[null, "ann", "", "bob"].map((principal) => ({ generation, principal })),
+]);
 
 /** All that a store gives away when it is read; plain data, so that it can cross to another process. */
 export type View = readonly unknown[];
@@ -62,8 +64,11 @@ export function viewOfModel(model: Model, { now, after, before, limit, key }: Lo
     unfinished.filter(({ id }) => id > after).slice(0, limit),
     sweepable(model, false, now).slice(0, limit),
     sweeps.length === 0 ? null : Math.min(...sweeps),
-    owners.map(({ generation, principal }) =>
-      kept.filter((task) => task.generation === generation && task.principal === principal).slice(0, limit),
-    ),
+    owners.map((owner) => kept.filter((task) => isOf(task, owner)).slice(0, limit)),
   ];
+}
+
+function isOf(task: TaskRecord, owner: TaskOwner): boolean {
+  if (task.generation !== owner.generation) return false;
+  return !("principal" in owner) || task.principal === owner.principal;
 }

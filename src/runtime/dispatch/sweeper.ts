@@ -1,4 +1,5 @@
 import { errorOutcome } from "../../task/outcome.ts";
+import type { RuntimeOptions } from "../options.ts";
 import type { Services } from "../services.ts";
 
 const batch = 200;
@@ -6,16 +7,21 @@ const batch = 200;
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
 
+/** The part of the services that it needs, so that others who keep tasks can sweep too. */
+export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError"> {
+  readonly options: Pick<RuntimeOptions, "expiredVisibleMs">;
+}
+
 /** Ends tasks whose time is over and deletes finished ones after theirs, in batches. */
 export class Sweeper {
-  readonly #services: Services;
+  readonly #services: SweeperServices;
   #callOff: (() => void) | undefined;
   /** What the timer is armed for; while a sweep runs, the earliest time that came up meanwhile. */
   #armedFor = Number.POSITIVE_INFINITY;
   #sweeping: Promise<void> | undefined;
   #stopped = true;
 
-  constructor(services: Services) {
+  constructor(services: SweeperServices) {
     this.#services = services;
   }
 

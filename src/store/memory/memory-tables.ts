@@ -14,6 +14,13 @@ export interface StoredTask {
   /** In the order of first writes, which a Map keeps. */
   readonly journal: Map<string, JournalEntry>;
   outcome: Outcome | null;
+  /** The queue, its first message first. */
+  readonly messages: Message[];
+}
+
+interface Message {
+  readonly body: string;
+  readonly bound: boolean;
 }
 
 interface Sweep {
@@ -27,7 +34,7 @@ export class MemoryTables implements TaskTables {
   readonly unfinished = new SortedSet<string>(compareText);
   readonly due = new SortedSet<Sweep>(compareSweeps);
   readonly done = new SortedSet<Sweep>(compareSweeps);
-  /** By owner; the newest come last. */
+  /** By owner, and by generation alone; the newest come last. */
   readonly #owned = new Map<string, SortedSet<string>>();
   readonly #idByIdempotencyKey = new Map<string, string>();
   readonly #wireIds = new Set<string>();
@@ -49,9 +56,9 @@ export class MemoryTables implements TaskTables {
   insert(task: TaskRecord, request: TaskRequest): boolean {
     const wireId = wireIndex(task);
     if (this.stored.has(task.id) || this.#wireIds.has(wireId)) return false;
-    this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null });
+    this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null, messages: [] });
     this.#wireIds.add(wireId);
-    this.#ownedBy(task).add(task.id);
+    for (const owner of ownersOf(task)) this.#ownedBy(owner).add(task.id);
     if (task.idempotencyKey !== null) {
       this.#idByIdempotencyKey.set(idempotencyIndex(task.principal, task.idempotencyKey), task.id);
     }
@@ -83,7 +90,7 @@ export class MemoryTables implements TaskTables {
     this.#unindex(task);
     this.stored.delete(id);
     this.#wireIds.delete(wireIndex(task));
-    this.#disown(task);
+    for (const owner of ownersOf(task)) this.#disown(owner, id);
     if (task.idempotencyKey !== null) {
       this.#idByIdempotencyKey.delete(idempotencyIndex(task.principal, task.idempotencyKey));
     }
@@ -93,6 +100,25 @@ export class MemoryTables implements TaskTables {
     const kept = this.#secrets.get(name) ?? value;
     this.#secrets.set(name, kept);
     return kept;
+  }
+
+  countMessages(id: string): number {
+    return this.stored.get(id)?.messages.length ?? 0;
+  }
+
+  putMessage(id: string, body: string, bound: boolean): void {
+    this.stored.get(id)?.messages.push({ body, bound });
+  }
+
+  takeMessages(id: string, limit: number | null): readonly string[] {
+    const taken = this.stored.get(id)?.messages.splice(0, limit ?? Infinity) ?? [];
+    return taken.map(({ body }) => body);
+  }
+
+  dropBoundMessages(): void {
+    for (const { messages } of this.stored.values()) {
+      messages.splice(0, Infinity, ...messages.filter(({ bound }) => !bound));
+    }
   }
 
   unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {
@@ -110,17 +136,16 @@ export class MemoryTables implements TaskTables {
     }
   }
 
-  #ownedBy(task: TaskRecord): SortedSet<string> {
-    const owner = ownerIndex(task);
+  #ownedBy(owner: string): SortedSet<string> {
     const owned = this.#owned.get(owner) ?? new SortedSet<string>(compareText);
     this.#owned.set(owner, owned);
     return owned;
   }
 
-  #disown(task: TaskRecord): void {
-    const owned = this.#ownedBy(task);
-    owned.delete(task.id);
-    if (owned.first() === undefined) this.#owned.delete(ownerIndex(task));
+  #disown(owner: string, id: string): void {
+    const owned = this.#ownedBy(owner);
+    owned.delete(id);
+    if (owned.first() === undefined) this.#owned.delete(owner);
   }
 
   *#unfinishedAfter(after: string): Generator<TaskRecord, void, undefined> {
@@ -178,7 +203,11 @@ function idempotencyIndex(principal: string | null, key: string): string {
 }
 
 function ownerIndex({ generation, principal }: TaskOwner): string {
-  return JSON.stringify([generation, principal]);
+  return JSON.stringify(principal === undefined ? [generation] : [generation, principal]);
+}
+
+function ownersOf({ generation, principal }: TaskRecord): readonly string[] {
+  return [ownerIndex({ generation, principal }), ownerIndex({ generation })];
 }
 
 function wireIndex({ generation, scope, wireId }: TaskRecord): string {

@@ -74,7 +74,12 @@ const generations: Readonly<Record<GenerationName, true>> = {
   "2026-07-28": true,
   plain: true,
 };
-const methods: Readonly<Record<TaskMethod, true>> = { "tools/call": true };
+const methods: Readonly<Record<TaskMethod, true>> = {
+  "tools/call": true,
+  "sampling/createMessage": true,
+  "elicitation/create": true,
+  other: true,
+};
 const states: Readonly<Record<TaskState, true>> = {
   queued: true,
   running: true,

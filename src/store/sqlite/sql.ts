@@ -39,6 +39,12 @@ export const selectOwned = `
     AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
   ORDER BY id DESC LIMIT ?`;
 
+/** The same of all principals, along the primary key. */
+export const selectOfGeneration = `
+  SELECT ${allOfTask} FROM task NOT INDEXED
+  WHERE generation = ? AND id < ? AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
+  ORDER BY id DESC LIMIT ?`;
+
 export const selectUnfinished = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
@@ -79,7 +85,15 @@ export const insertOutcome = "INSERT INTO outcome (task_id, kind, body) VALUES (
 export const insertSecret = "INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 
+export const insertMessage = "INSERT INTO message (task_id, body, bound) VALUES (?, ?, ?)";
+export const countMessages = "SELECT count(*) AS count FROM message WHERE task_id = ?";
+/** A limit below 0 is none. */
+export const selectMessages = "SELECT seq, body FROM message WHERE task_id = ? ORDER BY seq LIMIT ?";
+export const deleteMessagesTo = "DELETE FROM message WHERE task_id = ? AND seq <= ?";
+export const deleteBoundMessages = "DELETE FROM message INDEXED BY message_bound WHERE bound = 1";
+
 export const deleteTask = "DELETE FROM task WHERE id = ?";
 export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
 export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
 export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
+export const deleteMessages = "DELETE FROM message WHERE task_id = ?";

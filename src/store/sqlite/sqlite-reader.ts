@@ -26,6 +26,7 @@ export class SqliteReader {
   readonly #journal: StatementSync;
   readonly #journalEntry: StatementSync;
   readonly #owned: StatementSync;
+  readonly #ofGeneration: StatementSync;
   readonly #unfinished: StatementSync;
   readonly #due: StatementSync;
   readonly #nextSweep: StatementSync;
@@ -38,6 +39,7 @@ export class SqliteReader {
     this.#journal = db.prepare(sql.selectJournal);
     this.#journalEntry = db.prepare(sql.selectJournalEntry);
     this.#owned = db.prepare(sql.selectOwned);
+    this.#ofGeneration = db.prepare(sql.selectOfGeneration);
     this.#unfinished = db.prepare(sql.selectUnfinished);
     this.#due = db.prepare(sql.selectDue);
     this.#nextSweep = db.prepare(sql.selectNextSweep);
@@ -83,8 +85,11 @@ export class SqliteReader {
     limit: number,
     now: number,
   ): TaskRecord[] {
-    const owner = [generation, principal === null ? null : toStored(principal)];
     const from = before === null ? behindAllTexts : toStored(before);
+    if (principal === undefined) {
+      return readable(from, limit, (end, count) => this.#ofGeneration.all(generation, end, now, count));
+    }
+    const owner = [generation, principal === null ? null : toStored(principal)];
     return readable(from, limit, (end, count) => this.#owned.all(...owner, end, now, count));
   }
 

@@ -5,7 +5,7 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
 import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
-import { text } from "./row.ts";
+import { integer, text } from "./row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
@@ -25,6 +25,11 @@ export class SqliteTables implements TaskTables {
   readonly #unfinishedIds: StatementSync;
   readonly #deletable: StatementSync;
   readonly #deletes: readonly StatementSync[];
+  readonly #insertMessage: StatementSync;
+  readonly #countMessages: StatementSync;
+  readonly #messages: StatementSync;
+  readonly #deleteMessagesTo: StatementSync;
+  readonly #deleteBoundMessages: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#task = db.prepare(sql.selectTask);
@@ -39,9 +44,18 @@ export class SqliteTables implements TaskTables {
     this.#secret = db.prepare(sql.selectSecret);
     this.#unfinishedIds = db.prepare(sql.selectUnfinishedIds);
     this.#deletable = db.prepare(sql.selectDeletable);
-    this.#deletes = [sql.deleteJournal, sql.deleteOutcome, sql.deleteRequest, sql.deleteTask].map((each) =>
-      db.prepare(each),
-    );
+    this.#deletes = [
+      sql.deleteMessages,
+      sql.deleteJournal,
+      sql.deleteOutcome,
+      sql.deleteRequest,
+      sql.deleteTask,
+    ].map((each) => db.prepare(each));
+    this.#insertMessage = db.prepare(sql.insertMessage);
+    this.#countMessages = db.prepare(sql.countMessages);
+    this.#messages = db.prepare(sql.selectMessages);
+    this.#deleteMessagesTo = db.prepare(sql.deleteMessagesTo);
+    this.#deleteBoundMessages = db.prepare(sql.deleteBoundMessages);
   }
 
   task(id: string): TaskRecord | undefined {
@@ -98,6 +112,27 @@ export class SqliteTables implements TaskTables {
     this.#insertSecret.run(name, value);
     const row = this.#secret.get(name);
     return row === undefined ? value : text(row, "value");
+  }
+
+  countMessages(id: string): number {
+    const row = this.#countMessages.get(toStored(id));
+    return row === undefined ? 0 : integer(row, "count");
+  }
+
+  putMessage(id: string, body: string, bound: boolean): void {
+    this.#insertMessage.run(toStored(id), toStored(body), Number(bound));
+  }
+
+  takeMessages(id: string, limit: number | null): readonly string[] {
+    const rows = this.#messages.all(toStored(id), limit ?? -1);
+    const last = rows.at(-1);
+    // Most of the time nothing waits, and a transaction that writes nothing costs no fsync.
+    if (last !== undefined) this.#deleteMessagesTo.run(toStored(id), integer(last, "seq"));
+    return rows.map((row) => text(row, "body"));
+  }
+
+  dropBoundMessages(): void {
+    this.#deleteBoundMessages.run();
   }
 
   remove(id: string): void {
