@@ -44,11 +44,10 @@ describe("an aborted signal", () => {
     const waits = [handle.get({ signal }), firstUpdate, handle.result({ signal }), handle.cancel({ signal })];
     await Promise.all([server.sees("tasks/get", 2), server.sees("tasks/cancel", 1)]);
     controller.abort(impatience);
-    for (const wait of waits) await expect(wait).rejects.toBe(impatience);
+    await Promise.all(waits.map((wait) => expect(wait).rejects.toBe(impatience)));
     await expect(client.resume(reference, { signal })).rejects.toBe(impatience);
-    for (const wait of [handle.get({ signal }), handle.result({ signal }), handle.cancel({ signal })]) {
-      await expect(wait).rejects.toBe(impatience);
-    }
+    const late = [handle.get({ signal }), handle.result({ signal }), handle.cancel({ signal })];
+    await Promise.all(late.map((wait) => expect(wait).rejects.toBe(impatience)));
     expect(clock.armed).toBe(0);
     expect(server.of("tasks/cancel")).toHaveLength(1);
   });

@@ -134,10 +134,9 @@ describe("against a Holdfast server", () => {
     const office = await Office.open();
     const client = await office.connect();
     const handle = await client.startTool("wait_for_door");
-    const result = handle.result();
-    await office.begun.promise;
-    await handle.cancel();
-    await expect(result).rejects.toMatchObject({ code: "cancelled" });
+    const cancelling = office.begun.promise.then(() => handle.cancel());
+    await expect(handle.result()).rejects.toMatchObject({ code: "cancelled" });
+    await cancelling;
     await handle.cancel();
   });
 
