@@ -1,0 +1,28 @@
+import { openTasks, type SdkV1Tasks } from "./sdk-v1/open-tasks.ts";
+import type { SdkV1Options } from "./sdk-v1/options.ts";
+
+/**
+ * Makes the experimental tasks of `@modelcontextprotocol/sdk` 1.x durable: gives its `taskStore` and
+ * `taskMessageQueue` on one of our stores. Rejects with what opening the store rejects with (`store_locked`,
+ * `store_unusable`), and with `configuration` for an option that could not work.
+ *
+ * ```ts
+ * const durable = await openSdkV1Tasks({ store: sqliteStore("tasks.db") });
+ *
+ * const server = new McpServer(
+ *   { name: "reports", version: "1.0.0" },
+ *   {
+ *     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+ *     taskStore: durable.taskStore,
+ *     taskMessageQueue: durable.taskMessageQueue,
+ *   },
+ * );
+ * ```
+ */
+export function openSdkV1Tasks(options: SdkV1Options): Promise<SdkV1Tasks> {
+  return openTasks(options);
+}
+
+export type { SdkV1Tasks } from "./sdk-v1/open-tasks.ts";
+export type { SdkV1Options } from "./sdk-v1/options.ts";
+export type { OnRestart, UnfinishedTask } from "./sdk-v1/restart.ts";

@@ -1,0 +1,57 @@
+import type { QueuedMessage, TaskMessageQueue } from "@modelcontextprotocol/sdk/experimental/tasks";
+import { HoldfastError } from "../task/fault.ts";
+import type { SdkV1Services } from "./services.ts";
+
+/**
+ * The SDK's `TaskMessageQueue` on one of our stores. A queue belongs to its task, and goes with it. As in the SDK's own,
+ * sessions make no difference: whoever takes messages has looked the task up for its session before.
+ */
+export class DurableMessageQueue implements TaskMessageQueue {
+  readonly #services: SdkV1Services;
+
+  constructor(services: SdkV1Services) {
+    this.#services = services;
+  }
+
+  /** Throws `queue_full` beyond `maxSize`, and `unknown_task` where there is no task to keep the message with. */
+  async enqueue(
+    taskId: string,
+    message: QueuedMessage,
+    _sessionId?: string,
+    maxSize?: number,
+  ): Promise<void> {
+    const { store, clock } = this.#services;
+    const put = await store.write({
+      type: "put_message",
+      now: clock.now(),
+      id: taskId,
+      body: JSON.stringify(message),
+      // All but a notification has to do with somebody in this process who waits.
+      bound: message.type !== "notification",
+      maxMessages: maxSize ?? null,
+    });
+    if (put.ok) return;
+    if (put.reason === "unknown") {
+      throw new HoldfastError("unknown_task", `Task with ID ${taskId} not found`);
+    }
+    throw new HoldfastError(
+      "queue_full",
+      `Task message queue overflow: queue size (${maxSize}) exceeds maximum (${maxSize})`,
+    );
+  }
+
+  async dequeue(taskId: string, _sessionId?: string): Promise<QueuedMessage | undefined> {
+    const [first] = await this.#take(taskId, 1);
+    return first;
+  }
+
+  async dequeueAll(taskId: string, _sessionId?: string): Promise<QueuedMessage[]> {
+    return this.#take(taskId, null);
+  }
+
+  async #take(id: string, limit: number | null): Promise<QueuedMessage[]> {
+    const { store, clock } = this.#services;
+    const { messages } = await store.write({ type: "take_messages", now: clock.now(), id, limit });
+    return messages.map((body) => JSON.parse(body) as QueuedMessage);
+  }
+}

@@ -1,0 +1,112 @@
+import type { CreateTaskOptions, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
+import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk/types.js";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
+import { isOver } from "../task/expiry.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { lifetimeOf } from "./lifetime.ts";
+import { listTasks } from "./list-tasks.ts";
+import { createTask, isSdkV1Task } from "./new-task.ts";
+import { readResult } from "./read-result.ts";
+import { sdkStatus, sdkTask } from "./sdk-task.ts";
+import type { SdkV1Services } from "./services.ts";
+import { resultCommand, statusCommand } from "./status-command.ts";
+
+/**
+ * The SDK's `TaskStore` on one of ours. Errors have the words of the SDK's own store, since servers show them to
+ * clients; a task of another owner is not found, and nothing tells it from one that never was (A-40).
+ */
+export class DurableTaskStore implements TaskStore {
+  readonly #services: SdkV1Services;
+
+  constructor(services: SdkV1Services) {
+    this.#services = services;
+  }
+
+  async createTask(
+    params: CreateTaskOptions,
+    requestId: RequestId,
+    request: Request,
+    sessionId?: string,
+  ): Promise<Task> {
+    const { clock, options } = this.#services;
+    const owner = options.owner(sessionId);
+    const ttlMs = lifetimeOf(params.ttl, options);
+    const command = createTask({ params, requestId, request, sessionId, owner, ttlMs }, clock);
+    const created = await this.#write(command);
+    if (!created.ok) throw new HoldfastError("internal", `Task with ID ${command.task.id} already exists`);
+    return sdkTask(created.task);
+  }
+
+  async getTask(taskId: string, sessionId?: string): Promise<Task | null> {
+    const task = await this.#find(taskId, sessionId);
+    return task === undefined ? null : sdkTask(task);
+  }
+
+  async storeTaskResult(
+    taskId: string,
+    status: "completed" | "failed",
+    result: Result,
+    sessionId?: string,
+  ): Promise<void> {
+    await this.#get(taskId, sessionId);
+    const written = await this.#write(resultCommand(taskId, status, result, this.#services.clock.now()));
+    if (written.ok) return;
+    const ended = sdkStatus(await this.#get(taskId, sessionId));
+    throw new HoldfastError(
+      "finished",
+      `Cannot store result for task ${taskId} in terminal status '${ended}'. Task results can only be stored once.`,
+    );
+  }
+
+  async getTaskResult(taskId: string, sessionId?: string): Promise<Result> {
+    await this.#get(taskId, sessionId);
+    return readResult(taskId, await this.#services.store.snapshot(taskId));
+  }
+
+  async updateTaskStatus(
+    taskId: string,
+    status: Task["status"],
+    statusMessage?: string,
+    sessionId?: string,
+  ): Promise<void> {
+    await this.#get(taskId, sessionId);
+    const now = this.#services.clock.now();
+    const written = await this.#write(statusCommand(taskId, status, statusMessage, now));
+    if (written.ok) return;
+    const ended = sdkStatus(await this.#get(taskId, sessionId));
+    throw new HoldfastError(
+      "finished",
+      `Cannot update task ${taskId} from terminal status '${ended}' to '${status}'. Terminal states (completed, failed, cancelled) cannot transition to other states.`,
+    );
+  }
+
+  async listTasks(cursor?: string, sessionId?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
+    const { store, clock, options } = this.#services;
+    return listTasks(store, options.owner(sessionId), cursor, clock.now());
+  }
+
+  /** What time has run out for is gone, whether or not the sweeper was there yet. */
+  async #find(taskId: string, sessionId: string | undefined): Promise<TaskRecord | undefined> {
+    const { store, clock, options } = this.#services;
+    const task = await store.get(taskId);
+    if (task === undefined || !isSdkV1Task(task) || isOver(task, clock.now())) return undefined;
+    const owner = options.owner(sessionId);
+    return owner === undefined || task.principal === null || task.principal === owner ? task : undefined;
+  }
+
+  async #get(taskId: string, sessionId: string | undefined): Promise<TaskRecord> {
+    const task = await this.#find(taskId, sessionId);
+    if (task === undefined) throw new HoldfastError("unknown_task", `Task with ID ${taskId} not found`);
+    return task;
+  }
+
+  async #write(
+    command: TaskCommand<"create" | "update" | "settle" | "cancel">,
+  ): Promise<CommandResult<"update">> {
+    const { store, sweeper } = this.#services;
+    const written = await store.write(command);
+    if (written.ok) sweeper.consider(written.task.sweepAt);
+    return written;
+  }
+}

@@ -1,0 +1,16 @@
+/** Below this no client could read what it asked for. */
+const shortestMs = 1_000;
+
+/**
+ * The ttl that a task gets, in ms (C-103): what was asked for, or the default, within the limits. null is without end.
+ */
+export function lifetimeOf(
+  asked: number | null | undefined,
+  { ttlMs, maxTtlMs }: { readonly ttlMs: number | null; readonly maxTtlMs: number | null },
+): number | null {
+  const ttl = asked === undefined ? ttlMs : asked;
+  const longest = maxTtlMs ?? Number.MAX_SAFE_INTEGER;
+  // What is not even a number says nothing about an end, hence gets the longest life that there is.
+  if (ttl === null || Number.isNaN(ttl)) return maxTtlMs;
+  return Math.min(Math.max(Math.ceil(ttl), shortestMs), longest);
+}

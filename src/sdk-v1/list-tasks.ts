@@ -1,0 +1,59 @@
+import type { Task } from "@modelcontextprotocol/sdk/types.js";
+import type { TaskOwner, TaskStore } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { isSdkV1Task } from "./new-task.ts";
+import { sdkTask } from "./sdk-task.ts";
+
+const pageSize = 10;
+
+/** The id of the last task of a page: it stays good when that task is gone. */
+const cursorForm = /^[\da-f]{12}[\w-]{22}$/;
+
+const generation = "2025-11-25";
+
+/**
+ * One page of what an owner may see, newest first: its own tasks and those that nobody owns; without an owner, all.
+ * Throws `invalid_params` for a cursor that no page has given.
+ */
+export async function listTasks(
+  store: TaskStore,
+  owner: string | undefined,
+  cursor: string | undefined,
+  now: number,
+): Promise<{ tasks: Task[]; nextCursor?: string }> {
+  const before = cursor === undefined || cursor === "" ? null : cursor;
+  if (before !== null && !cursorForm.test(before)) {
+    throw new HoldfastError("invalid_params", `Invalid cursor: ${before}`);
+  }
+  const owners: TaskOwner[] =
+    owner === undefined
+      ? [{ generation }]
+      : [
+          { generation, principal: owner },
+          { generation, principal: null },
+        ];
+  const found = await Promise.all(owners.map((each) => newest(store, each, before, now)));
+  const sorted = found.flat().sort((a, b) => (a.id < b.id ? 1 : -1));
+  const page = sorted.slice(0, pageSize);
+  const last = sorted.length > pageSize ? page.at(-1) : undefined;
+  return { tasks: page.map(sdkTask), ...(last === undefined ? {} : { nextCursor: last.id }) };
+}
+
+/** The newest tasks of an owner that are ours, one more than a page has, so that it shows whether another follows. */
+async function newest(
+  store: TaskStore,
+  owner: TaskOwner,
+  before: string | null,
+  now: number,
+): Promise<readonly TaskRecord[]> {
+  const ours: TaskRecord[] = [];
+  const limit = pageSize + 1;
+  for (let from = before; ours.length < limit;) {
+    const tasks = await store.list(owner, from, limit, now);
+    ours.push(...tasks.filter(isSdkV1Task));
+    if (tasks.length < limit) break;
+    from = tasks.at(-1)?.id ?? from;
+  }
+  return ours.slice(0, limit);
+}

@@ -1,0 +1,42 @@
+import type { TaskMessageQueue, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
+import { systemClock, type Clock } from "../runtime/clock.ts";
+import { Sweeper } from "../runtime/dispatch/sweeper.ts";
+import { defaultOptions } from "../runtime/options.ts";
+import { DurableMessageQueue } from "./durable-message-queue.ts";
+import { DurableTaskStore } from "./durable-task-store.ts";
+import { resolveSdkV1Options, type SdkV1Options } from "./options.ts";
+import { takeOver } from "./restart.ts";
+
+/** What a server on SDK v1 is given, one for all of its connections. */
+export interface SdkV1Tasks {
+  readonly taskStore: TaskStore;
+  readonly taskMessageQueue: TaskMessageQueue;
+  /** Resolves when all is safe and the store is free for another process. Tasks that are unfinished stay so. */
+  close(): Promise<void>;
+}
+
+/** Opens the store, decides about what the last process left, and sweeps until it is closed. */
+export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
+  const options = resolveSdkV1Options(given);
+  const { store, onError } = options;
+  const sweeper = new Sweeper({ store, clock, onError, options: defaultOptions });
+  await store.open();
+  try {
+    // First what ran out of time while nobody was there.
+    await sweeper.start();
+    await takeOver(store, clock, options.onRestart);
+  } catch (error) {
+    await sweeper.stop();
+    await store.close();
+    throw error;
+  }
+  const services = { store, clock, sweeper, options };
+  return {
+    taskStore: new DurableTaskStore(services),
+    taskMessageQueue: new DurableMessageQueue(services),
+    close: async () => {
+      await sweeper.stop();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { CallToolResultSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it } from "vitest";
+import { connectExample, haiku, resultText, start, streamed, transportNames } from "./client.ts";
+import { openDurable, storeNames } from "./stores.ts";
+
+const places = storeNames.flatMap((store) => transportNames.map((transport) => ({ store, transport })));
+
+describe.each(places)("SDK v1's examples on $store, $transport", ({ store, transport }) => {
+  const connect = async () => connectExample(transport, await openDurable(store));
+
+  it("creates, polls and gives the result, again and again", async () => {
+    const client = await connect();
+    const task = await start(client, "delay", { ms: 60 });
+    expect(task).toMatchObject({ status: "working", ttl: 60_000 });
+    const { tasks } = client.experimental;
+    expect((await tasks.getTask(task.taskId)).status).toBe("working");
+    expect(await resultText(client, task.taskId)).toBe("Completed 60ms delay");
+    expect(await tasks.getTask(task.taskId)).toMatchObject({
+      status: "completed",
+      createdAt: task.createdAt,
+    });
+    const again = await tasks.getTaskResult(task.taskId, CallToolResultSchema);
+    expect(await tasks.getTaskResult(task.taskId, CallToolResultSchema)).toEqual(again);
+    expect(again["_meta"]).toEqual({ "io.modelcontextprotocol/related-task": { taskId: task.taskId } });
+  });
+
+  it("streams a call to its end", async () => {
+    const client = await connect();
+    const [kinds, text] = await streamed(client, "delay", { ms: 30 });
+    expect(kinds).toEqual(["taskCreated", "working", "completed", "result"]);
+    expect(text).toBe("Completed 30ms delay");
+  });
+
+  it("asks its client through the queue of the task", async () => {
+    const client = await connect();
+    const [kinds, deleted] = await streamed(client, "confirm_delete", { filename: "a.txt" });
+    expect(kinds).toEqual(expect.arrayContaining(["taskCreated", "input_required", "result"]));
+    expect(deleted).toBe("Deleted 'a.txt'");
+    expect((await streamed(client, "write_haiku", { topic: "autumn" }))[1]).toBe(`Haiku:\n${haiku}`);
+  });
+
+  it("keeps a failure with its result", async () => {
+    const client = await connect();
+    const { taskId } = await start(client, "delay", { ms: 1, fails: true });
+    expect(await client.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)).toMatchObject({
+      isError: true,
+      content: [{ text: "Error: no more time" }],
+    });
+    expect((await client.experimental.tasks.getTask(taskId)).status).toBe("failed");
+    expect((await streamed(client, "delay", { ms: 1, fails: true }))[1]).toMatch(/failed$/);
+  });
+
+  it("cancels while somebody waits for the result, once", async () => {
+    const client = await connect();
+    const { taskId } = await start(client, "delay", { ms: 200 });
+    const { tasks } = client.experimental;
+    const waiting = tasks.getTaskResult(taskId, CallToolResultSchema).catch((error: unknown) => error);
+    expect(await tasks.cancelTask(taskId)).toMatchObject({
+      status: "cancelled",
+      statusMessage: "Client cancelled task execution.",
+    });
+    expect(await waiting).toBeInstanceOf(McpError);
+    expect((await tasks.getTask(taskId)).status).toBe("cancelled");
+    await expect(tasks.cancelTask(taskId)).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it("lists all of them, page by page", async () => {
+    const client = await connect();
+    const created: string[] = [];
+    for (let each = 0; each < 23; each++) created.push((await start(client, "delay", { ms: 1 })).taskId);
+    const listed: string[] = [];
+    const pages: number[] = [];
+    for (let cursor: string | undefined; pages.length === 0 || cursor !== undefined;) {
+      const page = await client.experimental.tasks.listTasks(cursor);
+      listed.push(...page.tasks.map(({ taskId }) => taskId));
+      pages.push(page.tasks.length);
+      cursor = page.nextCursor;
+    }
+    expect(listed.toSorted()).toEqual(created.toSorted());
+    expect(pages).toEqual([10, 10, 3]);
+    await expect(client.experimental.tasks.listTasks("nonsense")).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it("knows no task that never was", async () => {
+    const client = await connect();
+    const { tasks } = client.experimental;
+    await expect(tasks.getTask("nothing")).rejects.toMatchObject({ code: -32602 });
+    await expect(tasks.getTaskResult("nothing", CallToolResultSchema)).rejects.toMatchObject({
+      code: -32602,
+    });
+    await expect(tasks.cancelTask("nothing")).rejects.toMatchObject({ code: -32602 });
+  });
+});
