@@ -52,6 +52,7 @@ export class ConnectedClient implements TaskClient {
       run,
       forget: (taskId) => this.#watches.delete(taskId),
     };
+    if (over.aborted) this.#end(over.reason);
     over.addEventListener("abort", () => this.#end(over.reason), { once: true });
   }
 

@@ -11,12 +11,12 @@ import type { JsonRpcError } from "../task/outcome.ts";
  * | `unknown_task` | the server does not know the task, and this client never saw it |
  * | `rpc` | the server answered a request with a JSON-RPC error, see `error` |
  * | `missing_capability` | the same, for a capability that the client did not declare; `error.data` names it |
- * | `connection` | the server was not reached, or gave an HTTP error, and a repeat was not safe or not useful |
+ * | `connection` | the server was not reached, or gave an HTTP error, and a repeat was not safe or not useful; or its process, or the pipe to it, has ended: its tasks are taken up by `resume` on a new connection |
  * | `unauthorized` | HTTP 401 or 403 |
  * | `protocol` | the server's answer breaks the protocol |
  * | `unanswered` | a question before the task's creation could not be answered |
  * | `reference` | a task reference does not belong to this client's server or is no reference |
- * | `closed` | the client was closed meanwhile; the task lives on |
+ * | `closed` | the client, or its `sdk`, was closed meanwhile; the task lives on |
  */
 export type TaskClientErrorCode =
   | "failed"

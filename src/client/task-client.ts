@@ -64,6 +64,9 @@ export interface TaskClient {
    * knows the task shows on first use. Throws `reference` for `null` and for another server's task.
    */
   resume(reference: TaskReference | null, options?: WaitOptions): Promise<TaskHandle>;
-  /** Ends every wait (`closed`) and the connection, and resolves when nothing is left running. Tasks run on. */
+  /**
+   * Ends every wait (`closed`), the connection and the process that was started for it, and resolves when nothing is
+   * left running. Tasks run on, or go on when their server does.
+   */
   close(): Promise<void>;
 }

@@ -27,8 +27,8 @@ export interface TaskHandle {
    */
   updates(options?: WaitOptions): AsyncIterable<RemoteTask>;
   /**
-   * Waits for the result, through restarts of the server and broken connections, without limit but the signal and the
-   * task's own end of life. Rejects with a TaskClientError: `failed`, `cancelled`, `expired` and the others.
+   * Waits for the result, over HTTP through restarts of the server and broken connections, without limit but the signal
+   * and the task's own end of life. Rejects with a TaskClientError: `failed`, `cancelled`, `expired` and the others.
    */
   result(options?: WaitOptions): Promise<CallToolResult>;
   /**

@@ -6,7 +6,7 @@ import { TaskClientError } from "../task-client-error.ts";
  * task id is the only key to the task, so keep it like a password.
  */
 export interface TaskReference {
-  /** The URL of the server that holds the task. */
+  /** The server that holds the task: its URL, or what else `connect` names it by, see `serverName`. */
   readonly server: string;
   /** The form of the Tasks protocol that the task was made in; it is visible through no other. */
   readonly generation: string;
