@@ -2,7 +2,8 @@ import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import { deletableAt, expiresAt } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Progress, TaskRecord } from "./record.ts";
+import { furthest } from "./progress.ts";
+import type { TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 
@@ -184,7 +185,7 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
     ...task,
     statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
     pollIntervalMs: changes.pollIntervalMs ?? task.pollIntervalMs,
-    progress: furthest(task.progress, changes.progress),
+    progress: changes.progress === undefined ? task.progress : furthest(task.progress, changes.progress),
     waiting: changes.waiting ?? task.waiting,
     expiry,
     sweepAt: expiresAt(expiry, task.createdAt, task.runUntil),
@@ -197,12 +198,6 @@ function isBehind({ progress }: TaskRecord, { changes }: TaskCommand<"update">):
   const { progress: report, ...others } = changes;
   if (report === undefined || furthest(progress, report) === report) return false;
   return Object.values(others).every((change) => change === undefined);
-}
-
-/** Branches of a handler report side by side, and a run after a crash begins anew; yet progress never goes back. */
-function furthest(last: Progress | null, report: Progress | undefined): Progress | null {
-  if (report === undefined) return last;
-  return last !== null && report.progress < last.progress ? last : report;
 }
 
 function settled(

@@ -117,9 +117,13 @@ export class Process {
   }
 
   /** Resolves with the task once `wanted` holds for it. */
-  async until(id: string, wanted: (snapshot: TaskSnapshot) => boolean): Promise<TaskSnapshot> {
+  async until(
+    id: string,
+    wanted: (snapshot: TaskSnapshot) => boolean,
+    requestor = nobody,
+  ): Promise<TaskSnapshot> {
     for (let round = 0; round < 500; round++) {
-      const snapshot = await this.get(id);
+      const snapshot = await this.runtime.get(id, requestor);
       if (wanted(snapshot)) return snapshot;
       await rest();
     }

@@ -21,5 +21,7 @@ export interface AttemptJournal {
   begin(): Promise<void>;
   /** Runs a step and records it: work, for which a slot is needed. */
   working<T>(work: () => Promise<T>): Promise<T>;
+  /** Records what `prepare` returned in the run; what begins after it is the handler itself. */
+  recordPrepared(key: string, value: string | null): Promise<void>;
   recordStep(key: string, value: string | null, error: string | null): Promise<void>;
 }

@@ -146,6 +146,12 @@ export class Attempt implements AttemptJournal {
     await this.#marked;
   }
 
+  /** From here on the handler's own first journalled call says whether the attempt can be resumed. */
+  async recordPrepared(key: string, value: string | null): Promise<void> {
+    await this.write("record_step", { key, value, error: null, beforeHandler: true });
+    this.#marked = undefined;
+  }
+
   async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
     const recording = this.write("record_step", { key, value, error });
     this.#recording.add(recording);

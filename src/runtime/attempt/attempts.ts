@@ -8,12 +8,14 @@ import { isTerminal } from "../../task/status.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
+import { prepareInTask } from "./prepare-in-task.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import { Questions } from "./questions.ts";
 import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
 import type { Services } from "../services.ts";
 import { sleep } from "./sleep.ts";
 import type { Slots } from "../dispatch/slots.ts";
+import type { TaskContext } from "../tool/task-context.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
@@ -81,8 +83,14 @@ export class Attempts {
       await end({ outcome: unreadable, threw: true });
       return;
     }
-    const context = makeContext(attempt, effects, this.#services.clock, request.prepared);
-    void runToEnd(tool, args.value, context, attempt.maxBodyBytes).then(end);
+    const contextFor = async (validated: unknown): Promise<TaskContext> => {
+      const prepared =
+        origin.prepareInTask === true
+          ? await prepareInTask(tool, validated, attempt, effects)
+          : request.prepared;
+      return makeContext(attempt, effects, this.#services.clock, prepared);
+    };
+    void runToEnd(tool, args.value, contextFor, attempt.maxBodyBytes).then(end);
     // A cancel that came while the journal was read found nobody to tell.
     const now = await this.#services.store.get(task.id).catch(() => undefined);
     if (now?.cancelRequestedAt != null) attempt.requestCancel();
@@ -134,7 +142,8 @@ export class Attempts {
     const { maxBodyBytes } = options;
     const attempt = new Attempt({ task, store, clock, slots, maxBodyBytes, onError, ...history });
     const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
-    const questions = new Questions({ attempt, store, clock, timers, origin, timeoutMs });
+    const { generation } = task;
+    const questions = new Questions({ attempt, store, clock, timers, origin, generation, timeoutMs });
     const ended = Promise.withResolvers<void>();
     this.#live.set(task.id, { attempt, questions, ended: ended.promise });
     return {
@@ -183,9 +192,11 @@ export class Attempts {
     const { store } = this.#services;
     const { signal } = this.#closing;
     const request = await untilStoreAnswers(() => store.request(id), this.#services, signal);
-    const journal = journalled
-      ? await untilStoreAnswers(() => store.journal(id), this.#services, signal)
-      : [];
+    // What was prepared is in the journal, although the handler itself has journalled nothing.
+    const journal =
+      journalled || request?.origin.prepareInTask === true
+        ? await untilStoreAnswers(() => store.journal(id), this.#services, signal)
+        : [];
     return { request, journal };
   }
 
@@ -193,12 +204,10 @@ export class Attempts {
   async #settle(attempt: Attempt, { outcome, threw }: HandlerEnd): Promise<void> {
     if (attempt.left) return;
     const { store, clock } = this.#services;
-    if (threw && attempt.cancelRequested) {
-      await attempt.persist(() => store.write({ type: "cancel", now: clock.now(), id: attempt.taskId }));
-      return;
-    }
+    const cancel = () => store.write({ type: "cancel", now: clock.now(), id: attempt.taskId });
     try {
-      await attempt.write("settle", { outcome, ...diagnostics(outcome) });
+      if (threw && attempt.cancelRequested) await attempt.persist(cancel);
+      else await attempt.write("settle", { outcome, ...diagnostics(outcome) });
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
     }

@@ -1,3 +1,4 @@
+import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
 import type { Timers } from "../timers.ts";
 import type { Clock } from "../clock.ts";
@@ -5,7 +6,7 @@ import type { Clock } from "../clock.ts";
 /** Each report is a durable write; a handler may report as often as it likes. */
 const pauseMs = 100;
 
-/** Writes a handler's progress: the newest report, and no more than one in a while. */
+/** Writes a handler's progress: the furthest report, and no more than one in a while. */
 export class ProgressReports {
   readonly #write: (progress: Progress) => Promise<unknown>;
   readonly #timers: Timers;
@@ -27,7 +28,7 @@ export class ProgressReports {
   }
 
   report(progress: Progress): void {
-    this.#latest = progress;
+    this.#latest = furthest(this.#latest ?? null, progress);
     if (this.#writing) return;
     this.#writing = true;
     // Nobody waits for a report: when the attempt ends, or loses its task, the rest is dropped.

@@ -1,4 +1,5 @@
 import type { Outcome } from "../../task/outcome.ts";
+import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import type { TakenAttempt } from "./attempts.ts";
@@ -117,6 +118,10 @@ export class PromotableRun implements AttemptJournal {
     return this.#task === undefined ? work() : this.#task.attempt.working(work);
   }
 
+  async recordPrepared(key: string, value: string | null): Promise<void> {
+    await this.#task?.attempt.recordPrepared(key, value);
+  }
+
   async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
     await this.#task?.attempt.recordStep(key, value, error);
   }
@@ -135,7 +140,7 @@ export class PromotableRun implements AttemptJournal {
   }
 
   async #runHandler(tool: Tool, context: ReturnType<typeof makeContext>): Promise<PromotableEnd> {
-    const end = await runToEnd(tool, this.#setup.arguments, context, this.maxBodyBytes);
+    const end = await runToEnd(tool, this.#setup.arguments, () => context, this.maxBodyBytes);
     // A task that is being made is made: its id may be on its way.
     const task = await this.#promotion?.catch(() => undefined);
     this.#over = true;
@@ -159,7 +164,7 @@ export class PromotableRun implements AttemptJournal {
         else await this.#task.effects.update(changes);
       },
       progress: (progress) => {
-        if (this.#task === undefined) this.#earlyProgress = progress;
+        if (this.#task === undefined) this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
         else this.#task.effects.progress(progress);
       },
     };

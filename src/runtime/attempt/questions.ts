@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
 import type { JournalEntry, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
-import type { Origin } from "../../task/record.ts";
+import type { GenerationName, Origin } from "../../task/record.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Clock } from "../clock.ts";
 import { inputFailed, isClientError } from "./input-failed.ts";
@@ -17,6 +17,7 @@ export interface QuestionsSetup {
   readonly attempt: Attempt;
   readonly store: TaskStore;
   readonly origin: Origin;
+  readonly generation: GenerationName;
   readonly clock: Clock;
   readonly timers: Timers;
   /** For questions that say nothing themselves; null: as long as the task. */
@@ -115,7 +116,8 @@ export class Questions {
     const missing = missingForInput(method, params, this.#setup.origin.capabilities);
     if (missing === undefined) return;
     throw new HoldfastError(
-      "missing_capability",
+      // Only there it is an error of the protocol; before, the tool's result says what went wrong.
+      this.#setup.generation === "2026-07-28" ? "missing_capability" : "input_failed",
       `The client of this task cannot be asked: it did not declare ${Object.keys(missing).join(", ")}.`,
       { data: { requiredCapabilities: missing } },
     );

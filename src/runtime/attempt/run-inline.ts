@@ -5,7 +5,9 @@ import type { AttemptJournal } from "./attempt-journal.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { Clock } from "../clock.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
+import { prepareInTask } from "./prepare-in-task.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
+import type { TaskContext } from "../tool/task-context.ts";
 import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -49,10 +51,14 @@ export async function runInline(
     checkpoint: async () => run.signal.throwIfAborted(),
     begin: async () => run.signal.throwIfAborted(),
     working: (work) => work(),
+    recordPrepared: async () => undefined,
     recordStep: async () => undefined,
   };
   const effects: ContextEffects = {
-    ask: run.ask,
+    ask: async (key, method, params, options) => {
+      keys.claim(key);
+      return run.ask(key, method, params, options);
+    },
     sleep: async (key, ms) => {
       assertDuration(ms);
       keys.claim(key);
@@ -67,7 +73,13 @@ export async function runInline(
       }
     },
   };
-  const context = makeContext(journal, effects, clock, run.prepared ?? null);
-  const end = await runToEnd(run.tool, run.arguments, context, maxBodyBytes);
+  const contextFor = async (args: unknown): Promise<TaskContext> => {
+    const prepared =
+      run.prepareInTask === true
+        ? await prepareInTask(run.tool, args, journal, effects)
+        : (run.prepared ?? null);
+    return makeContext(journal, effects, clock, prepared);
+  };
+  const end = await runToEnd(run.tool, run.arguments, contextFor, maxBodyBytes);
   return end.outcome;
 }

@@ -40,7 +40,8 @@ export class Creation {
 
   /**
    * As `create`, but a tool with `promoteAfterMs` runs directly at first. A call with an idempotency key has a record
-   * from the start, so that it can be found again; so has one that would have to wait for a slot.
+   * from the start, so that it can be found again; so has one that would have to wait for a slot, and one whose
+   * `prepare` runs in the task.
    */
   call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
     return this.#track(() => this.#call(call, signal));
@@ -57,7 +58,8 @@ export class Creation {
   async #call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
     const tool = this.#toolOf(call);
     const { promoteAfterMs } = tool;
-    if (promoteAfterMs !== undefined && call.idempotencyKey === undefined) {
+    const needsRecord = call.idempotencyKey !== undefined || call.prepareInTask === true;
+    if (promoteAfterMs !== undefined && !needsRecord) {
       const { options, clock } = this.#setup.services;
       const fresh = newTask(call, tool, options, clock); // refuses the call before it takes a slot
       if (this.#tryTakeSlot()) return this.#callDirectly(call, tool, fresh, promoteAfterMs, signal);

@@ -10,11 +10,11 @@ export interface HandlerEnd {
   readonly threw: boolean;
 }
 
-/** Runs a tool's handler to its end; never rejects. */
+/** Runs a tool's handler to its end, with the context that there is for the validated arguments; never rejects. */
 export async function runToEnd(
   tool: Tool,
   rawArguments: unknown,
-  context: TaskContext,
+  contextFor: (args: unknown) => TaskContext | Promise<TaskContext>,
   maxBytes: number,
 ): Promise<HandlerEnd> {
   try {
@@ -25,7 +25,7 @@ export async function runToEnd(
       args: unknown,
       task: TaskContext,
     ) => CallToolResult | Promise<CallToolResult>;
-    const returned = await handler(validated.args, context);
+    const returned = await handler(validated.args, await contextFor(validated.args));
     return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
   } catch (error) {
     return { outcome: outcomeOfThrow(error, maxBytes), threw: true };

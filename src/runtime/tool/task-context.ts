@@ -55,7 +55,10 @@ export interface TaskContext<Prepared = unknown> {
    */
   step<T>(key: JournalKey, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
   step<T>(key: JournalKey, options: StepOptions, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
-  /** Asks the client's user; the answer is journalled, so an answered question is not asked again. */
+  /**
+   * Asks the client's user; the answer is journalled, so an answered question is not asked again. Rejects, on a replay too,
+   * with `input_failed` where the client answered with an error, which is the error's `data`; so do the other questions.
+   */
   elicit(key: JournalKey, params: ElicitParams, options?: QuestionOptions): Promise<ElicitResult>;
   /** Asks the client's model. */
   sample(
@@ -73,8 +76,9 @@ export interface TaskContext<Prepared = unknown> {
   /** Sets the text that clients see beside the status. Not awaited by need: the last one wins. */
   status(message: string): Promise<void>;
   /**
-   * Reports how far the work is. Returns at once; of many reports the newest is written, so report as often as you
-   * like. Clients without progress notifications see it in the status text.
+   * Reports how far the work is. Returns at once; of many reports the furthest is written, so report as often as you
+   * like. Progress never goes back: a report below an earlier one is passed over, also one of an attempt before a crash; an
+   * equal one can bring another total or message. Clients without progress notifications see it in the status text.
    */
   progress(progress: number, total?: number, message?: string): void;
   /** Sets how long the task is kept, in ms from its creation; null: without end (X-023). */

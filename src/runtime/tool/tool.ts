@@ -43,13 +43,14 @@ export interface ToolConfig<
   /**
    * Runs before there is a task, and asks the client on its call (A-49). What it returns, plain JSON data, is kept with
    * the task: the handler finds it in `task.prepared`. What it throws answers the call as if the handler had thrown it,
-   * and there is no task. It keeps nothing and begins anew with each answer, so it should only read and ask.
+   * and there is no task. It keeps nothing and begins anew with each answer, so it should only read and ask. Clients of
+   * protocols before 2026-07-28 have no rounds: for them it is the first part of the task, or of the direct call.
    */
   readonly prepare?: Prepare<ToolArguments<Input>, Prepared>;
   /**
    * Run such a call directly at first, in ms: it becomes a task, where the caller can take one, when it still runs
    * after that time, or at its first step, question or sleep. Without it every such call is a task from the start, and
-   * so is a call with an idempotency key (A-48), which has to be found again.
+   * so is a call with an idempotency key (A-48), which has to be found again. Clients of 2025-11-25 choose themselves.
    */
   readonly promoteAfterMs?: number;
   /**

@@ -1,0 +1,63 @@
+import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../task/fault.ts";
+import type { InputMethod } from "../../task/input.ts";
+import type { JournalKey } from "../../task/journal.ts";
+import { encodeJson } from "../../task/json.ts";
+import type { PrepareContext } from "../tool/prepare-context.ts";
+import type { Prepare, Tool } from "../tool/tool.ts";
+import type { AttemptJournal } from "./attempt-journal.ts";
+import { ClaimedKeys } from "./claimed-keys.ts";
+import type { ContextEffects } from "./make-context.ts";
+
+/** Begins the keys of all that belongs to `prepare`, so that they are apart from the handler's own. */
+const reserved = "holdfast/prepare";
+
+/**
+ * Runs a tool's `prepare` in the run of its handler, for callers that have no rounds before it: its questions are those of
+ * the task. Resolves with the raw JSON of what it returned, null where that is nothing, and on a replay with what the
+ * journal has. Rejects with what `prepare` throws, which ends the run as a throw of the handler does.
+ */
+export async function prepareInTask(
+  tool: Tool,
+  args: unknown,
+  journal: AttemptJournal,
+  effects: Pick<ContextEffects, "ask">,
+): Promise<string | null> {
+  if (tool.prepare === undefined) return null;
+  // The registry paired `prepare` with the schema that has just accepted the arguments.
+  const prepare = tool.prepare as Prepare<unknown, unknown>;
+  const key = journal.claim([reserved]);
+  const entry = journal.find(key);
+  if (entry !== undefined) {
+    await journal.replayed(entry);
+    return entry.value;
+  }
+  await journal.begin(); // it only reads and asks, so a lost attempt of it can run again
+  const returned = await prepare(args, contextOf(journal, effects));
+  const value = returned === undefined ? null : encodePrepared(tool, returned, journal.maxBodyBytes);
+  await journal.checkpoint();
+  await journal.recordPrepared(key, value);
+  return value;
+}
+
+function contextOf(journal: AttemptJournal, effects: Pick<ContextEffects, "ask">): PrepareContext {
+  const keys = new ClaimedKeys();
+  const put = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> => {
+    const asked = (async () => effects.ask([reserved, keys.claim(key)], method, params, {}) as Promise<T>)();
+    asked.catch(() => undefined); // nobody has to wait for a question that rejects
+    return asked;
+  };
+  return {
+    signal: journal.signal,
+    elicit: (key, params) => put<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }),
+    sample: (key, params) => put<CreateMessageResult>(key, "sampling/createMessage", params),
+    roots: (key) => put<ListRootsResult>(key, "roots/list", {}),
+  };
+}
+
+function encodePrepared(tool: Tool, returned: unknown, maxBytes: number): string {
+  const what = `What prepare of tool ${tool.name} returned`;
+  const value = encodeJson(returned, what);
+  if (Buffer.byteLength(value) <= maxBytes) return value;
+  throw new HoldfastError("too_large", `${what} is larger than ${maxBytes} bytes.`);
+}
