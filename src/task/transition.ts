@@ -54,7 +54,7 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
-    meaning: "a step's result or final error enters the journal",
+    meaning: "a step's result or final error, or what `prepare` returned, enters the journal",
   },
   open_input: {
     from: ["running"],
