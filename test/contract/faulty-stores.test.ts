@@ -30,6 +30,26 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
   ["knows no limit", faulty((real) => ({ due: (now) => real.due(now, Infinity) })), "sweep"],
   ["pages from the start", faulty((real) => ({ unfinished: (_, n) => real.unfinished("", n) })), "recovery"],
   [
+    "lists oldest first",
+    faulty((real) => ({ list: async (...page) => [...(await real.list(...page))].reverse() })),
+    "list",
+  ],
+  [
+    "lists what is over",
+    faulty((real) => ({ list: (owner, before, n) => real.list(owner, before, n, 0) })),
+    "list",
+  ],
+  [
+    "lists a page short",
+    faulty((real) => ({
+      list: async (owner, before, n, now) =>
+        (await real.list(owner, before, n, 0)).filter(
+          ({ state, sweepAt }) => state === "queued" || Number(sweepAt ?? Infinity) > now,
+        ),
+    })),
+    "list",
+  ],
+  [
     "sweeps late",
     faulty((real) => ({ nextSweepAt: async () => ((await real.nextSweepAt()) ?? 0) + 1 })),
     "sweep",
