@@ -1,5 +1,4 @@
-/** Below this no client could read what it asked for. */
-const shortestMs = 1_000;
+import { defaultOptions } from "../runtime/options.ts";
 
 /**
  * The ttl that a task gets, in ms (C-103): what was asked for, or the default, within the limits. null is without end.
@@ -12,5 +11,5 @@ export function lifetimeOf(
   const longest = maxTtlMs ?? Number.MAX_SAFE_INTEGER;
   // What is not even a number says nothing about an end, hence gets the longest life that there is.
   if (ttl === null || Number.isNaN(ttl)) return maxTtlMs;
-  return Math.min(Math.max(Math.ceil(ttl), shortestMs), longest);
+  return Math.min(Math.max(Math.ceil(ttl), defaultOptions.minTtlMs), longest);
 }

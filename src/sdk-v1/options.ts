@@ -1,3 +1,4 @@
+import { defaultOptions } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { OnRestart } from "./restart.ts";
@@ -30,21 +31,19 @@ export interface SdkV1Options {
   readonly onError?: (error: unknown) => void;
 }
 
-const hour = 3_600_000;
-
 /** The options with their defaults; throws `configuration` for a value that could not work. */
 export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options> {
   return {
     store: given.store,
     onRestart: given.onRestart ?? "fail",
-    ttlMs: lifetime("ttlMs", given.ttlMs, 24 * hour),
-    maxTtlMs: lifetime("maxTtlMs", given.maxTtlMs, 30 * 24 * hour),
+    ttlMs: lifetime("ttlMs", given.ttlMs, defaultOptions.ttlMs),
+    maxTtlMs: lifetime("maxTtlMs", given.maxTtlMs, defaultOptions.maxTtlMs),
     owner: given.owner ?? ((sessionId) => sessionId),
     onError: given.onError ?? ((error) => console.error("holdfast:", error)),
   };
 }
 
-function lifetime(name: string, given: number | null | undefined, otherwise: number): number | null {
+function lifetime(name: string, given: number | null | undefined, otherwise: number | null): number | null {
   if (given === undefined) return otherwise;
   if (given === null || (Number.isSafeInteger(given) && given > 0)) return given;
   throw new HoldfastError("configuration", `${name} has to be a whole number above 0, or null.`);

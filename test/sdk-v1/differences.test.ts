@@ -1,0 +1,146 @@
+import type { QueuedMessage, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
+import { describe, expect, it } from "vitest";
+import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
+import { FakeClock } from "../runtime/fake-clock.ts";
+import { newStore, openDurable, storeNames } from "./stores.ts";
+
+// Where we differ from the SDK's own store, on purpose.
+
+const call = { method: "tools/call", params: { name: "x" } };
+const done = { content: [] };
+const hour = 3_600_000;
+
+async function setUp(options: Partial<SdkV1Options> = {}) {
+  const clock = new FakeClock();
+  const { taskStore, taskMessageQueue } = await openDurable("memory", options, clock);
+  const create = (params: Parameters<TaskStore["createTask"]>[0] = {}, sessionId?: string) =>
+    taskStore.createTask(params, 1, call, sessionId);
+  return { clock, taskStore, taskMessageQueue, create };
+}
+
+describe("a ttl", () => {
+  it.each<[asked: number | null | undefined, options: Partial<SdkV1Options>, given: number | null]>([
+    [undefined, {}, 24 * hour],
+    [null, {}, 30 * 24 * hour],
+    [60 * 24 * hour, {}, 30 * 24 * hour],
+    [Infinity, {}, 30 * 24 * hour],
+    [NaN, {}, 30 * 24 * hour],
+    [5000.5, {}, 5001],
+    [0, {}, 1000],
+    [-7, {}, 1000],
+    [undefined, { ttlMs: 5000 }, 5000],
+    [undefined, { ttlMs: 5000, maxTtlMs: 4000 }, 4000],
+    [undefined, { ttlMs: null }, 30 * 24 * hour],
+    [undefined, { ttlMs: null, maxTtlMs: null }, null],
+    [null, { maxTtlMs: null }, null],
+    [1e300, { maxTtlMs: null }, Number.MAX_SAFE_INTEGER],
+  ])("of %s with %o is %s", async (asked, options, given) => {
+    const { create, taskStore } = await setUp(options);
+    const { taskId, ttl } = await create(asked === undefined ? {} : { ttl: asked });
+    expect(ttl).toBe(given);
+    expect((await taskStore.getTask(taskId))?.ttl).toBe(given);
+  });
+
+  it("that runs out on a task fails it, and the failure is kept as long as any other end", async () => {
+    const { create, clock, taskStore } = await setUp();
+    const { taskId } = await create({ ttl: 5000 });
+    await clock.advance(4999);
+    expect((await taskStore.getTask(taskId))?.status).toBe("working");
+    await clock.advance(1);
+    expect(await taskStore.getTask(taskId)).toMatchObject({
+      status: "failed",
+      statusMessage: "The task expired before it ended.",
+    });
+    await expect(taskStore.storeTaskResult(taskId, "completed", done)).rejects.toMatchObject({
+      code: "finished",
+    });
+    await clock.advance(60_000);
+    expect(await taskStore.getTask(taskId)).toBeNull();
+  });
+
+  it.each([0, -1, 1.5, NaN])("cannot be %s by default", async (ttlMs) => {
+    await expect(setUp({ ttlMs })).rejects.toMatchObject({ code: "configuration" });
+    await expect(setUp({ maxTtlMs: ttlMs })).rejects.toMatchObject({ code: "configuration" });
+  });
+});
+
+describe("a task without a result", () => {
+  it("that failed says why in place of it", async () => {
+    const { create, taskStore } = await setUp();
+    const { taskId } = await create();
+    await taskStore.updateTaskStatus(taskId, "failed", "The disk is full.");
+    await expect(taskStore.getTaskResult(taskId)).rejects.toMatchObject({
+      code: "no_result",
+      message: "The disk is full.",
+    });
+  });
+});
+
+describe("a list", () => {
+  it("begins with the newest, and its cursor outlives the task that it names", async () => {
+    const { create, clock, taskStore } = await setUp();
+    const ids: string[] = [];
+    for (let each = 0; each < 12; each++) {
+      ids.unshift((await create({ ttl: each === 2 ? 1000 : 50_000 })).taskId);
+      await clock.advance(1);
+    }
+    const first = await taskStore.listTasks();
+    expect(first.tasks.map(({ taskId }) => taskId)).toEqual(ids.slice(0, 10));
+    expect(first.nextCursor).toBe(ids[9]);
+    await taskStore.storeTaskResult(ids[9] ?? "", "completed", done);
+    await clock.advance(1000);
+    expect(await taskStore.getTask(ids[9] ?? "")).toBeNull();
+    const second = await taskStore.listTasks(first.nextCursor);
+    expect(second.tasks.map(({ taskId }) => taskId)).toEqual(ids.slice(10));
+    expect(second.nextCursor).toBeUndefined();
+  });
+});
+
+describe("an owner", () => {
+  it("finds its tasks in all of its sessions", async () => {
+    const owner = (session?: string) => session?.split("-")[0];
+    const { create, taskStore } = await setUp({ owner });
+    const { taskId } = await create({}, "ann-1");
+    expect(await taskStore.getTask(taskId, "ann-2")).not.toBeNull();
+    expect((await taskStore.listTasks(undefined, "ann-2")).tasks).toHaveLength(1);
+    expect(await taskStore.getTask(taskId, "bob-1")).toBeNull();
+    expect((await taskStore.listTasks(undefined, "bob-1")).tasks).toEqual([]);
+  });
+});
+
+describe("a queue", () => {
+  const message = { type: "notification", timestamp: 1, message: {} } as unknown as QueuedMessage;
+
+  it("belongs to a task that is there", async () => {
+    const { taskMessageQueue } = await setUp();
+    await expect(taskMessageQueue.enqueue("unknown", message)).rejects.toMatchObject({
+      code: "unknown_task",
+    });
+  });
+
+  it("goes with its task", async () => {
+    const { create, clock, taskStore, taskMessageQueue } = await setUp();
+    const { taskId } = await create({ ttl: 1000 });
+    await taskMessageQueue.enqueue(taskId, message);
+    await taskStore.storeTaskResult(taskId, "completed", done);
+    await clock.advance(1000);
+    expect(await taskMessageQueue.dequeueAll(taskId)).toEqual([]);
+  });
+});
+
+describe.each(storeNames)("on %s", (name) => {
+  it("requests of every kind can be tasks", async () => {
+    const { taskStore } = await openDurable(name);
+    for (const method of ["tools/call", "sampling/createMessage", "elicitation/create", "prompts/get"]) {
+      const { taskId } = await taskStore.createTask({}, "r", { method });
+      expect(await taskStore.getTask(taskId)).toMatchObject({ taskId, status: "working" });
+    }
+  });
+
+  it("nothing can be asked any more once it is closed", async () => {
+    const store = await newStore(name);
+    const durable = await openDurable(name, { store });
+    await durable.close();
+    await expect(durable.taskStore.getTask("x")).rejects.toMatchObject({ code: "store_closed" });
+  });
+});

@@ -1,0 +1,25 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { parseImports } from "../architecture/parse-imports.ts";
+import { sourceFiles } from "../source-files.ts";
+
+it("takes only types from the SDK, so that nobody else has to install it", async () => {
+  const files = await sourceFiles("src", [".ts"]);
+  const users = [...files].flatMap(([path, text]) =>
+    parseImports(text)
+      .filter(({ specifier }) => specifier.startsWith("@modelcontextprotocol/sdk/"))
+      .map((edge) => ({ ...edge, path })),
+  );
+  expect(users.filter(({ typeOnly }) => !typeOnly)).toEqual([]);
+  expect(new Set(users.map(({ path }) => path.split("/")[1]))).toEqual(new Set(["sdk-v1"]));
+});
+
+it("names it as a peer that may be missing", async () => {
+  const manifest: unknown = JSON.parse(
+    await readFile(new URL("../../package.json", import.meta.url), "utf8"),
+  );
+  expect(manifest).toMatchObject({
+    peerDependencies: { "@modelcontextprotocol/sdk": "^1.32.2" },
+    peerDependenciesMeta: { "@modelcontextprotocol/sdk": { optional: true } },
+  });
+});
