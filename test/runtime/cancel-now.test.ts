@@ -47,7 +47,7 @@ const calls: readonly [where: string, call: Handler, expected: readonly unknown[
 
 describe("a cancel that takes effect at once", () => {
   it.each(calls)(
-    "ends a task that %s, tells its handler, and drops its result",
+    "ends a task that %s, tells its handler, and drops its result [C-079 C-080 C-081]",
     async (_, call, expected) => {
       const witness = new Witness();
       const gauge = new SlotGauge();
@@ -77,7 +77,7 @@ describe("a cancel that takes effect at once", () => {
     },
   );
 
-  it("drops a late throw, and the result of a step that did not heed it", async () => {
+  it("drops a late throw, and the result of a step that did not heed it [C-081]", async () => {
     const gate = Promise.withResolvers<void>();
     const process = await Process.started({
       tools: {
@@ -170,7 +170,7 @@ describe("a cancel that takes effect at once", () => {
     expect(process.clock.armed).toBe(armed - 1);
   });
 
-  it("is kept through a crash", async () => {
+  it("is kept through a crash [C-081]", async () => {
     const config = { onCrash: "resume" as const };
     const setup = { tools: { tool: { config, handler: (() => never) as Handler } } };
     const first = await Process.started(setup);
@@ -181,7 +181,7 @@ describe("a cancel that takes effect at once", () => {
     expect(await second.get(id)).toEqual(cancelled);
   });
 
-  it("is refused for a task that has ended, in whatever way", async () => {
+  it("is refused for a task that has ended, in whatever way [C-078]", async () => {
     const fails: Handler = () => ({ ...text("no"), isError: true });
     const process = await Process.started({ tools: { hello: () => text("hi"), fails, hang: () => never } });
     const hanging = await process.callId("hang");
@@ -196,7 +196,7 @@ describe("a cancel that takes effect at once", () => {
     }
   });
 
-  it("is for the owner alone, and two at once end the task once", async () => {
+  it("is for the owner alone, and two at once end the task once [A-40]", async () => {
     const process = await Process.started({ tools: { hang: () => never } });
     const id = await process.callId("hang");
     const eve = { ...nobody, principal: "eve" };

@@ -47,7 +47,7 @@ describe("a list", () => {
     expect(rest.map(({ id }) => id)).toEqual(newestFirst.slice(2));
   });
 
-  it("has what get shows, and nothing that is over", async () => {
+  it("has what get shows, and nothing that is over [C-075]", async () => {
     const tools = {
       hello: { config: { ttlMs: 1_000 }, handler: hello },
       hang: { config: { ttlMs: null }, handler: (() => never) as Handler },
@@ -90,7 +90,7 @@ describe("a ttl that the requestor asks for", () => {
   const msOf = async (process: Process, tool: string, more: { readonly ttlMs?: number }) =>
     (await process.call(tool, more)).task.expiry;
 
-  it("comes before the tool's and the server's, within bounds that hold for it alone [A-15]", async () => {
+  it("comes before the tool's and the server's, within bounds that hold for it alone [A-15 C-103]", async () => {
     const process = await Process.started({ tools, options });
     for (const [asked, given] of [
       [3_000, 3_000],
