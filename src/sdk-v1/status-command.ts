@@ -14,7 +14,9 @@ export function resultCommand(
   now: number,
 ): TaskCommand<"settle"> {
   const kind = status === "completed" ? "result" : "error_result";
-  return { type: "settle", now, id, token, outcome: { kind, body: JSON.stringify(result) } };
+  // A server in plain JavaScript may have none.
+  const body = (JSON.stringify(result) as string | undefined) ?? noResult;
+  return { type: "settle", now, id, token, outcome: { kind, body } };
 }
 
 /** Gives a task a status, and a text with it unless it is empty. */

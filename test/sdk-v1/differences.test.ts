@@ -76,6 +76,14 @@ describe("a task without a result", () => {
   });
 });
 
+it("a result that is none is none", async () => {
+  const { create, taskStore } = await setUp();
+  const { taskId } = await create();
+  await taskStore.storeTaskResult(taskId, "completed", undefined as never);
+  expect((await taskStore.getTask(taskId))?.status).toBe("completed");
+  await expect(taskStore.getTaskResult(taskId)).rejects.toMatchObject({ code: "no_result" });
+});
+
 describe("a list", () => {
   it("begins with the newest, and its cursor outlives the task that it names", async () => {
     const { create, clock, taskStore } = await setUp();

@@ -1,7 +1,9 @@
-import { CallToolResultSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
-import { describe, expect, it } from "vitest";
-import { connectExample, haiku, resultText, start, streamed, transportNames } from "./client.ts";
+import { CallToolResultSchema, ElicitRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { connectExample, connectHttp, haiku, resultText, start, streamed, transportNames } from "./client.ts";
+import { serveSessions } from "./http.ts";
 import { openDurable, storeNames } from "./stores.ts";
+import { exampleServer } from "./tools.ts";
 
 const places = storeNames.flatMap((store) => transportNames.map((transport) => ({ store, transport })));
 
@@ -64,6 +66,21 @@ describe.each(places)("SDK v1's examples on $store, $transport", ({ store, trans
     await expect(tasks.cancelTask(taskId)).rejects.toMatchObject({ code: -32602 });
   });
 
+  it("drops a question with the task that is cancelled", async () => {
+    const client = await connect();
+    const { taskId } = await start(client, "confirm_delete", { filename: "a.txt" });
+    const { tasks } = client.experimental;
+    await vi.waitFor(async () => expect((await tasks.getTask(taskId)).status).toBe("input_required"));
+    await tasks.cancelTask(taskId);
+    const asked: string[] = [];
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      asked.push(params.message);
+      return { action: "cancel" };
+    });
+    await expect(tasks.getTaskResult(taskId, CallToolResultSchema)).rejects.toThrow("no result stored");
+    expect(asked).toEqual([]);
+  });
+
   it("lists all of them, page by page", async () => {
     const client = await connect();
     const created: string[] = [];
@@ -90,4 +107,19 @@ describe.each(places)("SDK v1's examples on $store, $transport", ({ store, trans
     });
     await expect(tasks.cancelTask("nothing")).rejects.toMatchObject({ code: -32602 });
   });
+});
+
+it.each(storeNames)("a session sees only its own tasks, on %s", async (name) => {
+  const durable = await openDurable(name);
+  const http = await serveSessions(() => exampleServer(durable));
+  onTestFinished(() => http.close());
+  const [one, two] = [await connectHttp(http.url), await connectHttp(http.url)];
+  const { taskId } = await start(one, "delay", { ms: 1 });
+  await resultText(one, taskId);
+  const { tasks } = two.experimental;
+  await expect(tasks.getTask(taskId)).rejects.toMatchObject({ code: -32602 });
+  await expect(resultText(two, taskId)).rejects.toMatchObject({ code: -32602 });
+  await expect(tasks.cancelTask(taskId)).rejects.toMatchObject({ code: -32602 });
+  expect((await tasks.listTasks()).tasks).toEqual([]);
+  expect((await one.experimental.tasks.listTasks()).tasks).toHaveLength(1);
 });

@@ -47,7 +47,11 @@ async function serve(
 it("is shown by the documentation to the letter", async () => {
   const page = await readFile(new URL("../../docs/sdk-v1.md", import.meta.url), "utf8");
   const [first] = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
-  expect(first).toBe(await readFile(example, "utf8"));
+  const code = await readFile(example, "utf8");
+  expect(first).toBe(code);
+  const source = await readFile(new URL("../../src/sdk-v1.ts", import.meta.url), "utf8");
+  const [, comment = "none"] = /```ts\n([^]*?) \* ```/.exec(source) ?? [];
+  expect(code).toContain(comment.replaceAll(/^ \* ?/gm, ""));
 });
 
 it("gives the same result after a kill, and ends honestly what was lost", async () => {
