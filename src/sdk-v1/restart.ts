@@ -36,10 +36,15 @@ export async function takeOver(store: TaskStore, clock: Clock, onRestart: OnRest
   await store.write({ type: "drop_bound_messages", now: clock.now() });
   for (let after = ""; ;) {
     const tasks = await store.unfinished(after, pageSize);
+    const decided: (readonly [TaskRecord, Fate])[] = [];
     for (const task of tasks.filter(isSdkV1Task)) {
       const fate = typeof onRestart === "string" ? onRestart : await onRestart(await describe(store, task));
-      await (fate === "keep" ? keep(store, clock, task) : fail(store, clock, task));
+      decided.push([task, fate]);
     }
+    // Side by side, so that the store commits many of them at once.
+    await Promise.all(
+      decided.map(([task, fate]) => (fate === "keep" ? keep(store, clock, task) : fail(store, clock, task))),
+    );
     const last = tasks.at(-1);
     if (last === undefined || tasks.length < pageSize) return;
     after = last.id;

@@ -3,7 +3,9 @@ import type { QueuedMessage } from "@modelcontextprotocol/sdk/experimental/tasks
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
-import type { UnfinishedTask } from "../../src/sdk-v1/restart.ts";
+import { createTask } from "../../src/sdk-v1/new-task.ts";
+import { takeOver, type UnfinishedTask } from "../../src/sdk-v1/restart.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createQueued, createRunning } from "../../src/testing/sample-task.ts";
 import { FakeClock } from "../runtime/fake-clock.ts";
@@ -72,6 +74,26 @@ describe("tasks that the last process left", () => {
     ]);
     expect((await taskStore.getTask(kept.taskId))?.status).toBe("working");
     expect((await taskStore.getTask(failed.taskId))?.status).toBe("failed");
+  });
+
+  it("are all reached, however many there are", async () => {
+    const store = memoryStore();
+    await store.open();
+    onTestFinished(() => store.close());
+    const clock = new FakeClock();
+    const asked = {
+      params: {},
+      requestId: 1,
+      request: call,
+      sessionId: undefined,
+      owner: undefined,
+      ttlMs: null,
+    };
+    await Promise.all(Array.from({ length: 1001 }, () => store.write(createTask(asked, clock))));
+    await takeOver(store, clock, "keep");
+    expect(await store.unfinished("", 2000)).toHaveLength(1001);
+    await takeOver(store, clock, "fail");
+    expect(await store.unfinished("", 2000)).toEqual([]);
   });
 
   it("keep the file free where the server cannot decide", async () => {
