@@ -8,4 +8,5 @@ export type {
   FetchHandlerOptions,
   HttpOptions,
   Identity,
+  ProtectedResource,
 } from "./server/http/http-options.ts";

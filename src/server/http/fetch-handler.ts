@@ -4,7 +4,7 @@ import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { identify } from "./identify.ts";
+import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { nameRefusal } from "./name-refusal.ts";
 import { readBody } from "./read-body.ts";
@@ -39,6 +39,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
   const path = pathOf(options);
   const principals = new WeakMap<Request, string | null>();
   const limit = requestLimit(server, options);
+  const resource = protectedResource(options);
   let closed = false;
   const mcp = createMcpHandler(
     ({ requestInfo, ...context }) => {
@@ -56,15 +57,18 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     const { pathname } = new URL(request.url);
     if (pathname === "/healthz" && (request.method === "GET" || request.method === "HEAD"))
       return new Response("ok");
+    const document = resource?.document(request);
+    if (document !== undefined) return document;
     if (pathname !== path) return refuse(404, `Nothing is served here; MCP is at ${path}.`);
     const forbidden = nameRefusal(request, options);
     if (forbidden !== undefined) return forbidden;
-    const owner = await identify(request, options);
-    if (owner === undefined)
-      return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
+    const owner = await identify(request, options, server.onError);
+    if (owner instanceof Response) return owner;
     const read = await readBody(request, limit);
     if (read instanceof Response) return read;
     const { body } = read;
+    const beyond = resource?.refusal(owner, body);
+    if (beyond !== undefined) return beyond;
     if (await isOfEarlierRevision(request, body)) return earlier.fetch({ request, body, owner });
     principals.set(request, owner.principal);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };

@@ -1,4 +1,5 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
+import type { OnError } from "../answer.ts";
 
 /** Who sent a request: what tasks belong to, and what the SDK hands to the author's own tools. */
 export interface Identity {
@@ -13,6 +14,16 @@ export interface Identity {
  */
 export type Authenticate = (request: Request) => Promise<Identity | string | undefined>;
 
+/** What `oauthResource` of `holdfast/auth` gives: more than who sent a request. */
+export interface ProtectedResource {
+  /** The answer to a request for a document that is for everybody; undefined for all other requests. */
+  document(request: Request): Response | undefined;
+  /** Who sent a request, or the refusal of it. What the caller must not see goes to `onError`. */
+  authenticate(request: Request, onError: OnError): Promise<Identity | Response>;
+  /** The refusal of a parsed body, one message or several, that goes beyond what its sender may do. */
+  refusal(sender: Pick<Identity, "authInfo">, body: unknown): Response | undefined;
+}
+
 /**
  * How callers are told apart where nobody authenticates them (A-39). `isolated`: not at all, and whoever has a
  * task's id has the task. `shared`: all are one principal.
@@ -22,7 +33,8 @@ export type Anonymous = "isolated" | "shared";
 export interface FetchHandlerOptions {
   /** Where the protocol is served; default `/mcp`. */
   readonly path?: string;
-  readonly authenticate?: Authenticate;
+  /** A function of your own, or what `oauthResource` of `holdfast/auth` gives. */
+  readonly authenticate?: Authenticate | ProtectedResource;
   /** Default `isolated`; cannot be combined with `authenticate`. */
   readonly anonymous?: Anonymous;
   /**

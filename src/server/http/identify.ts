@@ -1,6 +1,8 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import type { FetchHandlerOptions } from "./http-options.ts";
+import type { OnError } from "../answer.ts";
+import type { Authenticate, FetchHandlerOptions, Identity, ProtectedResource } from "./http-options.ts";
+import { refuse } from "./refuse.ts";
 
 /** The owner of what a request creates; null where callers are not told apart. */
 export interface Owner {
@@ -11,16 +13,33 @@ export interface Owner {
 /** The one principal of all callers under `anonymous: "shared"`. */
 const everyone = "anonymous";
 
-/** Who sent `request`, or undefined where it has to be refused; rejects where `authenticate` does. */
+/** What protects more than by telling who sent a request, if that was given. */
+export function protectedResource({
+  authenticate,
+}: Pick<FetchHandlerOptions, "authenticate">): ProtectedResource | undefined {
+  return typeof authenticate === "object" ? authenticate : undefined;
+}
+
+/** Who sent `request`, or the refusal of it; rejects where `authenticate` does. */
 export async function identify(
   request: Request,
   { authenticate, anonymous = "isolated" }: Pick<FetchHandlerOptions, "authenticate" | "anonymous">,
-): Promise<Owner | undefined> {
+  onError: OnError,
+): Promise<Owner | Response> {
   if (authenticate === undefined) return { principal: anonymous === "shared" ? everyone : null };
-  const found = await authenticate(request);
-  if (found == null) return undefined; // JavaScript callers may say null
-  const owner = typeof found === "string" ? { principal: found } : found;
+  const owner =
+    typeof authenticate === "function"
+      ? await byFunction(request, authenticate)
+      : await authenticate.authenticate(request, onError);
+  if (owner instanceof Response) return owner;
   if (typeof owner.principal === "string" && owner.principal !== "") return owner;
   // Without this check, users without a name would share their tasks.
   throw new HoldfastError("configuration", "authenticate() returned an identity without a principal.");
+}
+
+async function byFunction(request: Request, authenticate: Authenticate): Promise<Identity | Response> {
+  const found = await authenticate(request);
+  // JavaScript callers may say null.
+  if (found == null) return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
+  return typeof found === "string" ? { principal: found } : found;
 }

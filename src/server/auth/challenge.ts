@@ -1,0 +1,31 @@
+import { refuse } from "../http/refuse.ts";
+
+export interface Challenge {
+  /** Left out where no token came (RFC 6750, 3.1). */
+  readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
+  readonly message: string;
+  /** All that is needed for what was asked for. */
+  readonly scopes: Iterable<string>;
+  /** Where the client reads which authorization servers there are (RFC 9728). */
+  readonly metadataUrl: string;
+}
+
+const statuses = { invalid_request: 400, invalid_token: 401, insufficient_scope: 403 };
+
+/** The refusal that tells a client how to come by a token that will do. */
+export function challenge({ error, message, scopes, metadataUrl }: Challenge): Response {
+  const parameters = Object.entries({
+    error,
+    error_description: error === undefined ? undefined : message,
+    scope: [...new Set(scopes)].join(" ") || undefined,
+    resource_metadata: metadataUrl,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`]));
+  return refuse(error === undefined ? 401 : statuses[error], `${message}.`, {
+    "WWW-Authenticate": `Bearer ${parameters.join(", ")}`,
+  });
+}
+
+/** A verifier of the author's own may have said anything. */
+function quotable(value: string): string {
+  return value.replaceAll(/[^\x20-\x7E]/g, " ").replaceAll(/[\\"]/g, String.raw`\$&`);
+}

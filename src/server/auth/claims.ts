@@ -1,0 +1,43 @@
+import type { JsonObject } from "../../generation/json-object.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { AccessToken } from "./access-token.ts";
+
+/** What a token says, as the rest of the server reads it. */
+export function accessTokenOf(token: string, issuer: string, claims: JsonObject): AccessToken {
+  const { exp } = claims;
+  return {
+    token,
+    issuer,
+    subject: text(claims["sub"]),
+    // The SDK wants a string; some issuers name the client by `azp`, and few not at all.
+    clientId: text(claims["client_id"]) ?? text(claims["azp"]) ?? "",
+    scopes: [...scopesOf(claims)],
+    ...(typeof exp === "number" && { expiresAt: exp }),
+    extra: claims,
+  };
+}
+
+/** `scope` is the standard's; some issuers say `scp`. Either is a list, or a text with spaces. */
+function scopesOf({ scope, scp }: JsonObject): ReadonlySet<string> {
+  const given = scope ?? scp;
+  const all: readonly unknown[] =
+    typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
+  return new Set(all.filter((one): one is string => typeof one === "string" && one !== ""));
+}
+
+function text(claim: unknown): string | undefined {
+  return typeof claim === "string" && claim !== "" ? claim : undefined;
+}
+
+/** The audiences that are served; throws `configuration` where that would be nobody or anybody. */
+export function audiencesOf(audience: string | readonly string[]): string[] {
+  const all = typeof audience === "string" ? [audience] : [...audience];
+  if (all.length > 0 && all.every((one) => typeof one === "string" && one !== "")) return all;
+  throw new HoldfastError("configuration", "audience has to name who tokens are for, and must not be empty.");
+}
+
+/** Throws `configuration` for an issuer that no token can come from. */
+export function assertIssuer(issuer: string): void {
+  if (typeof issuer === "string" && URL.canParse(issuer)) return;
+  throw new HoldfastError("configuration", "issuer has to be the URL that the authorization server goes by.");
+}

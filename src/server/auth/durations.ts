@@ -1,0 +1,9 @@
+import { HoldfastError } from "../../task/fault.ts";
+
+/** Throws `configuration` for an option that is no number from `least` on. */
+export function assertNumbers(options: Readonly<Record<string, number>>, least = 0): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (Number.isFinite(value) && value >= least) continue;
+    throw new HoldfastError("configuration", `${name} has to be a number from ${least} on, not ${value}.`);
+  }
+}

@@ -1,0 +1,70 @@
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { isLoopback } from "../http/listen.ts";
+import { unavailable } from "./access-token.ts";
+
+export interface EndpointSetup {
+  /** What it is, for messages. */
+  readonly what: string;
+  readonly url: URL;
+  readonly timeoutMs: number;
+  /** Whether `http:` beyond this machine is allowed. */
+  readonly allowInsecureUrl: boolean;
+  readonly clock: Clock;
+}
+
+/** More than this is no answer to a question about keys or a token. */
+const maxBytes = 1024 * 1024;
+
+/** A URL of an authorization server that answers with a JSON object. */
+export class Endpoint {
+  readonly #setup: EndpointSetup;
+  readonly #href: string;
+
+  /** Throws `configuration` for a URL where anyone on the way could answer. */
+  constructor(setup: EndpointSetup) {
+    const { url, what, allowInsecureUrl } = setup;
+    const trusted = url.protocol === "https:" || isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
+    if (!trusted && !(allowInsecureUrl && url.protocol === "http:")) {
+      const message = `${what} at ${url.origin} has to be an https: URL: on the way, anyone could answer in its place.`;
+      throw new HoldfastError("configuration", message);
+    }
+    this.#setup = setup;
+    this.#href = url.href;
+  }
+
+  /** Rejects with `temporarily_unavailable` where no JSON object comes in time. */
+  async ask(init: RequestInit = {}): Promise<JsonObject> {
+    const { what, timeoutMs, clock } = this.#setup;
+    const timeout = new AbortController();
+    const callOff = clock.after(timeoutMs, () => {
+      timeout.abort(new Error(`No answer within ${timeoutMs} ms.`));
+    });
+    try {
+      // What is asked with, a secret or a token, goes nowhere else.
+      const response = await fetch(this.#href, { ...init, redirect: "error", signal: timeout.signal });
+      const body = await textOf(response);
+      if (response.status !== 200) throw new Error(`It answered with status ${response.status}.`);
+      const json: unknown = JSON.parse(body);
+      if (isJsonObject(json)) return json;
+      throw new Error("It answered with something else than a JSON object.");
+    } catch (cause) {
+      throw unavailable(`${what} at ${new URL(this.#href).origin} cannot be read.`, cause);
+    } finally {
+      callOff();
+    }
+  }
+}
+
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error(`It answered with more than ${maxBytes} bytes.`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

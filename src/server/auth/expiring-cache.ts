@@ -1,0 +1,37 @@
+interface Entry<T> {
+  readonly value: T;
+  readonly until: number;
+}
+
+/** So many values at most, each until a time of its own; the one that was used longest ago makes room. */
+export class ExpiringCache<T> {
+  readonly #maxEntries: number;
+  /** In the order of their last use. */
+  readonly #entries = new Map<string, Entry<T>>();
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
+  }
+
+  get(key: string, now: number): T | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    if (entry.until <= now) return undefined;
+    this.#entries.set(key, entry);
+    return entry.value;
+  }
+
+  set(key: string, value: T, until: number): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, until });
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#maxEntries) return;
+      this.#entries.delete(oldest);
+    }
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+}

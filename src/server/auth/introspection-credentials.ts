@@ -1,0 +1,32 @@
+import { HoldfastError } from "../../task/fault.ts";
+
+/** What this server shows at the introspection endpoint: a name and a secret, or an `Authorization` header of its own. */
+export type IntrospectionCredentials =
+  | {
+      readonly clientId: string;
+      readonly clientSecret: string;
+      readonly authorization?: never;
+    }
+  | {
+      /** Gives the value of the `Authorization` header, for each question anew. */
+      readonly authorization: () => string | Promise<string>;
+      readonly clientId?: never;
+      readonly clientSecret?: never;
+    };
+
+/** Gives the value of the `Authorization` header; throws `configuration` where there is none. */
+export function credentialsHeader(credentials: IntrospectionCredentials): () => string | Promise<string> {
+  const { authorization, clientId, clientSecret } = credentials;
+  if (authorization !== undefined) return authorization;
+  if (typeof clientId !== "string" || clientId === "" || typeof clientSecret !== "string") {
+    throw new HoldfastError("configuration", "Give clientId and clientSecret, or authorization.");
+  }
+  const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
+  const header = `Basic ${Buffer.from(pair).toString("base64")}`;
+  return () => header;
+}
+
+/** Name and secret are encoded before they are joined, as either may have a colon in it (RFC 6749, 2.3.1). */
+function formEncoded(value: string): string {
+  return new URLSearchParams({ "": value }).toString().slice(1);
+}

@@ -1,0 +1,88 @@
+import { createLocalJWKSet, type CryptoKey, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { systemClock, type Clock } from "../../runtime/clock.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TokenVerifier } from "./access-token.ts";
+import { algorithms as asymmetric, assertAlgorithms, type Algorithm } from "./algorithms.ts";
+import { assertIssuer, audiencesOf } from "./claims.ts";
+import { assertNumbers } from "./durations.ts";
+import { Endpoint } from "./endpoint.ts";
+import { JwtCheck } from "./jwt-check.ts";
+import { RemoteKeys } from "./remote-keys.ts";
+
+export interface JwtVerifierOptions {
+  /** The issuer's name, exactly as it stands in `iss` of its tokens. */
+  readonly issuer: string;
+  /** What has to stand in `aud`: the name of this server at the issuer, or several of which one has to. */
+  readonly audience: string | readonly string[];
+  /** Where the issuer publishes its keys, the `jwks_uri` of its metadata; or the keys themselves. */
+  readonly jwks: URL | JSONWebKeySet;
+  /** The signatures that count; default: all of key pairs (RSA, elliptic curves, Ed25519). */
+  readonly algorithms?: readonly Algorithm[];
+  /** How far the clocks of issuer and server may be apart, in milliseconds; default 5,000. */
+  readonly clockToleranceMs?: number;
+  /** Claims that have to be there, besides `iss`, `aud` and `exp`. */
+  readonly requiredClaims?: readonly string[];
+  /** What the header has to say in `typ`: `at+jwt` (RFC 9068) keeps other tokens of the issuer out. Default: anything. */
+  readonly type?: string;
+  /** Keys older than this are read again; default 10 minutes. */
+  readonly jwksMaxAgeMs?: number;
+  /** A token with an unknown key has them read again, at most so often; default 30 seconds. */
+  readonly jwksCooldownMs?: number;
+  /** How long to wait for the keys; default 5 seconds. */
+  readonly timeoutMs?: number;
+  /** Lets `jwks` be an `http:` URL beyond this machine, where whoever is on the way can put in keys of his own. */
+  readonly allowInsecureUrl?: boolean;
+}
+
+/**
+ * Verifies access tokens that are JWTs (RFC 9068) by the issuer's public keys. Keys that the issuer begins to use are
+ * found by themselves. While they cannot be read, the known ones count for up to an hour; where there are none, or a
+ * token names another, it rejects with `temporarily_unavailable`, and the request gets 503: with 401, clients would
+ * throw good tokens away. Throws `configuration` for options that make no sense.
+ *
+ * ```ts
+ * import { jwtVerifier } from "holdfast/auth";
+ *
+ * const verifier = jwtVerifier({
+ *   issuer: "https://login.example.com",
+ *   audience: "https://reports.example.com/mcp",
+ *   jwks: new URL("https://login.example.com/.well-known/jwks.json"),
+ * });
+ * ```
+ */
+export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
+  return jwtVerifierBy(systemClock, options);
+}
+
+/** The same by another clock. */
+export function jwtVerifierBy(clock: Clock, options: JwtVerifierOptions): TokenVerifier {
+  const { issuer, jwks, clockToleranceMs = 5_000, requiredClaims = [], type } = options;
+  const { jwksMaxAgeMs = 600_000, jwksCooldownMs = 30_000, timeoutMs = 5_000 } = options;
+  const { algorithms = asymmetric, allowInsecureUrl = false } = options;
+  assertIssuer(issuer);
+  assertAlgorithms(algorithms);
+  assertNumbers({ clockToleranceMs, jwksMaxAgeMs, jwksCooldownMs });
+  assertNumbers({ timeoutMs }, 1);
+  const audience = audiencesOf(options.audience);
+  const keysAt = (url: URL): RemoteKeys => {
+    const endpoint = new Endpoint({ what: "The key set", url, timeoutMs, allowInsecureUrl, clock });
+    return new RemoteKeys({ endpoint, clock, maxAgeMs: jwksMaxAgeMs, cooldownMs: jwksCooldownMs });
+  };
+  return new JwtCheck(jwks instanceof URL ? keysAt(jwks).find : localKeys(jwks), issuer, () => ({
+    issuer,
+    audience,
+    algorithms: [...algorithms],
+    clockTolerance: clockToleranceMs / 1_000,
+    currentDate: new Date(clock.now()),
+    requiredClaims: ["exp", ...requiredClaims],
+    ...(type !== undefined && { typ: type }),
+  }));
+}
+
+function localKeys(jwks: JSONWebKeySet): JWTVerifyGetKey<CryptoKey> {
+  try {
+    return createLocalJWKSet(jwks);
+  } catch (cause) {
+    throw new HoldfastError("configuration", "jwks has to be a URL, or a JSON Web Key Set.", { cause });
+  }
+}

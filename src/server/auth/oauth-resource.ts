@@ -1,0 +1,132 @@
+import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../task/fault.ts";
+import type { OnError } from "../answer.ts";
+import type { Identity, ProtectedResource } from "../http/http-options.ts";
+import { refuse } from "../http/refuse.ts";
+import { invalidToken, isUnavailable, type AccessToken, type TokenVerifier } from "./access-token.ts";
+import { readBearer, type Tokenless } from "./bearer.ts";
+import { challenge, type Challenge } from "./challenge.ts";
+import { Metadata } from "./metadata.ts";
+import { Scopes, type ScopeRules } from "./scopes.ts";
+
+export interface OAuthResourceOptions {
+  /** The URL of the protocol's endpoint as clients reach it, behind proxies and all. */
+  readonly resource: URL;
+  /** The names (issuers) of the authorization servers that give tokens for it. */
+  readonly authorizationServers: readonly string[];
+  readonly verifier: TokenVerifier;
+  /**
+   * Whose tasks a token may see; default: issuer and subject together. Has to be stable, and never the same for two
+   * people: neither a display name nor an address of mail is both. A token without a subject is refused by the default.
+   */
+  readonly principal?: (token: AccessToken) => string;
+  /** Default: a good token may do everything that its principal can. */
+  readonly scopes?: ScopeRules;
+  /** A name of the server for people. */
+  readonly name?: string;
+  /** A page for developers. */
+  readonly documentation?: URL;
+}
+
+type Reason = Pick<Challenge, "error" | "message">;
+
+const withoutToken: Readonly<Record<Tokenless, Reason>> = {
+  none: { message: "Authentication is needed" },
+  malformed: { error: "invalid_token", message: "The token is malformed" },
+  in_query: { error: "invalid_request", message: "A token does not belong into the URL" },
+};
+const scopeMissing: Reason = { error: "insufficient_scope", message: "A scope is missing" };
+
+/**
+ * Protects a server as an OAuth resource server, as the value of `authenticate`: requests need a bearer token in their
+ * `Authorization` header, and their tasks belong to whom it stands for. It serves the metadata (RFC 9728) that clients
+ * find the authorization servers by, and tells them in `WWW-Authenticate` which scopes are missing. Throws
+ * `configuration` for options that make no sense.
+ *
+ * ```ts
+ * import { jwtVerifier, oauthResource } from "holdfast/auth";
+ *
+ * const resource = new URL("https://reports.example.com/mcp");
+ * const issuer = "https://login.example.com";
+ * const jwks = new URL("https://login.example.com/.well-known/jwks.json");
+ * const http = await serveHttp(tasks.server(makeServer), {
+ *   host: "0.0.0.0",
+ *   authenticate: oauthResource({
+ *     resource,
+ *     authorizationServers: [issuer],
+ *     verifier: jwtVerifier({ issuer, audience: resource.href, jwks }),
+ *     scopes: { tools: { send_report: ["reports:send"] } },
+ *   }),
+ * });
+ * ```
+ */
+export function oauthResource(options: OAuthResourceOptions): ProtectedResource {
+  const {
+    resource,
+    authorizationServers,
+    verifier,
+    principal = issuerAndSubject,
+    name,
+    documentation,
+  } = options;
+  assertNamed(resource, authorizationServers);
+  const scopes = new Scopes(options.scopes ?? {});
+  const metadata = new Metadata(resource, {
+    authorization_servers: [...authorizationServers],
+    bearer_methods_supported: ["header"],
+    ...(scopes.advertised.length > 0 && { scopes_supported: scopes.advertised }),
+    ...(name !== undefined && { resource_name: name }),
+    ...(documentation !== undefined && { resource_documentation: documentation.href }),
+  });
+  const refused = (why: Reason, needed: Iterable<string> = scopes.required): Response =>
+    challenge({ ...why, scopes: needed, metadataUrl: metadata.url });
+
+  async function authenticate(request: Request): Promise<Identity | Response> {
+    const bearer = readBearer(request);
+    if (bearer.token === undefined) return refused(withoutToken[bearer.instead]);
+    const token = await verifier.verifyAccessToken(bearer.token);
+    if (!hasAll(token.scopes, scopes.required)) return refused(scopeMissing);
+    // The SDK's own challenges, for tools that an author guards by himself, point to the same document.
+    return { principal: principal(token), authInfo: { ...token, resourceMetadataUrl: metadata.url } };
+  }
+
+  return {
+    document: (request) => metadata.answer(request),
+    async authenticate(request, onError: OnError) {
+      try {
+        return await authenticate(request);
+      } catch (error) {
+        if (error instanceof OAuthError && error.code === OAuthErrorCode.InvalidToken) {
+          return refused({ error: "invalid_token", message: error.message });
+        }
+        if (!isUnavailable(error)) throw error;
+        onError(error); // whoever runs the server has to know; the client only comes again
+        return refuse(503, "Tokens cannot be verified at the moment.", { "Retry-After": "5" }, -32000);
+      }
+    },
+    refusal({ authInfo }, body) {
+      const needed = scopes.neededFor(body);
+      if (hasAll(authInfo?.scopes ?? [], needed)) return undefined;
+      return refused(scopeMissing, needed);
+    },
+  };
+}
+
+function hasAll(given: readonly string[], needed: Iterable<string>): boolean {
+  const held = new Set(given);
+  return [...needed].every((scope) => held.has(scope));
+}
+
+/** Two issuers may each have an `alice`, and either name may have any sign in it: hence a list, and as JSON. */
+function issuerAndSubject({ issuer, subject }: AccessToken): string {
+  if (subject === undefined) throw invalidToken("The token names no subject");
+  return JSON.stringify([issuer, subject]);
+}
+
+function assertNamed(resource: URL, authorizationServers: readonly string[]): void {
+  if (!/^https?:$/.test(resource.protocol) || resource.href.includes("#")) {
+    throw new HoldfastError("configuration", "resource has to be an http: or https: URL without a fragment.");
+  }
+  if (authorizationServers.length > 0 && authorizationServers.every((issuer) => URL.canParse(issuer))) return;
+  throw new HoldfastError("configuration", "authorizationServers has to name at least one, each by its URL.");
+}

@@ -1,0 +1,56 @@
+import { isJsonObject } from "../../generation/json-object.ts";
+import { listenMethod, taskListening } from "../../generation/2026-07-28/listen.ts";
+import { HoldfastError } from "../../task/fault.ts";
+
+/** What a token has to be good for. */
+export interface ScopeRules {
+  /** For every request; a token without them opens no session either. */
+  readonly required?: readonly string[];
+  /** For a call of a tool, by its name, besides `required`. A tool that is not listed needs no more. */
+  readonly tools?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * For all that is asked about tasks, besides `required`: every method that begins with `tasks/`, in every revision,
+   * and listening to tasks. A call that makes a task needs what its tool needs.
+   */
+  readonly tasks?: readonly string[];
+  /** What the metadata offers to clients that do not know what to ask for; default `required`. */
+  readonly advertised?: readonly string[];
+}
+
+/** The scopes that messages need. */
+export class Scopes {
+  readonly required: readonly string[];
+  readonly advertised: readonly string[];
+  /** A map, as a client may name a tool `constructor`. */
+  readonly #tools: ReadonlyMap<string, readonly string[]>;
+  readonly #tasks: readonly string[];
+
+  /** Throws `configuration` for what is no scope. */
+  constructor({ required = [], tools = {}, tasks = [], advertised = required }: ScopeRules) {
+    this.required = [...required];
+    this.advertised = [...advertised];
+    this.#tools = new Map(Object.entries(tools).map(([name, scopes]) => [name, [...scopes]]));
+    this.#tasks = [...tasks];
+    for (const scope of [...required, ...advertised, ...tasks, ...Object.values(tools).flat()]) {
+      if (typeof scope === "string" && /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(scope)) continue;
+      throw new HoldfastError("configuration", `Not a scope: ${JSON.stringify(scope)}.`);
+    }
+  }
+
+  /** All that is needed for a body, which is a message or a batch of them: every message counts. */
+  neededFor(body: unknown): ReadonlySet<string> {
+    const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+    return new Set([...this.required, ...messages.flatMap((message) => this.#ofMessage(message))]);
+  }
+
+  /** By the message alone, which is what is carried out; headers may say anything. */
+  #ofMessage(message: unknown): readonly string[] {
+    if (!isJsonObject(message)) return [];
+    const { method, params } = message;
+    if (typeof method !== "string") return [];
+    if (method.startsWith("tasks/")) return this.#tasks;
+    if (method === listenMethod) return taskListening(params) === undefined ? [] : this.#tasks;
+    const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
+    return (typeof name === "string" ? this.#tools.get(name) : undefined) ?? [];
+  }
+}
