@@ -35,6 +35,11 @@ function complaints({ scenarios }: Findings): string[] {
 
 const required = await requiredScenarios(revision);
 
+const earlier = "2025-11-25";
+const requiredEarlier = await requiredScenarios(earlier);
+/** Run and not scored: written after that revision, or not settled. */
+const unscoredEarlier = ["server-session-lifecycle", "json-schema-2020-12", "server-sse-polling"];
+
 describe("the public conformance suite", { timeout: 120_000 }, () => {
   let server: EverythingServer;
   let url = "";
@@ -71,5 +76,15 @@ describe("the public conformance suite", { timeout: 120_000 }, () => {
     const expected = [...required, ...tasksScenarios, "json-schema-2020-12", "http-header-validation"];
     expect([...findings.scenarios.keys()]).toEqual(expect.arrayContaining(expected));
     expect(required.length).toBe(37);
+  });
+
+  it(`finds nothing in all that ${earlier} requires, nor in what it only looks at`, async () => {
+    const findings = await runSuite(url, "--requirements", earlier);
+    expect(complaints(findings)).toEqual([]);
+    expect(findings.exitCode).toBe(0);
+    expect([...findings.scenarios.keys()].toSorted()).toEqual(
+      [...requiredEarlier, ...unscoredEarlier].toSorted(),
+    );
+    expect(requiredEarlier.length).toBe(30);
   });
 });

@@ -11,6 +11,7 @@ import { addProgressTool } from "./progress-tool.ts";
 import { addPrompts } from "./prompts.ts";
 import { requestStates } from "./request-states.ts";
 import { addResources } from "./resources.ts";
+import { addSessionFeatures } from "./sessions/add-session-features.ts";
 
 // What changes is announced, so lists may be kept for a while; they are the same for everybody.
 const listed = { ttlMs: 60_000, cacheScope: "public" } as const;
@@ -18,7 +19,7 @@ const listed = { ttlMs: 60_000, cacheScope: "public" } as const;
 /** Makes the author's own servers: everything of MCP that is not a task, as on any server of the official SDK. */
 export function baseServers(changes: Changes): ServerFactory {
   const states = requestStates();
-  return () => {
+  return ({ era }) => {
     const mcp = new McpServer(
       { name: "everything", version: "1.0.0" },
       {
@@ -36,12 +37,16 @@ export function baseServers(changes: Changes): ServerFactory {
     addContentTools(mcp);
     addProgressTool(mcp);
     addJsonSchemaTool(mcp);
-    addHeaderTool(mcp);
-    addDiagnosticTools(mcp);
-    addChangeTools(mcp, changes);
-    addInputRequired(mcp, states);
     addResources(mcp);
     addPrompts(mcp);
+    if (era === "legacy") {
+      addSessionFeatures(mcp);
+    } else {
+      addHeaderTool(mcp);
+      addDiagnosticTools(mcp);
+      addChangeTools(mcp, changes);
+      addInputRequired(mcp, states);
+    }
     return mcp;
   };
 }
