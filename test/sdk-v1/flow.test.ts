@@ -12,11 +12,11 @@ describe.each(places)("SDK v1's examples on $store, $transport", ({ store, trans
 
   it("creates, polls and gives the result, again and again", async () => {
     const client = await connect();
-    const task = await start(client, "delay", { ms: 60 });
+    const task = await start(client, "delay", { ms: 500 });
     expect(task).toMatchObject({ status: "working", ttl: 60_000 });
     const { tasks } = client.experimental;
     expect((await tasks.getTask(task.taskId)).status).toBe("working");
-    expect(await resultText(client, task.taskId)).toBe("Completed 60ms delay");
+    expect(await resultText(client, task.taskId)).toBe("Completed 500ms delay");
     expect(await tasks.getTask(task.taskId)).toMatchObject({
       status: "completed",
       createdAt: task.createdAt,
@@ -29,7 +29,7 @@ describe.each(places)("SDK v1's examples on $store, $transport", ({ store, trans
   it("streams a call to its end", async () => {
     const client = await connect();
     const [kinds, text] = await streamed(client, "delay", { ms: 30 });
-    expect(kinds).toEqual(["taskCreated", "working", "completed", "result"]);
+    expect(kinds.filter((kind) => kind !== "working")).toEqual(["taskCreated", "completed", "result"]);
     expect(text).toBe("Completed 30ms delay");
   });
 
@@ -54,7 +54,7 @@ describe.each(places)("SDK v1's examples on $store, $transport", ({ store, trans
 
   it("cancels while somebody waits for the result, once", async () => {
     const client = await connect();
-    const { taskId } = await start(client, "delay", { ms: 200 });
+    const { taskId } = await start(client, "delay", { ms: 600_000 });
     const { tasks } = client.experimental;
     const waiting = tasks.getTaskResult(taskId, CallToolResultSchema).catch((error: unknown) => error);
     expect(await tasks.cancelTask(taskId)).toMatchObject({
