@@ -1,6 +1,17 @@
 import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 
+/** The protocol versions that this client speaks; tasks are in the first two. */
+export const protocolVersions = [
+  "2026-07-28",
+  "2025-11-25",
+  "2025-06-18",
+  "2025-03-26",
+  "2024-11-05",
+] as const;
+
+export type ProtocolVersion = (typeof protocolVersions)[number];
+
 /** Options of `connect`. */
 export interface ConnectOptions {
   /** Answers the server's questions, before a task exists and while one runs. */
@@ -9,11 +20,16 @@ export interface ConnectOptions {
   readonly onInputError?: OnInputError;
   /**
    * The capabilities to declare, in place of the default: `{ elicitation: { form: {} } }` with `onInput`, and none
-   * without. Declare `sampling` or `roots` only if `onInput` answers them. The tasks extension is always added.
+   * without. Declare `sampling` or `roots` only if `onInput` answers them. What tasks need is always added.
    */
   readonly capabilities?: ClientCapabilities;
   /** How this client names itself to the server. Default: holdfast, and its version. */
   readonly clientInfo?: Implementation;
+  /**
+   * The one protocol version to speak. Default: 2026-07-28 where the server has it, else the latest that it has. Name
+   * an earlier one for a server that the question about 2026-07-28 disturbs, or to save that round trip.
+   */
+  readonly protocolVersion?: ProtocolVersion;
   /**
    * How task references name the server. Default: its URL; for a process, its command line; for a transport,
    * `"transport"`. Give one where that changes while the tasks stay, or is the same for servers that are not.

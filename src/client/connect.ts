@@ -1,24 +1,28 @@
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
-import { Client } from "@modelcontextprotocol/client";
-import { envelope, protocolVersion, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
+import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
+import { amendHandshake } from "./2025-11-25/handshake.ts";
+import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
+import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
-import { connectError } from "./transport/connect-error.ts";
-import type { ConnectOptions } from "./connect-options.ts";
+import { protocolVersions, type ConnectOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
 import { packageVersion } from "./package-version.ts";
-import { lineTo, type ServerTarget } from "./transport/line.ts";
-import { RawRequester } from "./transport/raw-requester.ts";
+import type { ServerTarget } from "./transport/line.ts";
+import { openConnection } from "./transport/open-connection.ts";
 import { setSdkHandlers } from "./question/sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 
 /**
- * Connects to an MCP server, in protocol 2026-07-28 with the tasks extension where the server has it: at its Streamable
- * HTTP endpoint, as a process to start, or over a transport of the SDK. Throws a TaskClientError if the server is not
- * there now (`connection`), wants another token (`unauthorized`) or speaks no such protocol (`protocol`).
+ * Connects to an MCP server: at its Streamable HTTP endpoint, as a process to start, or over a transport of the SDK.
+ * Throws a TaskClientError if the server is not there now (`connection`), wants another token (`unauthorized`) or
+ * speaks no protocol that this client does (`protocol`).
  *
- * Once connected over HTTP, waits survive the server's restarts. A process cannot be reached again: when it ends, all
+ * It speaks protocol 2026-07-28 with its tasks extension where the server has them, else 2025-11-25 with the tasks of
+ * its core, else an earlier version. Where there are no tasks, calls are plain ones, and end with the connection.
+ *
+ * Once connected over HTTP, waits survive the server's restarts, also where those end the session. A process cannot be reached again: when it ends, all
  * that waits ends with `connection`, and its tasks are taken up by `resume` on a new connection. `close` ends the
  * process that was started: its stdin first, after two seconds SIGTERM, after two more SIGKILL.
  *
@@ -45,59 +49,62 @@ export async function connectWith(
   const { onInput, onInputError, signal, pollFloorMs = 250, listen = true } = options;
   assertNodeVersion(process.versions.node);
   signal?.throwIfAborted();
-  if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
-    throw new RangeError(`pollFloorMs has to be a number from 0 on, not ${pollFloorMs}.`);
-  }
+  assertOptions(options);
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: packageVersion };
   const capabilities = options.capabilities ?? defaultCapabilities(onInput !== undefined);
-  const line = lineTo(server, options);
-  const requester = new RawRequester(line, { clock, amend: withoutTasksOnCall });
-  const sdk = new Client(clientInfo, {
-    capabilities: withTasks(capabilities),
-    versionNegotiation: { mode: { pin: protocolVersion } },
-  });
-  if (onInput !== undefined) setSdkHandlers(sdk, capabilities, onInput);
-  await negotiate(sdk, requester, line.name, signal);
-  const protocol = new ExtensionProtocol({
-    requester,
-    clock,
-    meta: envelope(capabilities, clientInfo),
-    server: sdk.getServerCapabilities(),
-  });
   const callbacks = { onInput, onInputError, declares: declaredBy(capabilities) };
+  const { sdk, requester, name } = await openConnection(
+    server,
+    {
+      ...options,
+      clientInfo,
+      capabilities: withTasks(capabilities),
+      amend: (message) => withoutTasksOnCall(amendHandshake(message)),
+      prepare: (client) => {
+        if (onInput !== undefined) setSdkHandlers(client, capabilities, onInput);
+      },
+    },
+    clock,
+  );
+  const progress = new ProgressTokens((error) => requester.onerror?.(toError(error)));
+  requester.onNotification((notification) => progress.take(notification));
+  const services = { requester, clock };
+  const declared = sdk.getServerCapabilities();
+  const protocol =
+    sdk.getProtocolEra() === "modern"
+      ? new ExtensionProtocol({ ...services, meta: envelope(capabilities, clientInfo), server: declared })
+      : new CoreProtocol({
+          ...services,
+          callbacks,
+          server: { ...declared },
+          version: sdk.getNegotiatedProtocolVersion(),
+        });
   const { over } = requester;
   return new ConnectedClient({
     sdk,
-    server: line.name,
+    server: name,
     protocol,
     clock,
     callbacks,
     pollFloorMs,
     listen,
+    progress,
     over,
   });
 }
 
-async function negotiate(
-  sdk: Client,
-  requester: RawRequester,
-  server: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  // The SDK does not look at a signal while it negotiates, but a closed transport ends that.
-  const onAbort = (): void => void requester.close().catch(() => undefined);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  try {
-    await sdk.connect(requester);
-    signal?.throwIfAborted();
-  } catch (error) {
-    await requester.close().catch(() => undefined);
-    await sdk.close().catch(() => undefined);
-    signal?.throwIfAborted();
-    throw connectError(error, server, requester.endedThere);
-  } finally {
-    signal?.removeEventListener("abort", onAbort);
+function assertOptions({ pollFloorMs = 0, protocolVersion }: ConnectOptions): void {
+  if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
+    throw new RangeError(`pollFloorMs has to be a number from 0 on, not ${pollFloorMs}.`);
   }
+  if (protocolVersion !== undefined && !protocolVersions.includes(protocolVersion)) {
+    const known = protocolVersions.join(", ");
+    throw new RangeError(`protocolVersion has to be one of ${known}, not ${String(protocolVersion)}.`);
+  }
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 function declaredBy(capabilities: ClientCapabilities): (method: string) => boolean {

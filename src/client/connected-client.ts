@@ -3,6 +3,7 @@ import type { UserCallbacks } from "./question/ask-user.ts";
 import type { ClientClock } from "./clock.ts";
 import { directHandle } from "./call/direct-handle.ts";
 import { makeIdempotencyKey } from "./call/idempotency-key.ts";
+import type { ProgressReports, ProgressTokens } from "./call/progress-tokens.ts";
 import { Listening } from "./task/listening.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
 import { startCall } from "./call/start-call.ts";
@@ -24,6 +25,7 @@ interface ConnectedClientOptions {
   readonly pollFloorMs: number;
   /** Whether to listen where the server offers it. */
   readonly listen: boolean;
+  readonly progress: ProgressTokens;
   /** Aborts when the connection is over, which ends all that waits. */
   readonly over: AbortSignal;
 }
@@ -38,10 +40,14 @@ export class ConnectedClient implements TaskClient {
   /** By task id, so that a task with several handles is polled, and asks, once. */
   readonly #watches = new Map<string, TaskWatch>();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #progress: ProgressTokens;
+  /** By task id, until the task is known to have ended (C-108). */
+  readonly #reports = new Map<string, ProgressReports>();
 
-  constructor({ sdk, server, over, listen, ...services }: ConnectedClientOptions) {
+  constructor({ sdk, server, over, listen, progress, ...services }: ConnectedClientOptions) {
     this.sdk = sdk;
     this.#server = server;
+    this.#progress = progress;
     const closing = this.#closing.signal;
     const run = (work: Promise<unknown>): void => this.#keep(work);
     const { protocol, clock } = services;
@@ -50,7 +56,11 @@ export class ConnectedClient implements TaskClient {
       listening: new Listening({ listen: listen ? protocol.listen : undefined, clock, closing, run }),
       closing,
       run,
-      forget: (taskId) => this.#watches.delete(taskId),
+      forget: (taskId) => {
+        this.#watches.delete(taskId);
+        this.#reports.get(taskId)?.stop();
+        this.#reports.delete(taskId);
+      },
     };
     if (over.aborted) this.#end(over.reason);
     over.addEventListener("abort", () => this.#end(over.reason), { once: true });
@@ -76,22 +86,40 @@ export class ConnectedClient implements TaskClient {
   async startTool(
     name: string,
     args: Readonly<Record<string, unknown>> = {},
-    { signal, idempotencyKey = makeIdempotencyKey() }: CallOptions = {},
+    { signal, idempotencyKey, ttlMs, onProgress }: CallOptions = {},
   ): Promise<TaskHandle> {
+    assertTtl(ttlMs);
     const { closing, clock } = this.#services;
     const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
-    const starting = startCall({ name, args, idempotencyKey }, this.#services, either);
-    this.#keep(starting);
-    const started = await starting;
-    if (started.kind === "result") return directHandle(started.result, clock.now());
-    return this.#handle(started.taskId, true, started.task);
+    const reports = onProgress && this.#progress.open(onProgress);
+    const call = {
+      name,
+      args,
+      idempotencyKey: idempotencyKey ?? makeIdempotencyKey(),
+      findsAgain: idempotencyKey !== undefined,
+      ttlMs,
+      progressToken: reports?.token,
+    };
+    let live = false;
+    try {
+      const starting = startCall(call, this.#services, either);
+      this.#keep(starting);
+      const started = await starting;
+      if (started.kind === "result") return directHandle(started.result, clock.now());
+      const { taskId, task, immediateResponse } = started;
+      if (reports !== undefined) this.#reports.set(taskId, reports);
+      live = true;
+      return this.#handle(taskId, true, task, immediateResponse);
+    } finally {
+      if (!live) reports?.stop();
+    }
   }
 
   async resume(reference: TaskReference | null, { signal }: WaitOptions = {}): Promise<TaskHandle> {
     this.#closing.signal.throwIfAborted();
     signal?.throwIfAborted();
     const { taskId } = checkReference(reference, this.#server, this.#services.protocol.generation);
-    return this.#handle(taskId, false, undefined);
+    return this.#handle(taskId, false);
   }
 
   async close(): Promise<void> {
@@ -117,15 +145,22 @@ export class ConnectedClient implements TaskClient {
     for (const watch of this.#watches.values()) watch.close(reason);
   }
 
-  #handle(taskId: string, created: boolean, task: RemoteTask | undefined): TaskHandle {
+  #handle(taskId: string, created: boolean, task?: RemoteTask, immediateResponse?: string): TaskHandle {
     const watch = this.#watches.get(taskId) ?? new TaskWatch(taskId, created, task, this.#services);
     this.#watches.set(taskId, watch);
     const { generation } = this.#services.protocol;
-    return new WatchedHandle({ server: this.#server, generation, taskId }, watch, this.#services);
+    const reference = { server: this.#server, generation, taskId };
+    return new WatchedHandle(reference, watch, this.#services, immediateResponse);
   }
 
   #keep(work: Promise<unknown>): void {
     const kept = work.catch(() => undefined).finally(() => this.#running.delete(kept));
     this.#running.add(kept);
+  }
+}
+
+function assertTtl(ttlMs: number | undefined): void {
+  if (ttlMs !== undefined && !(Number.isFinite(ttlMs) && ttlMs >= 0)) {
+    throw new RangeError(`ttlMs has to be a number from 0 on, not ${ttlMs}.`);
   }
 }

@@ -1,11 +1,11 @@
-import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import type { CallToolResult, Client, Progress } from "@modelcontextprotocol/client";
 import type { RemoteTask } from "./task/remote-task.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 
 /**
- * Options of one call. Aborting before the server answered withdraws the call, though a task that it has made already
- * runs on: give an `idempotencyKey` to find it again.
+ * Options of one call. Aborting before the server answered withdraws the call. A task that it has made already runs
+ * on, so give an `idempotencyKey` to find it again; in protocol 2025-11-25 it is cancelled, unless you gave one.
  */
 export interface CallOptions extends WaitOptions {
   /**
@@ -13,6 +13,17 @@ export interface CallOptions extends WaitOptions {
    * authentication at least 122 random bits. Default: a fresh random one, for the repeats of this call only.
    */
   readonly idempotencyKey?: string;
+  /**
+   * Milliseconds, counted from its creation, that the task should be kept if the call becomes one. The server may give
+   * more or less. Only protocol 2025-11-25 gives clients a say; elsewhere it has no effect. Default: the server's.
+   */
+  readonly ttlMs?: number;
+  /**
+   * Asks the server to report progress, and takes the reports while they come: up to the result of a call that is
+   * answered at once. In protocol 2025-11-25 also for as long as a task runs, waited for or not, though not in a
+   * session or process after this one; in later versions a task tells by its `statusMessage`.
+   */
+  readonly onProgress?: (progress: Progress) => unknown;
 }
 
 export interface CallAndWaitOptions extends CallOptions {

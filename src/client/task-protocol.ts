@@ -16,13 +16,24 @@ export interface ToolCall {
   readonly round: AnsweredRound | undefined;
   /** True once the call may have arrived before: a server that would run it twice is to refuse it. */
   readonly repeat: boolean;
+  /** Milliseconds that the task should be kept, counted from its creation; where no client has a say, without effect. */
+  readonly ttlMs?: number | undefined;
+  /** Under which the server is to report progress; left out, it is not asked to. */
+  readonly progressToken?: string | undefined;
+  /** Whether the caller can find the task again by its own key, should the answer come too late. */
+  readonly findsAgain: boolean;
 }
 
 /** The three things that a server can say to a call. */
 export type CallAnswer =
   | { readonly kind: "result"; readonly result: CallToolResult }
   /** `task` is what the answer told of it, if that is enough to wait by; the id is there in any case. */
-  | { readonly kind: "task"; readonly taskId: string; readonly task: RemoteTask | undefined }
+  | {
+      readonly kind: "task";
+      readonly taskId: string;
+      readonly task: RemoteTask | undefined;
+      readonly immediateResponse?: string | undefined;
+    }
   | {
       readonly kind: "questions";
       readonly questions: ReadonlyMap<string, OpenQuestion>;
@@ -35,6 +46,14 @@ export interface TaskListener {
   onOpen(taskIds: readonly string[]): void;
   /** A whole task, as a poll would have told it. */
   onTask(task: RemoteTask): void;
+}
+
+/** Takes what a server says of a task by itself. */
+export interface TaskAttendant {
+  /** A whole task, as a poll would have told it. */
+  onTask(task: RemoteTask): void;
+  /** There is more to learn than is known: a poll is worth it now. */
+  onHint(): void;
 }
 
 /** How listening ended. */
@@ -62,4 +81,9 @@ export interface TaskProtocol {
     listener: TaskListener,
     signal: AbortSignal,
   ) => Promise<ListenEnd>;
+  /**
+   * Attends to a task for as long as somebody waits for it: hears what the server says of it on any stream, and keeps
+   * one open where the server needs that to ask. Never in place of polls. Returns the way to stop it.
+   */
+  readonly attend?: (taskId: string, attendant: TaskAttendant) => () => void;
 }

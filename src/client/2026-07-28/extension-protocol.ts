@@ -5,6 +5,7 @@ import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
+import { requestInTime } from "../transport/request-in-time.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
 import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
@@ -12,9 +13,6 @@ import { protocolVersion } from "./envelope.ts";
 import { listenToTasks } from "./listen.ts";
 import { readAcknowledgement, readCallAnswer } from "./read-answer.ts";
 import { readGetResult } from "./read-task.ts";
-
-/** What `tasks/*` may take. A call may take as long as its tool does, so it has no such limit. */
-const taskRequestMs = 30_000;
 
 interface ExtensionProtocolOptions {
   readonly requester: RawRequester;
@@ -29,13 +27,11 @@ export class ExtensionProtocol implements TaskProtocol {
   readonly generation = protocolVersion;
   readonly recognisesRepeats: boolean;
   readonly listen?: NonNullable<TaskProtocol["listen"]>;
-  readonly #requester: RawRequester;
-  readonly #clock: ClientClock;
+  readonly #services: Pick<ExtensionProtocolOptions, "requester" | "clock">;
   readonly #meta: JsonObject;
 
   constructor({ requester, clock, meta, server }: ExtensionProtocolOptions) {
-    this.#requester = requester;
-    this.#clock = clock;
+    this.#services = { requester, clock };
     this.#meta = meta;
     // By the extension of the same name as the key; a repeated call is safe with no other server.
     this.recognisesRepeats = server?.extensions?.[idempotencyKeyMeta] !== undefined;
@@ -46,7 +42,7 @@ export class ExtensionProtocol implements TaskProtocol {
   }
 
   async call(
-    { name, args, idempotencyKey, round, repeat }: ToolCall,
+    { name, args, idempotencyKey, round, repeat, progressToken }: ToolCall,
     signal: AbortSignal,
   ): Promise<Reply<CallAnswer>> {
     const params = {
@@ -55,9 +51,14 @@ export class ExtensionProtocol implements TaskProtocol {
       // The state only if the server gave one (X-B-009).
       ...(round?.inputResponses !== undefined && { inputResponses: round.inputResponses }),
       ...(round?.requestState !== undefined && { requestState: round.requestState }),
-      _meta: { ...this.#meta, [idempotencyKeyMeta]: idempotencyKey, ...(repeat && { [repeatMeta]: true }) },
+      _meta: {
+        ...this.#meta,
+        ...(progressToken !== undefined && { progressToken }),
+        [idempotencyKeyMeta]: idempotencyKey,
+        ...(repeat && { [repeatMeta]: true }),
+      },
     };
-    return readReply(await this.#requester.request("tools/call", params, signal), readCallAnswer);
+    return readReply(await this.#services.requester.request("tools/call", params, signal), readCallAnswer);
   }
 
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
@@ -85,16 +86,6 @@ export class ExtensionProtocol implements TaskProtocol {
     rest: object,
     signal: AbortSignal,
   ): Promise<Reply<JsonObject>> {
-    const deadline = this.#clock.deadline(taskRequestMs);
-    try {
-      const either = AbortSignal.any([signal, deadline.signal]);
-      return await this.#requester.request(method, { taskId, ...rest, _meta: this.#meta }, either);
-    } catch (cause) {
-      if (signal.aborted || !deadline.signal.aborted) throw cause;
-      const message = `The server did not answer ${method} within ${taskRequestMs / 1000} seconds`;
-      return { kind: "lost", notReceived: false, retryAfterMs: undefined, message, cause, error: undefined };
-    } finally {
-      deadline.clear();
-    }
+    return requestInTime(this.#services, method, { taskId, ...rest, _meta: this.#meta }, signal);
   }
 }

@@ -4,7 +4,8 @@ import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import { Violation, type Reply } from "../reply/reply.ts";
 import type { ListenEnd, TaskListener } from "../task-protocol.ts";
-import type { Heard, RawRequester } from "../transport/raw-requester.ts";
+import type { Heard } from "../transport/pending-requests.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
 import { readTask } from "./read-task.ts";
 
 /** What the server may take to acknowledge; the stream itself has no end. */
@@ -46,7 +47,7 @@ export async function listenToTasks(
   try {
     const either = AbortSignal.any([signal, deadline.signal, useless.signal]);
     const params = { notifications: { taskIds }, _meta: meta };
-    return endOf(await requester.request(listenMethod, params, either, hear));
+    return endOf(await requester.request(listenMethod, params, either, { hear }));
   } catch (error) {
     if (signal.aborted) throw error;
     if (useless.signal.aborted) return { kind: "refused" };

@@ -15,6 +15,11 @@ export interface TaskHandle {
   /** What `client.resume` takes, now or after a restart of your own; plain JSON. */
   readonly reference: TaskReference | null;
   readonly taskId: string | null;
+  /**
+   * What the server suggests to tell a model at once, while the task runs on. Not every server does, and only in
+   * protocol 2025-11-25; where it is left out, say something of your own (C-026, C-027).
+   */
+  readonly immediateResponse?: string | undefined;
   /** Asks the server once, now; does not wait for a server that is away (`connection`). */
   get(options?: WaitOptions): Promise<RemoteTask>;
   /**

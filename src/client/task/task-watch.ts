@@ -123,11 +123,21 @@ export class TaskWatch {
         else loop.look();
       },
     });
+    const told = this.#state.source();
+    const hush = protocol.attend?.(this.taskId, {
+      onTask: (task) => {
+        if (run.isOver) return;
+        if (this.#see(task, told) === "unclear") loop.hurry();
+        else loop.look();
+      },
+      onHint: () => loop.hurry(),
+    });
     try {
       await loop.run(run.signal);
     } catch (error) {
       run.fail(error);
     } finally {
+      hush?.();
       leave(this.#isOver);
     }
     run.wake();

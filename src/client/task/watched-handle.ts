@@ -10,11 +10,18 @@ import type { TaskWatch, WatchServices } from "./task-watch.ts";
 /** The handle for a task on the server. All handles for one task share its watch. */
 export class WatchedHandle implements TaskHandle {
   readonly reference: TaskReference;
+  readonly immediateResponse: string | undefined;
   readonly #watch: TaskWatch;
   readonly #services: WatchServices;
 
-  constructor(reference: TaskReference, watch: TaskWatch, services: WatchServices) {
+  constructor(
+    reference: TaskReference,
+    watch: TaskWatch,
+    services: WatchServices,
+    immediateResponse: string | undefined,
+  ) {
     this.reference = reference;
+    this.immediateResponse = immediateResponse;
     this.#watch = watch;
     this.#services = services;
   }

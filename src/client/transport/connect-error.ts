@@ -1,4 +1,5 @@
 import {
+  ProtocolError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -26,6 +27,12 @@ export function connectError(cause: unknown, server: string, endedThere = false)
     cause.code === SdkErrorCode.EraNegotiationFailed &&
     cause.cause === undefined &&
     !endedThere;
-  const isProtocol = spoke || cause instanceof UnsupportedProtocolVersionError;
+  const isProtocol = spoke || cause instanceof UnsupportedProtocolVersionError || isRefusal(cause);
   return new TaskClientError(isProtocol ? "protocol" : "connection", message, { cause });
+}
+
+/** The handshake of earlier revisions was answered, by an error or with a version that nobody here speaks. */
+function isRefusal(cause: unknown): boolean {
+  if (cause instanceof ProtocolError) return true;
+  return cause instanceof Error && cause.message.startsWith("Server's protocol version is not supported");
 }

@@ -1,4 +1,5 @@
 import type { Transport } from "@modelcontextprotocol/client";
+import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { httpLine } from "./http-line.ts";
 import type { ResponseNotes } from "./noted-fetch.ts";
@@ -14,15 +15,19 @@ export interface Line {
   readonly transport: Transport;
   /** Notes of the response to each request, where every request has a response of its own. */
   readonly notes?: ResponseNotes;
+  /** Tells the server that the session is over, as far as that can be had in time. */
+  readonly endSession?: () => Promise<void>;
+  /** Takes what is to be told when the server says, on no request, that the session is gone. */
+  readonly onSessionGone?: (listener: () => void) => void;
 }
 
 type LineOptions = Pick<ConnectOptions, "fetch" | "headers" | "token" | "serverName">;
 
-export function lineTo(target: ServerTarget, options: LineOptions): Line {
+export function lineTo(target: ServerTarget, options: LineOptions, clock: ClientClock): Line {
   const { serverName } = options;
   if (typeof target === "string" || target instanceof URL) {
     const url = new URL(target);
-    return { name: serverName ?? url.href, ...httpLine(url, options) };
+    return { name: serverName ?? url.href, ...httpLine(url, options, clock) };
   }
   if ("command" in target) {
     return { name: serverName ?? processName(target), transport: processTransport(target) };

@@ -1,21 +1,22 @@
 import type {
+  JSONRPCErrorResponse,
   JSONRPCMessage,
   JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResultResponse,
   Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCNotification,
-  isJSONRPCResultResponse,
-} from "@modelcontextprotocol/client";
+import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
-import type { LostReply, Reply } from "../reply/reply.ts";
+import type { Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { Line } from "./line.ts";
 import { requestIdHeader, retryAfterMs } from "./noted-fetch.ts";
-import { sendFailure } from "./send-failure.ts";
+import { PendingRequests, type Hear, type Pending } from "./pending-requests.ts";
+import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
+import { isSessionGone, SessionRenewal } from "./session-renewal.ts";
 
 interface RawRequesterOptions {
   readonly clock: ClientClock;
@@ -23,19 +24,23 @@ interface RawRequesterOptions {
   readonly amend: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
-type Settle = (reply: Reply<JsonObject>) => void;
-
-/** What a notification is to a request: another's, its own, or its end. */
-export type Heard = "other" | "mine" | "end";
-
-type Hear = (notification: JSONRPCNotification, id: string) => Heard;
-
-interface Pending {
-  readonly settle: Settle;
-  readonly hear: Hear | undefined;
+interface RawRequestOptions {
+  /** The request is one that is answered by notifications first. */
+  readonly hear?: Hear;
+  /**
+   * The request cannot be taken back, only what it began: it stays out when the signal aborts, and an answer that
+   * still comes is given to this.
+   */
+  readonly late?: (reply: Reply<JsonObject>) => void;
 }
 
-const idPrefix = "holdfast-";
+type RawMessage = JSONRPCRequest | JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification;
+
+/** Takes a message from the server, or says that it is not its own. */
+type Taker<Message> = (message: Message) => boolean;
+
+/** What a handshake may take. */
+const handshakeMs = 30_000;
 
 /**
  * The transport under the SDK's client, with a second sender: `request` goes out on the same connection under ids of
@@ -49,21 +54,35 @@ export class RawRequester implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
   readonly #line: Line;
   readonly #options: RawRequesterOptions;
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new PendingRequests();
+  readonly #renewal: SessionRenewal;
   readonly #over = new AbortController();
+  readonly #notificationTakers = new Set<Taker<JSONRPCNotification>>();
+  readonly #requestTakers = new Set<Taker<JSONRPCRequest>>();
   #closing: Promise<void> | undefined;
-  #sent = 0;
 
   constructor(line: Line, options: RawRequesterOptions) {
     const { transport } = line;
     this.#line = line;
     this.#options = options;
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
+    this.#renewal = new SessionRenewal({
+      initialize: async (params) => {
+        const deadline = options.clock.deadline(handshakeMs);
+        const reply = this.request("initialize", params, deadline.signal);
+        return reply.finally(() => deadline.clear());
+      },
+      initialized: async () => {
+        this.#pending.lose(this.session);
+        await transport.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+      },
+    });
+    if (line.onSessionGone !== undefined) line.onSessionGone(() => this.#renewQuietly(this.session));
     transport.onclose = () =>
       this.#end("connection", "The connection ended: the server, or its process, is gone");
     transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, extra) => {
-      if (!this.#isOurs(message)) this.onmessage?.(message, extra);
+      if (!this.#take(message)) this.onmessage?.(message, extra);
     };
   }
 
@@ -78,107 +97,179 @@ export class RawRequester implements Transport {
     return reason instanceof TaskClientError && reason.code === "connection";
   }
 
+  /** Counts the sessions: the ids of a server's requests mean something only in the session that they came in. */
+  get session(): number {
+    return this.#renewal.session;
+  }
+
   async start(): Promise<void> {
     await this.#line.transport.start();
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    await this.#line.transport.send(this.#options.amend(message), options);
+    const amended = this.#options.amend(message);
+    this.#renewal.note(amended);
+    const { session } = this;
+    try {
+      await this.#line.transport.send(amended, options);
+    } catch (error) {
+      const renewed = await this.#renewAfter(error, session);
+      if (renewed?.kind !== "value") throw error;
+      // An answer belongs to a request of the session that is gone.
+      if (!isJSONRPCResponse(amended)) await this.#line.transport.send(amended, options);
+    }
   }
 
   /** Resolves when nothing is left of the connection; a process that was started for it has been ended. */
   async close(): Promise<void> {
     this.#end("closed", "The connection was closed");
-    await (this.#closing ??= this.#line.transport.close());
+    await (this.#closing ??= this.#leave());
   }
 
   setProtocolVersion(version: string): void {
     this.#line.transport.setProtocolVersion?.(version);
   }
 
+  /** Shows each notification of the server to `taker` before the SDK's client; returns the way to stop that. */
+  onNotification(taker: Taker<JSONRPCNotification>): () => void {
+    this.#notificationTakers.add(taker);
+    return () => this.#notificationTakers.delete(taker);
+  }
+
+  /** The same for its requests. */
+  onRequest(taker: Taker<JSONRPCRequest>): () => void {
+    this.#requestTakers.add(taker);
+    return () => this.#requestTakers.delete(taker);
+  }
+
+  /** Sends an answer or a notification, once; resolves with a value if it was taken. */
+  async tell(
+    message: JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification,
+  ): Promise<Reply<undefined>> {
+    try {
+      await this.#line.transport.send(message, {});
+      return { kind: "value", value: undefined };
+    } catch (error) {
+      this.#renewAfter(error, this.session).catch(() => undefined);
+      return sendFailure(error);
+    }
+  }
+
   /**
    * Sends one request, once; the reply's value is the raw result object. Throws only the signal's reason, or that for
-   * which the connection is over. With `hear`, the request is one that is answered by notifications first.
+   * which the connection is over. A session that the server has lost is begun anew before.
    */
   async request(
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
-    hear?: Hear,
+    { hear, late }: RawRequestOptions = {},
   ): Promise<Reply<JsonObject>> {
     const either = AbortSignal.any([signal, this.over]);
     const ended = new AbortController();
     either.throwIfAborted();
-    const id = `${idPrefix}${++this.#sent}`;
     const { promise, resolve, reject } = Promise.withResolvers<Reply<JsonObject>>();
+    const pending: Pending = { settle: resolve, hear, session: this.session };
+    const id = this.#pending.add(pending);
     const onAbort = (): void => {
       reject(either.reason as Error);
-      this.#takeBack(id);
+      if (late === undefined) this.#takeBack(id, method);
     };
     either.addEventListener("abort", onAbort, { once: true });
-    this.#pending.set(id, { settle: resolve, hear });
-    // Only a stream that is listened to may stay open after its end.
-    const sending = hear === undefined ? either : AbortSignal.any([either, ended.signal]);
-    this.#send({ jsonrpc: "2.0", id, method, params }, sending, resolve);
-    try {
-      return await promise;
-    } finally {
-      either.removeEventListener("abort", onAbort);
+    const over = (): void => {
       this.#pending.delete(id);
       this.#line.notes?.delete(id);
       ended.abort();
+    };
+    // Only a stream that is listened to may stay open after its end.
+    const sending =
+      late !== undefined ? this.over : hear === undefined ? either : AbortSignal.any([either, ended.signal]);
+    this.#send({ jsonrpc: "2.0", id, method, params }, sending, pending, true);
+    let waits = false;
+    try {
+      return await promise;
+    } catch (error) {
+      waits = late !== undefined && !this.over.aborted;
+      throw error;
+    } finally {
+      either.removeEventListener("abort", onAbort);
+      if (waits) this.#pending.redirect(id, (reply) => (over(), late?.(reply)));
+      else over();
     }
   }
 
-  #send(message: JSONRPCMessage & { id: string }, requestSignal: AbortSignal, settle: Settle): void {
+  #send(
+    message: RawMessage & { id: string },
+    requestSignal: AbortSignal,
+    pending: Pending,
+    first: boolean,
+  ): void {
     const { transport, notes } = this.#line;
+    const { id } = message;
+    const settle = (reply: Reply<JsonObject>): void => this.#pending.get(id)?.settle(reply);
     const onRequestStreamEnd = (): void => settle(brokenStream);
-    const headers = { [requestIdHeader]: message.id };
+    const headers = { [requestIdHeader]: id };
     // A line that many requests share ignores these; another's own fetch would send the header away.
     const options = this.hasPerRequestStream && {
       requestSignal,
       onRequestStreamEnd,
       ...(notes !== undefined && { headers }),
     };
+    const { session } = pending;
     transport.send(message, options || {}).then(
       () => {
-        if (notes !== undefined && notes.get(message.id)?.streams !== true) settle(noAnswer);
+        if (notes !== undefined && notes.get(id)?.streams !== true) settle(noAnswer);
       },
-      (error: unknown) => {
-        const retryAfter = notes?.get(message.id)?.retryAfter ?? null;
-        settle(sendFailure(error, retryAfterMs(retryAfter, this.#options.clock.now())));
+      async (error: unknown) => {
+        const retryAfter = notes?.get(id)?.retryAfter ?? null;
+        const isHandshake = "method" in message && message.method === "initialize";
+        pending.session = Infinity; // it is not lost with the session: it was not looked at
+        const renewed = first && !isHandshake ? await this.#renewAfter(error, session) : undefined;
+        pending.session = this.session;
+        if (renewed?.kind === "value") this.#send(message, requestSignal, pending, false);
+        else if (renewed?.kind === "lost") settle({ ...renewed, notReceived: true });
+        else settle(renewed ?? sendFailure(error, retryAfterMs(retryAfter, this.#options.clock.now())));
       },
     );
   }
 
-  /** The server hears that nobody waits for the answer (X-B-016); over HTTP the closed stream says so. */
-  #takeBack(requestId: string): void {
-    if (this.hasPerRequestStream || this.over.aborted) return;
+  /** Undefined where the failure is not that the session is gone. */
+  async #renewAfter(error: unknown, session: number): Promise<Reply<JsonObject> | undefined> {
+    if (!this.#renewal.canRenew || !isSessionGone(error) || this.over.aborted) return undefined;
+    try {
+      return await this.#renewal.renew(session);
+    } catch (cause) {
+      return sendFailure(cause);
+    }
+  }
+
+  #renewQuietly(session: number): void {
+    if (!this.#renewal.canRenew || this.over.aborted) return;
+    // The next request finds out again that the session is gone.
+    this.#renewal.renew(session).catch(() => undefined);
+  }
+
+  /**
+   * The server hears that nobody waits for the answer (X-B-016). Over HTTP the closed stream says so, but before
+   * 2026-07-28 it says nothing (C-053), and a request that works has to be called off.
+   */
+  #takeBack(requestId: string, method: string): void {
+    if (this.over.aborted || method === "initialize") return;
+    if (this.hasPerRequestStream && !(this.#renewal.canRenew && method === "tools/call")) return;
     const params = { requestId, reason: "Nobody waits for the answer any more" };
     const gone = (): void => undefined;
     this.#line.transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }, {}).catch(gone);
   }
 
-  /** An answer that comes too late is ours too, and nobody's. */
-  #isOurs(message: JSONRPCMessage): boolean {
-    if (isJSONRPCNotification(message)) return this.#isHeard(message);
-    const isResult = isJSONRPCResultResponse(message);
-    if (!isResult && !isJSONRPCErrorResponse(message)) return false;
-    if (typeof message.id !== "string" || !message.id.startsWith(idPrefix)) return false;
-    const pending = this.#pending.get(message.id);
-    pending?.settle(
-      isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error },
-    );
-    return true;
+  #take(message: JSONRPCMessage): boolean {
+    if (this.#pending.take(message)) return true;
+    if (isJSONRPCNotification(message)) return [...this.#notificationTakers].some((taker) => taker(message));
+    return isJSONRPCRequest(message) && [...this.#requestTakers].some((taker) => taker(message));
   }
 
-  #isHeard(notification: JSONRPCNotification): boolean {
-    for (const [id, { hear, settle }] of this.#pending) {
-      const heard = hear?.(notification, id) ?? "other";
-      if (heard === "end") settle({ kind: "value", value: {} });
-      if (heard !== "other") return true;
-    }
-    return false;
+  async #leave(): Promise<void> {
+    await this.#line.endSession?.();
+    await this.#line.transport.close();
   }
 
   #end(code: "closed" | "connection", message: string): void {
@@ -187,19 +278,3 @@ export class RawRequester implements Transport {
     this.onclose?.();
   }
 }
-
-const brokenStream: LostReply = {
-  kind: "lost",
-  notReceived: false,
-  retryAfterMs: undefined,
-  message: "The answer's stream ended before the answer",
-  cause: undefined,
-  error: undefined,
-};
-
-// The request is over and nothing came under its id, so nothing ever will.
-const noAnswer: Reply<never> = {
-  kind: "bad",
-  code: "protocol",
-  message: "The server accepted the request and did not answer it",
-};

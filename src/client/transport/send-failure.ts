@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
 import { errorInBody } from "../reply/json-rpc-error.ts";
-import type { BadReply, ErrorReply, LostReply } from "../reply/reply.ts";
+import type { BadReply, ErrorReply, LostReply, Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
@@ -75,3 +75,19 @@ function neverConnected(cause: unknown): boolean {
   if ("code" in cause && typeof cause.code === "string") return connectFailures.has(cause.code);
   return neverConnected(cause.cause);
 }
+
+export const brokenStream: LostReply = {
+  kind: "lost",
+  notReceived: false,
+  retryAfterMs: undefined,
+  message: "The answer's stream ended before the answer",
+  cause: undefined,
+  error: undefined,
+};
+
+// The request is over and nothing came under its id, so nothing ever will.
+export const noAnswer: Reply<never> = {
+  kind: "bad",
+  code: "protocol",
+  message: "The server accepted the request and did not answer it",
+};

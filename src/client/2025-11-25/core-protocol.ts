@@ -1,0 +1,190 @@
+import { generation } from "../../generation/2025-11-25/name.ts";
+import { serverCancels, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { ClientClock } from "../clock.ts";
+import type { UserCallbacks } from "../question/ask-user.ts";
+import type { InputResult } from "../question/input-request.ts";
+import { readReply, Violation, type Reply } from "../reply/reply.ts";
+import { isUnknown } from "../task/poll-loop.ts";
+import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
+import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
+import { requestInTime } from "../transport/request-in-time.ts";
+import { readAbout, readCallAnswer, readToolResult, type SeenTask } from "./read-task.ts";
+import { TaskRooms } from "./task-rooms.ts";
+import { TaskSupport } from "./task-support.ts";
+
+interface CoreProtocolOptions {
+  readonly requester: RawRequester;
+  readonly clock: ClientClock;
+  readonly callbacks: UserCallbacks;
+  /** What the server declared; of the tasks of other revisions than 2025-11-25 nothing is said. */
+  readonly server: JsonObject;
+  /** The version that was agreed on. */
+  readonly version: string | undefined;
+}
+
+/** The tasks in the core of protocol 2025-11-25; with servers that have none, and in earlier revisions, plain calls. */
+export class CoreProtocol implements TaskProtocol {
+  readonly generation = generation;
+  readonly recognisesRepeats: boolean;
+  readonly #services: Pick<CoreProtocolOptions, "requester" | "clock">;
+  readonly #hasTasks: boolean;
+  readonly #cancels: boolean;
+  readonly #support: TaskSupport;
+  readonly #rooms: TaskRooms;
+  /** Tasks that this client knows as cancelled: their server may have dropped them since (C-082, C-083). */
+  readonly #cancelled = new Map<string, RemoteTask>();
+
+  constructor({ requester, clock, callbacks, server, version }: CoreProtocolOptions) {
+    this.#services = { requester, clock };
+    this.#hasTasks = version === generation && serverTakesTasks(server); // C-008, C-014
+    this.#cancels = serverCancels(server);
+    const { experimental } = server;
+    this.recognisesRepeats = isJsonObject(experimental) && isJsonObject(experimental[idempotencyKeyMeta]);
+    this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
+    this.#rooms = new TaskRooms(requester, callbacks);
+    requester.onNotification(({ method }) => {
+      if (method === "notifications/tools/list_changed") this.#support.changed();
+      return false;
+    });
+  }
+
+  async call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {
+    if (!this.#hasTasks) return this.#send(call, false, signal);
+    const support = await this.#support.of(call.name, signal);
+    if (support.kind !== "value") return support;
+    const reply = await this.#send(call, support.value === "task", signal);
+    if (reply.kind !== "error" || reply.error.code !== -32601) return reply;
+    // Refused before it began; if the tool is listed otherwise by now, then for that.
+    this.#support.changed();
+    const now = await this.#support.of(call.name, signal);
+    if (now.kind !== "value" || now.value === support.value) return reply;
+    return this.#send(call, now.value === "task", signal);
+  }
+
+  async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
+    const seen = readReply(await this.#request("tasks/get", { taskId }, signal), (answer) =>
+      readAbout(answer, taskId),
+    );
+    const cancelled = this.#cancelled.get(taskId);
+    if (isUnknown(seen) && cancelled !== undefined) return { kind: "value", value: cancelled };
+    if (seen.kind !== "value") return seen;
+    const { value } = seen;
+    switch (value.status) {
+      case "completed":
+      case "failed":
+        return this.#ended({ ...value, status: value.status }, signal);
+      case "cancelled":
+        return { kind: "value", value: this.#wasCancelled(value) };
+      case "working":
+      case "input_required": {
+        const task = this.#rooms.get(taskId)?.goesOn(value);
+        return { kind: "value", value: task ?? withoutQuestions(value) };
+      }
+    }
+  }
+
+  async answer(
+    taskId: string,
+    key: string,
+    result: InputResult,
+    signal: AbortSignal,
+  ): Promise<Reply<undefined>> {
+    const room = this.#rooms.get(taskId);
+    return room === undefined ? done : room.askings.answer(key, result, signal);
+  }
+
+  async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
+    if (!this.#cancels) {
+      const message = "The server has tasks, and none that can be cancelled.";
+      return { kind: "error", error: { code: -32601, message } }; // C-011
+    }
+    const reply = readReply(await this.#request("tasks/cancel", { taskId }, signal), (answer) =>
+      readAbout(answer, taskId),
+    );
+    if (reply.kind === "value") {
+      if (reply.value.status === "cancelled") this.#wasCancelled(reply.value);
+      this.#rooms.get(taskId)?.told(reply.value);
+      return done;
+    }
+    if (!isUnknown(reply)) return reply;
+    // The same code for a task that has ended (C-078), where there is nothing left to cancel.
+    const now = await this.get(taskId, signal);
+    return now.kind === "value" && hasEnded(now.value) ? done : reply;
+  }
+
+  attend(taskId: string, attendant: TaskAttendant): () => void {
+    return this.#rooms.enter(taskId, attendant);
+  }
+
+  async #send(call: ToolCall, asTask: boolean, signal: AbortSignal): Promise<Reply<CallAnswer>> {
+    const { name, args, idempotencyKey, repeat, progressToken, ttlMs, findsAgain } = call;
+    const params = {
+      name,
+      arguments: args,
+      ...(asTask && { task: ttlMs === undefined ? {} : { ttl: ttlMs } }),
+      _meta: {
+        ...(progressToken !== undefined && { progressToken }),
+        [idempotencyKeyMeta]: idempotencyKey,
+        ...(repeat && { [repeatMeta]: true }),
+      },
+    };
+    // What became a task is cancelled as one, not as the request that it came of (C-084).
+    const late = (reply: Reply<JsonObject>): void => {
+      const answer = readReply(reply, readCallAnswer);
+      if (findsAgain || answer.kind !== "value" || answer.value.kind !== "task" || !this.#cancels) return;
+      const { over } = this.#services.requester;
+      this.cancel(answer.value.taskId, over).catch(() => undefined);
+    };
+    const { requester } = this.#services;
+    return readReply(
+      await requester.request("tools/call", params, signal, asTask ? { late } : {}),
+      readCallAnswer,
+    );
+  }
+
+  /** With what it ended as, which `tasks/get` does not tell; a result that is an error is a result (C-062, A-09). */
+  async #ended(seen: Ended, signal: AbortSignal): Promise<Reply<RemoteTask>> {
+    const { taskId } = seen;
+    const early = this.#rooms.get(taskId)?.result;
+    const reply: Reply<JsonObject> =
+      early === undefined
+        ? await this.#request("tasks/result", { taskId }, signal)
+        : { kind: "value", value: early };
+    // Only a task that failed has an error for its outcome (C-061).
+    if (reply.kind === "error" && seen.status === "failed") {
+      this.#rooms.over(taskId);
+      return { kind: "value", value: { ...seen, status: "failed", error: reply.error } };
+    }
+    return readReply(reply, (answer) => {
+      const result = readToolResult(answer);
+      if (result instanceof Violation) return result;
+      this.#rooms.over(taskId);
+      return { ...seen, status: "completed", result };
+    });
+  }
+
+  #wasCancelled(seen: SeenTask): RemoteTask {
+    const task = { ...seen, status: "cancelled" as const };
+    this.#cancelled.set(seen.taskId, task);
+    this.#rooms.over(seen.taskId);
+    return task;
+  }
+
+  /** No request about a task relates to it in `_meta` as well (C-101). */
+  async #request(method: string, params: JsonObject, signal: AbortSignal): Promise<Reply<JsonObject>> {
+    return requestInTime(this.#services, method, params, signal);
+  }
+}
+
+type Ended = SeenTask & { readonly status: "completed" | "failed" };
+
+const done: Reply<undefined> = { kind: "value", value: undefined };
+
+function withoutQuestions(seen: SeenTask): RemoteTask {
+  return seen.status === "input_required"
+    ? { ...seen, status: "input_required", inputRequests: {} }
+    : { ...seen, status: "working" };
+}

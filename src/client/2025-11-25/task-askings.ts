@@ -1,0 +1,131 @@
+import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
+import { isDeepStrictEqual } from "node:util";
+import { withRelatedTask } from "../../generation/2025-11-25/related-task.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import type { InputResult } from "../question/input-request.ts";
+import type { Reply } from "../reply/reply.ts";
+import type { OpenQuestion } from "../task/remote-task.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
+
+/** One arrival of a question, to be answered in the session that it came in. */
+interface Arrival {
+  readonly id: RequestId;
+  readonly session: number;
+}
+
+interface Asking extends OpenQuestion {
+  arrivals: Arrival[];
+  /** Resolves at the next arrival. */
+  next: PromiseWithResolvers<void>;
+  /** The answer, once there is one; it stays here until the server has it. */
+  result: JsonObject | undefined;
+}
+
+/**
+ * The questions that a server has asked for one task and that are not answered. A server asks again where a stream or
+ * a session broke before the answer: then it is the same question, which nobody is asked twice.
+ */
+export class TaskAskings {
+  readonly #taskId: string;
+  readonly #requester: RawRequester;
+  readonly #askings = new Map<string, Asking>();
+
+  constructor(taskId: string, requester: RawRequester) {
+    this.#taskId = taskId;
+    this.#requester = requester;
+  }
+
+  get size(): number {
+    return this.#askings.size;
+  }
+
+  open(): Readonly<Record<string, OpenQuestion>> {
+    const questions = [...this.#askings].map(
+      ([key, { method, params }]) => [key, { method, params }] as const,
+    );
+    return Object.fromEntries(questions);
+  }
+
+  /** Takes a question in; true if it is a new one. */
+  ask({ id, method, params = {} }: JSONRPCRequest): boolean {
+    const { session } = this.#requester;
+    const arrival = { id, session };
+    for (const asking of this.#askings.values()) {
+      if (asking.method !== method || !isDeepStrictEqual(asking.params, params)) continue;
+      // Two alike at once are taken for one that is asked again, and get the one answer.
+      asking.arrivals.push(arrival);
+      asking.next.resolve();
+      asking.next = Promise.withResolvers();
+      return false;
+    }
+    const key = session === 0 ? String(id) : `${session}/${String(id)}`;
+    this.#askings.set(key, {
+      method,
+      params,
+      arrivals: [arrival],
+      next: Promise.withResolvers(),
+      result: undefined,
+    });
+    return true;
+  }
+
+  /** The server takes an arrival back; true if nothing of its question is left. */
+  withdraw(id: unknown): boolean {
+    for (const [key, asking] of this.#askings) {
+      if (!this.#current(asking).some((arrival) => arrival.id === id)) continue;
+      asking.arrivals = asking.arrivals.filter((arrival) => arrival.id !== id);
+      return asking.arrivals.length === 0 && this.#askings.delete(key);
+    }
+    return false;
+  }
+
+  /** Drops what was asked in a session that is gone and is not asked in this one. */
+  dropLost(): void {
+    for (const [key, asking] of this.#askings) {
+      if (this.#current(asking).length === 0) this.#askings.delete(key);
+    }
+  }
+
+  clear(): void {
+    this.#askings.clear();
+  }
+
+  /** Answers wherever the question was asked; waits for it to be asked again if that is nowhere now. */
+  async answer(key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>> {
+    const asking = this.#askings.get(key);
+    if (asking === undefined) return { kind: "value", value: undefined };
+    asking.result = withRelatedTask(result, this.#taskId);
+    for (;;) {
+      signal.throwIfAborted();
+      const arrivals = this.#current(asking);
+      if (arrivals.length === 0) {
+        await untilAborted(asking.next.promise, signal);
+        continue;
+      }
+      const replies = await Promise.all(
+        arrivals.map(async ({ id }) =>
+          this.#requester.tell({ jsonrpc: "2.0", id, result: { ...asking.result } }),
+        ),
+      );
+      const failed = replies.find(({ kind }) => kind !== "value");
+      if (failed !== undefined && replies.every(({ kind }) => kind !== "value")) return failed;
+      this.#askings.delete(key);
+      return { kind: "value", value: undefined };
+    }
+  }
+
+  #current({ arrivals }: Asking): Arrival[] {
+    return arrivals.filter(({ session }) => session === this.#requester.session);
+  }
+}
+
+async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
