@@ -83,7 +83,7 @@ export class Session {
 
   async #fetch(incoming: Incoming): Promise<Response> {
     const { request, body } = incoming;
-    const eventId = request.headers.get("last-event-id");
+    const eventId = request.headers.get("last-event-id") || null; // an empty one is none
     // Nothing comes on it any more, and a stream that ends at once would be asked for again and again.
     if (request.method === "GET" && eventId !== null && !this.#log.canResume(eventId)) {
       return methodNotAllowed("POST, DELETE");

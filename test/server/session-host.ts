@@ -1,0 +1,58 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import type { EventLimits } from "../../src/server/http/sessions/event-log.ts";
+import { Sessions } from "../../src/server/http/sessions/sessions.ts";
+import type { Streams } from "../../src/server/streams.ts";
+import type { TaskServer } from "../../src/server/task-server.ts";
+import { FakeClock } from "../runtime/fake-clock.ts";
+import { SessionPeer, type SessionOptions } from "./session-peer.ts";
+import { authorsOwn } from "./session-server.ts";
+
+interface HostOptions {
+  readonly sessionIdleMs?: number;
+  readonly maxSessions?: number;
+  readonly limits?: EventLimits;
+  readonly server?: (mcp: McpServer) => void;
+}
+
+/** Sessions without a network, on a clock that the test moves. */
+export class SessionHost {
+  readonly clock = new FakeClock();
+  readonly errors: unknown[] = [];
+  readonly sessions: Sessions;
+  /** Of each session, in the order of opening. */
+  readonly streams: Streams[] = [];
+  readonly servers: McpServer[] = [];
+
+  constructor({ sessionIdleMs = 1_000, maxSessions = 10, limits, server }: HostOptions = {}) {
+    const create: TaskServer["create"] = async (_context, _principal, streams) => {
+      const mcp = new McpServer({ name: "reports", version: "1" });
+      authorsOwn(mcp);
+      server?.(mcp);
+      this.servers.push(mcp);
+      if (streams !== undefined) this.streams.push(streams);
+      return mcp;
+    };
+    const onError = (error: unknown): void => void this.errors.push(error);
+    this.sessions = new Sessions({
+      server: { create, onError } as unknown as TaskServer,
+      clock: this.clock,
+      sessionIdleMs,
+      maxSessions,
+      ...(limits !== undefined && { limits }),
+    });
+  }
+
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const request = new Request(url, init);
+    const body: unknown = request.method === "POST" ? await request.json() : undefined;
+    return this.sessions.fetch({ request, body, owner: { principal: null } });
+  };
+
+  peer(options?: SessionOptions): SessionPeer {
+    return new SessionPeer("http://reports.example/mcp", options, this.fetch);
+  }
+
+  open(options?: SessionOptions): Promise<SessionPeer> {
+    return SessionPeer.open("http://reports.example/mcp", options, this.fetch);
+  }
+}
