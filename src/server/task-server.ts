@@ -23,6 +23,8 @@ export interface TaskServer {
   stop(): Promise<void>;
   /** A fresh server for one request or connection of `principal`; null where callers are not told apart. */
   create(context: McpRequestContext, principal: string | null, streams?: Streams): Promise<McpServer>;
+  /** Requests that wait for the end of a task, however long that takes: no stop has to wait for them. */
+  readonly waiting: number;
   /** What changes in those of the tasks that are the principal's. */
   listen(taskIds: readonly string[], principal: string | null): Promise<TaskFeed>;
 }
@@ -49,6 +51,9 @@ export function createTaskServer({
     onError,
     errorOf,
     legacyErrorCodes,
+    get waiting() {
+      return desk.waiting;
+    },
     start: () => runtime.start(),
     stop: () => runtime.stop(),
     async create(context, principal, streams = noSession) {

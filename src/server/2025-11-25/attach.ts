@@ -7,7 +7,6 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
 import { Connection } from "../connection/connection.ts";
-import { Exchanges } from "../exchanges.ts";
 import { intercept } from "../intercept.ts";
 import { registerTool } from "../register-tool.ts";
 import { assertNothingReserved } from "../reserved-methods.ts";
@@ -17,6 +16,7 @@ import { unchecked } from "../unchecked.ts";
 import { callTool } from "./call-tool.ts";
 import { gate } from "./gate.ts";
 import { handle } from "./handle.ts";
+import { TaskCalls } from "./task-calls.ts";
 import type { TaskDesk } from "./task-desk.ts";
 
 export interface Attachment {
@@ -37,7 +37,7 @@ export interface Attachment {
 export function attach(mcp: McpServer, attachment: Attachment): void {
   const { runtime, desk, principal, streams, errorOf, requireTasks } = attachment;
   assertNothingReserved(mcp);
-  const exchanges = new Exchanges();
+  const exchanges = new TaskCalls(() => hasTasks());
   const { registry } = runtime;
   const lists = principal !== null;
   const methods = taskMethods.filter((method) => lists || method !== "tasks/list");

@@ -33,7 +33,8 @@ export async function callTool(tool: Tool, request: ToolRequest, callee: Callee)
   // The id can reach nobody any more. With a key the caller finds its task by calling again.
   if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, requestor);
   const { progressToken } = origin;
-  // Nothing is said of a task before its id is out.
-  connection.afterAnswer(id, () => desk.follow(created, requestor, { connection, progressToken }));
+  // Nothing is said of a task before its id is out, and nothing where that never is.
+  if (!signal.aborted)
+    connection.afterAnswer(id, () => desk.follow(created, requestor, { connection, progressToken }));
   return { result: { ...createTaskResult(created, tool.immediateResponse) } };
 }

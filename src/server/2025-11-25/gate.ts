@@ -3,6 +3,7 @@ import { readTaskParams } from "../../generation/2025-11-25/create.ts";
 import { taskMethods } from "../../generation/2025-11-25/methods.ts";
 import { isRepeat, notRepeatableData } from "../../generation/idempotency-key.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Gate } from "../gate.ts";
 
@@ -18,9 +19,13 @@ export interface GateSetup {
 
 /** Lets in what belongs to the registry's tools and to the tasks of 2025-11-25. */
 export function gate({ registry, hasTasks, methods, requireTasks }: GateSetup): Gate {
+  const toolOf = (params: JSONRPCRequest["params"]): Tool | undefined => {
+    const name: unknown = params?.["name"];
+    return typeof name === "string" ? registry.get(name) : undefined;
+  };
   const refuseCall = ({ params }: JSONRPCRequest): HoldfastError | undefined => {
-    const name = String(params?.["name"]);
-    const tool = registry.get(name);
+    const tool = toolOf(params);
+    const name = typeof params?.["name"] === "string" ? params["name"] : "without a name";
     const mode = tool?.task ?? "forbidden";
     const asTask = hasTasks() && params?.["task"] !== undefined;
     if (asTask && mode === "forbidden") {
@@ -41,8 +46,7 @@ export function gate({ registry, hasTasks, methods, requireTasks }: GateSetup): 
 
   return {
     owns: ({ method, params }) =>
-      methods.includes(method) ||
-      (method === "tools/call" && registry.get(String(params?.["name"])) !== undefined),
+      methods.includes(method) || (method === "tools/call" && toolOf(params) !== undefined),
     refusal(request) {
       if (request.method === "tools/call") return refuseCall(request);
       const known = taskMethods.some((method) => method === request.method);

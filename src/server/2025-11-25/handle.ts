@@ -5,6 +5,7 @@ import { generation } from "../../generation/2025-11-25/name.ts";
 import { taskResult } from "../../generation/2025-11-25/result.ts";
 import { wireStatus, wireTask, type WireTask } from "../../generation/2025-11-25/wire-task.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Answer } from "../answer.ts";
@@ -22,8 +23,11 @@ export async function handle(
 ): Promise<Answer> {
   const requestor = { generation, principal: connection.principal };
   switch (method) {
-    case "tasks/get":
-      return { result: { ...shown(await runtime.get(readTaskId(method, params), requestor)) } };
+    case "tasks/get": {
+      const snapshot = await runtime.get(readTaskId(method, params), requestor);
+      desk.polled(snapshot, requestor, connection);
+      return { result: { ...shown(snapshot) } };
+    }
     case "tasks/result": {
       const taskId = readTaskId(method, params);
       return taskResult(await desk.finished(taskId, requestor, connection, id, signal));
@@ -44,13 +48,26 @@ async function list(runtime: Runtime, requestor: Requestor, params: unknown): Pr
   const onPage = records.slice(0, pageSize);
   const last = records.length > pageSize ? onPage.at(-1) : undefined;
   const tasks = await Promise.all(onPage.map((record) => listed(runtime, requestor, record)));
-  return listResult(tasks, last === undefined ? undefined : encodeCursor(last.id));
+  const cursor = last === undefined ? undefined : encodeCursor(last.id);
+  return listResult(
+    tasks.filter((task) => task !== undefined),
+    cursor,
+  );
 }
 
-/** As `tasks/get` shows it; only of a failed one the outcome is read, which says why. */
-async function listed(runtime: Runtime, requestor: Requestor, task: TaskRecord): Promise<WireTask> {
+/** As `tasks/get` shows it; only of a failed one the outcome is read, which says why. Undefined: it was just deleted. */
+async function listed(
+  runtime: Runtime,
+  requestor: Requestor,
+  task: TaskRecord,
+): Promise<WireTask | undefined> {
   if (task.statusMessage !== null || wireStatus(task) !== "failed") return wireTask(task);
-  return shown(await runtime.get(task.id, requestor));
+  try {
+    return shown(await runtime.get(task.id, requestor));
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "unknown_task") return undefined;
+    throw error;
+  }
 }
 
 function shown(snapshot: TaskSnapshot): WireTask {

@@ -2,16 +2,14 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
-import { missingForInput, type InputRequest } from "../../task/input.ts";
+import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { missingForInput, type InputAnswer, type InputRequest } from "../../task/input.ts";
 import { askClient } from "../connection/ask-client.ts";
 import { Undelivered, type Connection, type Reply } from "../connection/connection.ts";
-import type { Creator, TaskLineSetup, Waiter } from "./task-party.ts";
-
-/** The streams that a question can go out on. */
-export interface Outlets {
-  readonly waiters: ReadonlySet<Waiter>;
-  readonly creators: ReadonlySet<Creator>;
-}
+import type { Audience } from "./audience.ts";
+import { isStopping } from "./stopping.ts";
+import type { TaskLineSetup } from "./task-party.ts";
 
 interface Offer {
   readonly connection: Connection;
@@ -25,7 +23,7 @@ interface Offer {
  */
 export class OpenQuestions {
   readonly #setup: TaskLineSetup;
-  readonly #outlets: Outlets;
+  readonly #audience: Audience;
   #open: readonly InputRequest[] = [];
   /** By key, the offer that the answer is expected on. */
   readonly #offers = new Map<string, Offer>();
@@ -34,9 +32,9 @@ export class OpenQuestions {
   /** Keys whose answer is here and on its way to the store. */
   readonly #answered = new Set<string>();
 
-  constructor(setup: TaskLineSetup, outlets: Outlets) {
+  constructor(setup: TaskLineSetup, audience: Audience) {
     this.#setup = setup;
-    this.#outlets = outlets;
+    this.#audience = audience;
   }
 
   /** Takes back what is no longer open and sends what can be sent. */
@@ -80,13 +78,13 @@ export class OpenQuestions {
     this.#withdraw.set(key, (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn));
     this.#ask(question, offer)
       .catch((error: unknown) => {
-        if (!offer.withdrawn.signal.aborted) this.#setup.onError(error);
+        if (!offer.withdrawn.signal.aborted && !isStopping(error)) this.#setup.onError(error);
       })
       .finally(() => this.#withdraw.get(key)?.delete(offer.withdrawn));
   }
 
   async #ask({ key, method, params }: InputRequest, offer: Offer): Promise<void> {
-    const { runtime, id, requestor } = this.#setup;
+    const { runtime, id } = this.#setup;
     const parsed = JSON.parse(params) as JsonObject;
     const { connection, withdrawn } = offer;
     let reply: Reply;
@@ -104,13 +102,21 @@ export class OpenQuestions {
       if (this.#offers.get(key) === offer) this.#offers.delete(key); // asked again when a stream opens
       return;
     }
-    this.#answered.add(key);
+    this.#answered.add(key); // nobody is asked again while the store cannot take it
+    const { signal } = withdrawn;
+    const answer = this.#answerOf(method, parsed, reply);
     try {
-      await runtime.answer(id, requestor, [{ key, ...this.#answerOf(method, parsed, reply) }]);
+      await this.#take({ key, ...answer }, signal);
     } catch (error) {
-      this.#answered.delete(key);
-      throw error;
+      if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
+      await this.#take({ key, error: JSON.stringify({ code: -32602, message: error.message }) }, signal);
     }
+  }
+
+  #take(answer: InputAnswer, signal: AbortSignal): Promise<void> {
+    const { runtime, id, requestor, onError } = this.#setup;
+    const { clock } = runtime;
+    return untilStoreAnswers(() => runtime.answer(id, requestor, [answer]), { clock, onError }, signal);
   }
 
   /** A client that answers something else has been asked, and would answer the same again. */
@@ -128,18 +134,19 @@ export class OpenQuestions {
     const parsed = JSON.parse(params) as JsonObject;
     const canAnswer = ({ capabilities }: Connection): boolean =>
       missingForInput(method, parsed, capabilities) === undefined;
-    for (const { connection, request, open } of this.#outlets.waiters) {
+    for (const { connection, request, open } of this.#audience.waiters) {
       if (open && canAnswer(connection)) return { connection, via: request };
     }
-    for (const { connection } of this.#outlets.creators) {
-      if (connection.streams.standaloneOpen && canAnswer(connection)) return { connection, via: undefined };
+    for (const { connection, informed } of this.#audience.followers) {
+      const reached = informed && connection.streams.standaloneOpen;
+      if (reached && canAnswer(connection)) return { connection, via: undefined };
     }
     return undefined;
   }
 
   /** Later requests about the same question go where the connection can be reached by then. */
   #currentVia({ connection, via }: Offer): RequestId | undefined {
-    const waiters = [...this.#outlets.waiters].filter(
+    const waiters = [...this.#audience.waiters].filter(
       (waiter) => waiter.open && waiter.connection === connection,
     );
     return waiters.some(({ request }) => request === via) ? via : waiters[0]?.request;

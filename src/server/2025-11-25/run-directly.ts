@@ -21,7 +21,9 @@ export async function runDirectly(
   if (missing.length > 0) return cannotAsk(tool, missing);
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const { progressToken } = meta;
+  let over = false;
   const progress = growing((report) => {
+    if (over) return; // what a handler still reports belongs to no call any more
     if (typeof progressToken !== "string" && typeof progressToken !== "number") return;
     connection.notify("notifications/progress", { progressToken, ...report }, id);
   });
@@ -40,14 +42,18 @@ export async function runDirectly(
     throw new HoldfastError("input_failed", `The answer to "${String(key)}" is not what was asked for.`);
   };
 
-  return runtime.runInline({
-    tool,
-    arguments: params["arguments"],
-    prepareInTask: true,
-    signal,
-    ask,
-    progress,
-  });
+  try {
+    return await runtime.runInline({
+      tool,
+      arguments: params["arguments"],
+      prepareInTask: true,
+      signal,
+      ask,
+      progress,
+    });
+  } finally {
+    over = true;
+  }
 }
 
 /** As other servers answer where a tool needs what its client has not. */

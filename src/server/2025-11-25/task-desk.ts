@@ -3,24 +3,38 @@ import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { OnError } from "../answer.ts";
 import type { Connection } from "../connection/connection.ts";
+import { isStopping, untilCut } from "./stopping.ts";
 import { TaskLine } from "./task-line.ts";
-import type { Creator } from "./task-party.ts";
+import type { Follower } from "./task-party.ts";
 
 /** The tasks that some connection of this process cares about. */
 export class TaskDesk {
   readonly #runtime: Runtime;
   readonly #onError: OnError;
   readonly #lines = new Map<string, TaskLine>();
+  readonly #waits = new Set<{ readonly connection: Connection; readonly request: RequestId }>();
 
   constructor(runtime: Runtime, onError: OnError) {
     this.#runtime = runtime;
     this.#onError = onError;
   }
 
+  /** How many requests wait for the end of a task, with a client at the other end of their streams. */
+  get waiting(): number {
+    return [...this.#waits].filter(({ connection, request }) => !connection.isBroken(request)).length;
+  }
+
   /** Tells the connection that a task was created on what becomes of it, until one of them ends. */
-  follow(created: TaskSnapshot, requestor: Requestor, creator: Creator): void {
-    if (created.task.finishedAt !== null || creator.connection.closing.aborted) return;
-    this.#line(created.task.id, requestor).addCreator(creator, created);
+  follow(created: TaskSnapshot, requestor: Requestor, party: Omit<Follower, "informed">): void {
+    if (created.task.finishedAt !== null || party.connection.closing.aborted) return;
+    this.#line(created.task.id, requestor).follow(party, created);
+  }
+
+  /** A client asked for the task; it may be the only one that a question reaches (A-14). */
+  polled(snapshot: TaskSnapshot, requestor: Requestor, connection: Connection): void {
+    // Nothing reaches a connection that is there for one request.
+    if (snapshot.inputs.length === 0 || !connection.streams.initialized) return;
+    if (!connection.closing.aborted) this.#line(snapshot.task.id, requestor).polled(connection, snapshot);
   }
 
   /** Resolves with the finished task (C-059); rejects with `unknown_task`, and with the signal's reason. */
@@ -31,9 +45,19 @@ export class TaskDesk {
     request: RequestId,
     signal: AbortSignal,
   ): Promise<TaskSnapshot> {
-    const snapshot = await this.#runtime.get(id, requestor);
-    if (snapshot.task.finishedAt !== null) return snapshot;
-    return this.#line(id, requestor).wait(connection, request, signal);
+    const wait = { connection, request };
+    this.#waits.add(wait);
+    try {
+      const snapshot = await this.#runtime.get(id, requestor);
+      if (snapshot.task.finishedAt !== null) return snapshot;
+      return await this.#line(id, requestor).wait(connection, request, signal);
+    } catch (error) {
+      // An error would read as the outcome of the task, which goes on in the next process.
+      if (isStopping(error)) return await untilCut(signal);
+      throw error;
+    } finally {
+      this.#waits.delete(wait);
+    }
   }
 
   #line(id: string, requestor: Requestor): TaskLine {

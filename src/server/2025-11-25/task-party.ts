@@ -13,10 +13,12 @@ export interface Waiter {
   open: boolean;
 }
 
-/** The connection that a task was created on. */
-export interface Creator {
+/** A connection that a task was created on, or polled on when no such connection could be reached. */
+export interface Follower {
   readonly connection: Connection;
   readonly progressToken: string | number | undefined;
+  /** Whether its client has the id by now: a question that overtakes it is of no task that the client knows. */
+  informed: boolean;
 }
 
 export interface TaskLineSetup {

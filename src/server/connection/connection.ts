@@ -4,6 +4,7 @@ import {
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
+  type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
 } from "@modelcontextprotocol/server";
@@ -25,7 +26,12 @@ export interface Asked {
   readonly id: string;
   /** Rejects with `Undelivered`. */
   readonly reply: Promise<Reply>;
+  /** Nobody waits for the reply any more, and a client that was told so sends none. */
+  forget(): void;
 }
+
+/** What a client that does not read costs in memory. */
+const mostUnsent = 100;
 
 export interface ConnectionSetup {
   /** Null where callers are not told apart (A-39). */
@@ -50,17 +56,23 @@ export class Connection implements Tap {
   readonly #afterAnswer = new Map<RequestId, () => void>();
   /** What becomes of the SDK's answers to requests of the client. */
   readonly #amend = new Map<RequestId, (result: JsonObject) => JsonObject>();
+  /** Requests that are not answered, whose streams are gone. */
+  readonly #broken = new Set<RequestId>();
+  readonly #unlisten: () => void;
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(method: string, params: JsonObject) => void>();
   #send: Send | undefined;
   #capabilities: JsonObject = {};
   #version: string | undefined;
   #count = 0;
+  /** Notifications that the transport has not taken yet. */
+  #unsent = 0;
 
   constructor(setup: ConnectionSetup) {
     this.#setup = setup;
     this.principal = setup.principal;
     this.streams = setup.streams;
+    this.#unlisten = setup.streams.onBroken((request) => this.#broken.add(request));
   }
 
   /** As the client declared them at the beginning; none on a connection without one. */
@@ -89,12 +101,21 @@ export class Connection implements Tap {
       this.#asked.delete(id);
       answer.reject(new Undelivered("The request could not be sent.", { cause }));
     });
-    return { id, reply: answer.promise };
+    return { id, reply: answer.promise, forget: () => this.#asked.delete(id) };
   }
 
-  /** Sends a notification likewise; one that does not arrive is lost. */
+  /** Sends a notification likewise; one that does not arrive is lost, and so is one to a client that does not read. */
   notify(method: string, params: JsonObject, via: RequestId | undefined): void {
-    this.#write({ jsonrpc: "2.0", method, params }, via).catch(() => undefined);
+    if (this.#unsent >= mostUnsent) return;
+    this.#unsent += 1;
+    this.#write({ jsonrpc: "2.0", method, params }, via)
+      .catch(() => undefined)
+      .finally(() => (this.#unsent -= 1));
+  }
+
+  /** Whether the stream that `request` is to be answered on is gone. */
+  isBroken(request: RequestId): boolean {
+    return this.#broken.has(request);
   }
 
   /** Runs `action` once the answer to `request` is sent. */
@@ -115,9 +136,8 @@ export class Connection implements Tap {
   received(message: JSONRPCMessage): boolean {
     if (isJSONRPCRequest(message)) {
       this.#requested(message);
-    } else if (isJSONRPCNotification(message) && message.method.startsWith("notifications/tasks/")) {
-      for (const listener of this.#listeners) listener(message.method, message.params ?? {});
-      return true;
+    } else if (isJSONRPCNotification(message)) {
+      return this.#notified(message);
     } else if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) {
       return this.#answered(message.id, message);
     }
@@ -136,10 +156,12 @@ export class Connection implements Tap {
     if ("method" in message || message.id === undefined) return;
     const action = this.#afterAnswer.get(message.id);
     this.#afterAnswer.delete(message.id);
+    this.#broken.delete(message.id);
     action?.();
   }
 
   closed(): void {
+    this.#unlisten();
     this.#closed.abort();
     for (const { reject } of this.#asked.values()) reject(closedFault());
     this.#asked.clear();
@@ -154,6 +176,21 @@ export class Connection implements Tap {
     } else if (method === "tools/list") {
       this.#amend.set(id, (result) => this.#listed(result));
     }
+  }
+
+  /** True for one about a task of the client's own. */
+  #notified({ method, params }: JSONRPCNotification): boolean {
+    if (method === "notifications/cancelled") this.#cancelled(params?.["requestId"]);
+    if (!method.startsWith("notifications/tasks/")) return false;
+    for (const listener of this.#listeners) listener(method, params ?? {});
+    return true;
+  }
+
+  /** It is not answered any more. */
+  #cancelled(request: unknown): void {
+    if (typeof request !== "string" && typeof request !== "number") return;
+    this.#afterAnswer.delete(request);
+    this.#broken.delete(request);
   }
 
   #initialized(result: JsonObject): JsonObject {

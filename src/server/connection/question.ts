@@ -19,6 +19,7 @@ export interface Question {
 export async function orWithdrawn(asked: Asked, signal: AbortSignal, withdraw: () => void): Promise<Reply> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => {
+    asked.forget();
     withdraw();
     aborted.reject(signal.reason as Error);
   };

@@ -68,7 +68,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
 
   const close = async (): Promise<void> => {
     const freed = closed(node);
-    await open.drained(server.options.stopDeadlineMs);
+    await open.drained(server.options.stopDeadlineMs, () => server.waiting);
     await handler.close();
     // What says that it is over is still on its way to those who listen.
     await Promise.all([listening.drained(lastWordMs), server.stop()]);

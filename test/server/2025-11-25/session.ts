@@ -52,6 +52,8 @@ export interface Client {
 export class Session {
   /** All that came in, in its order. */
   readonly seen: Message[] = [];
+  /** By the id of a request of the server, the request of ours on whose stream it came. */
+  readonly sentOn = new Map<unknown, unknown>();
   readonly #wire: InMemoryTransport;
   #wake: () => void = () => undefined;
   #nextId = 1;
@@ -83,6 +85,11 @@ export class Session {
       session.#wake();
     };
     await near.start();
+    const send = far.send.bind(far);
+    far.send = (message, options) => {
+      if ("id" in message) session.sentOn.set(message.id, options?.relatedRequestId);
+      return send(message, options);
+    };
     await mcp.connect(far);
     onTestFinished(() => near.close());
     return session;

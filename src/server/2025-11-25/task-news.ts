@@ -1,0 +1,56 @@
+import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
+import { progressNotification, statusNotification } from "../../generation/2025-11-25/notify.ts";
+import { wireTask, type WireTask } from "../../generation/2025-11-25/wire-task.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { Audience } from "./audience.ts";
+
+/** What is told of a task without being asked for: its status when that changed, progress when it grew. */
+export class TaskNews {
+  readonly #audience: Audience;
+  #told: string | undefined;
+  #progress: number | undefined;
+
+  constructor(audience: Audience) {
+    this.#audience = audience;
+  }
+
+  /** Somebody was answered with the task as it is in `snapshot`. */
+  known(snapshot: TaskSnapshot): void {
+    this.#told ??= JSON.stringify(shown(snapshot));
+  }
+
+  tell(snapshot: TaskSnapshot): void {
+    if (snapshot.task.finishedAt === null) this.#tellProgress(snapshot);
+    this.#tellStatus(snapshot);
+  }
+
+  #tellStatus(snapshot: TaskSnapshot): void {
+    const task = shown(snapshot);
+    const text = JSON.stringify(task);
+    if (text === this.#told) return;
+    this.#told = text;
+    const { method, params } = statusNotification(task);
+    for (const connection of this.#audience.connections) {
+      const route = this.#audience.routeTo(connection);
+      if (route !== undefined) connection.notify(method, params, route.via);
+    }
+  }
+
+  /** It has to grow: a report is told once, and to those who gave a token. */
+  #tellProgress({ task }: TaskSnapshot): void {
+    if (task.progress === null) return;
+    const { progress } = task.progress;
+    if (this.#progress !== undefined && progress <= this.#progress) return;
+    this.#progress = progress;
+    for (const { connection, progressToken } of this.#audience.followers) {
+      const route = this.#audience.routeTo(connection);
+      if (progressToken === undefined || route === undefined) continue;
+      const { method, params } = progressNotification(progressToken, task.progress, task.wireId);
+      connection.notify(method, params, route.via);
+    }
+  }
+}
+
+function shown(snapshot: TaskSnapshot): WireTask {
+  return wireTask(snapshot.task, diagnose(snapshot));
+}

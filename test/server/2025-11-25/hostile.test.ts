@@ -1,0 +1,119 @@
+import type { Tasks } from "holdfast";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { text } from "../peer.ts";
+import { formClient, house, Session } from "./session.ts";
+import { FakeStreams } from "./streams.ts";
+
+const requestedSchema = { type: "object" as const, properties: { ok: { type: "string" as const } } };
+
+function tools(tasks: Tasks): void {
+  tasks.tool("add", { inputSchema: z.object({ a: z.number() }) }, ({ a }) => text(String(a)));
+  tasks.tool("confirm", {}, async (_args, task) => {
+    const { content } = await task.elicit("sure", { message: "Sure?", requestedSchema });
+    return text(String(content?.["ok"]));
+  });
+  tasks.tool("sleeps", {}, async (_args, task) => (await task.sleep("long", 3_600_000), text("slept")));
+}
+
+const odd = { toString: 1, valueOf: 1 };
+it.each<[method: string, params: object]>([
+  ["tools/call", { name: odd }],
+  ["tools/call", { name: ["add"], arguments: { a: 1 }, task: {} }],
+  ["tools/call", { name: "__proto__", task: {} }],
+  ["tools/call", { name: "add", arguments: { a: 1 }, task: [] }],
+  ["tools/call", { name: "add", arguments: { a: 1 }, task: { ttl: "1" } }],
+  ["tasks/get", { taskId: odd }],
+  ["tasks/get", { taskId: "__proto__" }],
+  ["tasks/get", { taskId: "x".repeat(100_000) }],
+  ["tasks/result", { taskId: "\u0000" }],
+  ["tasks/cancel", { taskId: 7 }],
+  ["tasks/list", { cursor: odd }],
+])("answers %s with what it cannot read by an error, and goes on [C-109 C-114]", async (method, params) => {
+  const { server, errors } = await house(tools);
+  const session = await Session.open(server);
+  const error = await session.error(method, params);
+  expect([-32601, -32602]).toContain(error["code"]);
+  expect(await session.request("ping")).toEqual({});
+  expect(errors).toEqual([]);
+});
+
+it("refuses arguments that do not fit, where a task is asked for, as an error and with no task [C-022]", async () => {
+  const { server } = await house(tools);
+  const session = await Session.open(server);
+  const error = await session.error("tools/call", { name: "add", arguments: { a: "x" }, task: {} });
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("a") as unknown });
+  expect(await session.request("tasks/list")).toEqual({ tasks: [] });
+  // Without a task it is what the SDK says of any tool.
+  const plain = await session.result(session.call("add", { a: "x" }));
+  expect(plain).toMatchObject({ isError: true });
+});
+
+it("takes an answer that is too large for an error", async () => {
+  const { server } = await house(tools, { maxBodyBytes: 10_000 });
+  const session = await Session.open(server, { capabilities: formClient });
+  const taskId = await session.start("confirm");
+  session.reply(await session.asked("elicitation/create"), {
+    action: "accept",
+    content: { ok: "x".repeat(20_000) },
+  });
+  const result = await session.request("tasks/result", { taskId });
+  expect(result).toMatchObject({ isError: true });
+  expect(JSON.stringify(result)).toContain("larger than");
+});
+
+it("sends nothing more of a call that was answered directly", async () => {
+  let report = (): void => undefined;
+  const { server } = await house((tasks) =>
+    tasks.tool("hasty", {}, (_args, task) => {
+      let done = 0;
+      report = () => task.progress((done += 1));
+      report();
+      return text("done");
+    }),
+  );
+  const session = await Session.open(server);
+  await session.result(session.call("hasty", {}, { _meta: { progressToken: "p" } }));
+  report();
+  await session.request("ping");
+  expect(session.requests("notifications/progress")).toHaveLength(1);
+});
+
+it("tells a caller that repeats its call of progress once, however often it does", async () => {
+  let report = (): void => undefined;
+  const { server } = await house((tasks) =>
+    tasks.tool("works", {}, async (_args, task) => {
+      report = () => task.progress(1);
+      return new Promise((_, reject) =>
+        task.signal.addEventListener("abort", () => reject(task.signal.reason as Error)),
+      );
+    }),
+  );
+  const session = await Session.open(server);
+  const key = { "holdfast/idempotencyKey": "0123456789012345678901" };
+  const ids = new Set<string>();
+  for (const progressToken of ["a", "b", "c"]) {
+    ids.add(await session.start("works", {}, { _meta: { ...key, progressToken } }));
+  }
+  report();
+  const { params } = await session.asked("notifications/progress");
+  expect(params).toMatchObject({ progressToken: "c", progress: 1 });
+  const [taskId] = ids;
+  await session.request("tasks/cancel", { taskId });
+  expect(ids.size).toBe(1);
+  expect(session.requests("notifications/progress")).toHaveLength(1);
+});
+
+it("holds nothing for a connection, a request or a task that is over", async () => {
+  const streams = new FakeStreams();
+  const { server } = await house(tools);
+  const session = await Session.open(server, { capabilities: formClient, streams });
+  const taskId = await session.start("confirm");
+  const waiting = session.begin("tasks/result", { taskId });
+  await session.asked("elicitation/create");
+  session.notify("notifications/cancelled", { requestId: waiting });
+  await session.request("tasks/cancel", { taskId });
+  await session.start("sleeps");
+  await session.close();
+  expect(streams.listeners).toBe(0);
+});
