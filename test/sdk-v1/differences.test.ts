@@ -104,6 +104,22 @@ describe("a list", () => {
   });
 });
 
+it("a list mixes a session's own tasks with those of nobody, by age", async () => {
+  const { create, clock, taskStore } = await setUp();
+  const ids: string[] = [];
+  for (let each = 0; each < 24; each++) {
+    ids.unshift((await create({}, each % 2 === 0 ? "s1" : undefined)).taskId);
+    await clock.advance(1);
+  }
+  const listed: string[] = [];
+  for (let cursor: string | undefined; listed.length === 0 || cursor !== undefined;) {
+    const page = await taskStore.listTasks(cursor, "s1");
+    listed.push(...page.tasks.map(({ taskId }) => taskId));
+    cursor = page.nextCursor;
+  }
+  expect(listed).toEqual(ids);
+});
+
 describe("an owner", () => {
   it("finds its tasks in all of its sessions", async () => {
     const owner = (session?: string) => session?.split("-")[0];
