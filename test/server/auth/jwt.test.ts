@@ -1,25 +1,10 @@
 import { exportJWK, exportSPKI, SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
-import { jwtVerifier, type JwtVerifierOptions, type TokenVerifier } from "holdfast/auth";
-import { jwtVerifierBy } from "../../../src/server/auth/jwt-verifier.ts";
-import { audience, AuthorizationServer, keyPair, outage } from "./authorization-server.ts";
+import { jwtVerifier } from "holdfast/auth";
+import { audience, AuthorizationServer, keyPair } from "./authorization-server.ts";
+import { setUp, verifierFor } from "./jwt-set-up.ts";
 
 const invalid = { code: "invalid_token" };
-const unavailable = { code: "temporarily_unavailable" };
-
-function verifierFor(server: AuthorizationServer, options: Partial<JwtVerifierOptions> = {}): TokenVerifier {
-  const { clock, issuer, jwks } = server;
-  return jwtVerifierBy(clock, { issuer, audience, jwks, ...options });
-}
-
-async function setUp(options: Partial<JwtVerifierOptions> = {}): Promise<{
-  server: AuthorizationServer;
-  verify: (token: string) => Promise<unknown>;
-}> {
-  const server = await AuthorizationServer.start(await keyPair("ES256", "one"));
-  const verifier = verifierFor(server, options);
-  return { server, verify: (token) => verifier.verifyAccessToken(token) };
-}
 
 it("tells what a good token says", async () => {
   const { server, verify } = await setUp();
@@ -155,127 +140,6 @@ describe("a signature", () => {
   it("is looked at only in tokens of the type that is asked for", async () => {
     const { server, verify } = await setUp({ type: "at+jwt" });
     await expect(verify(await server.token())).rejects.toMatchObject(invalid);
-  });
-});
-
-describe("the keys", () => {
-  it("are read once for many", async () => {
-    const { server, verify } = await setUp();
-    const tokens = await Promise.all(Array.from({ length: 20 }, () => server.token()));
-    await Promise.all(tokens.map(verify));
-    server.clock.jump(599_999);
-    await verify(await server.token());
-    expect(server.reads).toBe(1);
-    server.clock.jump(1);
-    await verify(await server.token());
-    expect(server.reads).toBe(2);
-  });
-
-  it("are read again for one that is new, after the cooldown, and once for all who bring it", async () => {
-    const { server, verify } = await setUp();
-    await verify(await server.token());
-    const two = await keyPair("ES256", "two");
-    server.keys.push(two);
-    server.clock.jump(29_999);
-    await expect(verify(await server.token({}, two))).rejects.toMatchObject(invalid);
-    expect(server.reads).toBe(1);
-    server.clock.jump(1);
-    const tokens = await Promise.all(Array.from({ length: 20 }, () => server.token({}, two)));
-    await Promise.all(tokens.map(verify));
-    expect(server.reads).toBe(2);
-    await verify(await server.token()); // the old one still counts
-  });
-
-  it("are not read again and again for keys that are made up", async () => {
-    const { server, verify } = await setUp();
-    await verify(await server.token());
-    server.clock.jump(30_000);
-    for (let i = 0; i < 10; i++) {
-      const made = await server.token({}, await keyPair("ES256", `made-up-${i}`));
-      await expect(verify(made)).rejects.toMatchObject(invalid);
-    }
-    expect(server.reads).toBe(2);
-  });
-
-  it("do not count any more once they were taken back", async () => {
-    const { server, verify } = await setUp();
-    const token = await server.token({ exp: server.now + 3_600 });
-    await verify(token);
-    server.keys.splice(0, 1, await keyPair("ES256", "two"));
-    server.clock.jump(600_000);
-    await expect(verify(token)).rejects.toMatchObject(invalid);
-  });
-
-  it("may be given instead", async () => {
-    const key = await keyPair("ES256", "one");
-    const server = await AuthorizationServer.start(key);
-    const jwks = { keys: [{ ...(await exportJWK(key.publicKey)), kid: "one" }] };
-    await verifierFor(server, { jwks }).verifyAccessToken(await server.token());
-    expect(server.reads).toBe(0);
-  });
-});
-
-describe("while the keys cannot be read", () => {
-  it("nobody knows whether a token is good, and the issuer is not asked all the time", async () => {
-    const { server, verify } = await setUp();
-    server.instead = outage;
-    for (let i = 0; i < 5; i++) await expect(verify(await server.token())).rejects.toMatchObject(unavailable);
-    expect(server.reads).toBe(1);
-    server.instead = undefined;
-    server.clock.jump(1_000);
-    await verify(await server.token());
-  });
-
-  it("those that are known count for an hour, and are asked for after the cooldown", async () => {
-    const { server, verify } = await setUp();
-    const long = { exp: server.now + 86_400 };
-    const token = await server.token(long);
-    await verify(token);
-    server.instead = outage;
-    server.clock.jump(600_000);
-    await verify(token);
-    await verify(token);
-    expect(server.reads).toBe(2);
-    const unknown = await server.token(long, await keyPair("ES256", "two"));
-    // It may be a key that is new.
-    await expect(verify(unknown)).rejects.toMatchObject(unavailable);
-    server.clock.jump(3_000_000);
-    await expect(verify(token)).rejects.toMatchObject(unavailable);
-    server.instead = undefined;
-    server.clock.jump(30_000);
-    await verify(token);
-    await expect(verify(unknown)).rejects.toMatchObject(invalid);
-  });
-
-  it.each([
-    ["no JSON", "x"],
-    ["no object", "[]"],
-    ["no keys", "{}"],
-    ["too much", JSON.stringify({ keys: [], padding: "x".repeat(1024 * 1024) })],
-  ])("%s is no answer", async (_name, body) => {
-    const { server, verify } = await setUp();
-    server.instead = (response) => void response.end(body);
-    await expect(verify(await server.token())).rejects.toMatchObject(unavailable);
-  });
-
-  it("an answer from elsewhere is none", async () => {
-    const { server, verify } = await setUp();
-    const other = await AuthorizationServer.start(...server.keys);
-    server.instead = (response) => void response.writeHead(302, { Location: other.jwks.href }).end();
-    await expect(verify(await server.token())).rejects.toMatchObject(unavailable);
-    expect(other.reads).toBe(0);
-  });
-
-  it("a server that says nothing is waited for five seconds", async () => {
-    const { server, verify } = await setUp();
-    const arrived = new Promise<void>((resolve) => {
-      server.instead = () => resolve();
-    });
-    const failed = verify(await server.token()).catch((error: unknown) => error);
-    await arrived;
-    await server.clock.advance(5_000);
-    expect(await failed).toMatchObject(unavailable);
-    expect(server.clock.armed).toBe(0);
   });
 });
 
