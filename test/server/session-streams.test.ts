@@ -75,3 +75,16 @@ it("asks on the stream of the session where it is open, and else on the call's",
   await peer.post({ id: onStream?.["id"], result: { action: "decline" } });
   expect(await next.message()).toMatchObject({ result: {} });
 });
+
+it("breaks the stream of a client that does not read, which can come back", async () => {
+  const { host, peer, streams, events } = await heard();
+  const stream = await peer.send("GET");
+  const say = (data: string): Promise<void> | undefined =>
+    host.servers[0]?.server.sendLoggingMessage({ level: "info", data });
+  for (let n = 0; n < 40; n++) await say("x".repeat(1024 * 1024));
+  await rest();
+  expect([streams.standaloneOpen, events]).toEqual([false, [true, false]]);
+  await expect(stream.text()).rejects.toThrow("does not read");
+  await peer.listen();
+  expect(streams.standaloneOpen).toBe(true);
+});

@@ -1,0 +1,179 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { createFetchHandler, type HttpOptions } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it } from "vitest";
+import { serve, text, type Served } from "./peer.ts";
+import { EventReader, SessionPeer } from "./session-peer.ts";
+import { authorsOwn } from "./session-server.ts";
+
+function own(http: HttpOptions = {}): Promise<Served> {
+  return serve({ tools: (tasks) => tasks.tool("bare", {}, () => text("bare")), server: authorsOwn, http });
+}
+
+it("ends all streams when it closes, and answers what it can before", async () => {
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const { http } = await serve({
+    tools: () => undefined,
+    options: { stopDeadlineMs: 30_000 },
+    server: (mcp) => {
+      mcp.registerTool("gated", {}, async () => {
+        begun.resolve();
+        await gate.promise;
+        return text("answered");
+      });
+    },
+  });
+  const [calling, listening] = [await SessionPeer.open(http.url), await SessionPeer.open(http.url)];
+  const stream = await listening.listen();
+  const answer = calling.call("gated");
+  await begun.promise;
+  const closed = http.close();
+  gate.resolve();
+  expect(await answer).toMatchObject({ result: text("answered") });
+  expect(await stream.message()).toBeUndefined();
+  await closed;
+  await expect(calling.request("ping")).rejects.toThrow();
+});
+
+it("ends a call that does not end, and every session, when its handler is closed", async () => {
+  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100 });
+  const aborted = Promise.withResolvers<void>();
+  const handler = createFetchHandler(
+    tasks.server(() => {
+      const mcp = new McpServer({ name: "reports", version: "1" });
+      mcp.registerTool("forever", {}, ({ mcpReq }) => {
+        mcpReq.signal.addEventListener("abort", () => aborted.resolve());
+        return new Promise(() => undefined);
+      });
+      return mcp;
+    }),
+    { allowedHosts: "any" },
+  );
+  await tasks.start();
+  const peer = await SessionPeer.open("http://reports.example/mcp", {}, (url, init) =>
+    handler.fetch(new Request(url, init)),
+  );
+  const stream = await peer.listen();
+  const call = await peer.begin("tools/call", { name: "forever", arguments: {} });
+  await handler.close();
+  expect([await stream.message(), await call.message()]).toEqual([undefined, undefined]);
+  await aborted.promise;
+  expect((await peer.post({ id: 1, method: "ping" })).status).toBe(503);
+  await tasks.stop();
+});
+
+it("has neither streams nor sessions where there are to be none", async () => {
+  const { http } = await own({ sessions: false });
+  const peer = new SessionPeer(http.url);
+  const opened = await peer.initialize();
+  expect([opened.status, opened.headers.get("mcp-session-id")]).toEqual([200, null]);
+  for (const method of ["GET", "DELETE"]) {
+    const refused = await peer.send(method);
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "POST"]);
+    expect(await refused.json()).toMatchObject({ id: null, error: { code: -32000 } });
+  }
+  expect((await peer.post({ method: "notifications/initialized" })).status).toBe(202);
+  const answers = await Promise.all(
+    // All with one id, which must not mix them up.
+    Array.from({ length: 50 }, async (_, n) => {
+      const params = { name: "echo", arguments: { say: `${n}` } };
+      return new EventReader(await peer.post({ id: 7, method: "tools/call", params })).message();
+    }),
+  );
+  for (const [n, answer] of answers.entries()) expect(answer).toMatchObject({ result: text(`${n}`) });
+});
+
+it("says what the SDK says of a request that is none", async () => {
+  const { http } = await own({ maxRequestBodySize: 1_000 });
+  const peer = await SessionPeer.open(http.url);
+  const status = async (init: RequestInit): Promise<number> => (await peer.send("POST", init)).status;
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  expect(await status({ body: ping, headers: { accept: "application/json" } })).toBe(406);
+  expect(await status({ body: ping, headers: { "content-type": "text/plain" } })).toBe(415);
+  expect(await status({ body: "{" })).toBe(400);
+  expect(await status({ body: " ".repeat(1_001) })).toBe(413);
+  expect(await status({ body: ping, headers: { "mcp-protocol-version": "1999-01-01" } })).toBe(400);
+  expect((await peer.send("GET", { headers: { accept: "application/json" } })).status).toBe(406);
+  expect((await peer.initialize()).status).toBe(400);
+});
+
+it("serves a batch where the SDK does", async () => {
+  const { http } = await own();
+  const peer = await SessionPeer.open(http.url, { version: "2025-03-26" });
+  const batch = ["a", "b"].map((id) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "echo", arguments: { say: id } },
+  }));
+  const answers = await new EventReader(await peer.post(batch)).rest();
+  expect(new Map(answers.map(({ id, result }) => [id, result]))).toMatchObject(
+    new Map([
+      ["a", text("a")],
+      ["b", text("b")],
+    ]),
+  );
+});
+
+it.each([true, false])(
+  "tells nobody why an author's server could not be made, with sessions: %s",
+  async (sessions) => {
+    const { http, errors } = await serve({
+      tools: () => undefined,
+      http: { sessions },
+      server: () => {
+        throw new Error("database password is hunter2");
+      },
+    });
+    const response = await new SessionPeer(http.url).initialize();
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      { jsonrpc: "2.0", id: 0, error: { code: -32603, message: "Internal server error" } },
+    ]);
+    expect(errors).toMatchObject([{ message: "database password is hunter2" }]);
+  },
+);
+
+it.each([true, false])(
+  "answers a question about a task as plain JSON, with sessions: %s [C-054]",
+  async (sessions) => {
+    const { http } = await serve({
+      tools: (tasks) => tasks.tool("bare", {}, () => text("bare")),
+      http: { sessions, anonymous: "shared" },
+    });
+    const peer = await SessionPeer.open(http.url);
+    const started = await peer.request("tools/call", { name: "bare", arguments: {}, task: {} });
+    const { taskId } = (started["result"] as { task: { taskId: string } }).task;
+    for (const method of ["tasks/get", "tasks/list", "tasks/cancel"]) {
+      const response = await peer.post({ id: method, method, params: { taskId } });
+      expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+      expect(response.headers.get("mcp-session-id")).toBe(peer.sessionId ?? null);
+      expect(await response.json()).toMatchObject({ jsonrpc: "2.0", id: method });
+    }
+    // Errors too; and whatever the transport itself refuses stays a refusal.
+    const unknown = await peer.post({ id: 1, method: "tasks/get", params: { taskId: "none" } });
+    expect([unknown.status, await unknown.json()]).toMatchObject([200, { id: 1, error: { code: -32602 } }]);
+    const params = { taskId };
+    const bare = await peer.post(
+      { id: 1, method: "tasks/get", params },
+      { headers: { accept: "text/plain" } },
+    );
+    expect(bare.status).toBe(406);
+    const batch = await peer.post([{ jsonrpc: "2.0", id: 1, method: "tasks/get", params }]);
+    expect(batch.headers.get("content-type")).toBe("text/event-stream");
+    await batch.body?.cancel();
+  },
+);
+
+it.each([
+  ["sessionIdleMs", 0],
+  ["sessionIdleMs", Number.NaN],
+  ["maxSessions", -1],
+])("refuses %s of %s", async (name, value) => {
+  await expect(own({ [name]: value })).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringContaining(name) as unknown,
+  });
+});
