@@ -19,6 +19,15 @@ export interface RuntimeOptions {
   readonly expiredVisibleMs: number;
   /** How long an orderly stop waits for running handlers before it releases their tasks. */
   readonly stopDeadlineMs: number;
+  /** Tasks of one principal that have not ended; one more is refused. Null: any number, as in the three below. */
+  readonly maxUnfinishedPerPrincipal: number | null;
+  /** The same of everybody together, and of callers who are not told apart. */
+  readonly maxUnfinished: number | null;
+  /** Tasks of one principal that are kept, ended ones among them (C-124). */
+  readonly maxRetainedPerPrincipal: number | null;
+  readonly maxRetained: number | null;
+  /** Questions that one task may ask; the next one fails in its handler. */
+  readonly maxInputsPerTask: number;
   /** Largest arguments, result, step result, question or answer. */
   readonly maxBodyBytes: number;
   /** Crashes in a row, without a journal write between them, after which a task fails. */
@@ -43,6 +52,11 @@ export const defaultOptions: RuntimeOptions = {
   cancelGraceMs: 5_000,
   expiredVisibleMs: 60_000,
   stopDeadlineMs: 10_000,
+  maxUnfinishedPerPrincipal: 1_000,
+  maxUnfinished: 10_000,
+  maxRetainedPerPrincipal: 20_000,
+  maxRetained: 1_000_000,
+  maxInputsPerTask: 1_000,
   maxBodyBytes: 4 * 1024 * 1024,
   maxCrashes: 5,
   crashBackoffMs: 1_000,

@@ -2,6 +2,7 @@ import type { CommandResult, TaskCommand, UnreadableTask } from "../task/command
 import { createRecord, isSameCall } from "../task/create-record.ts";
 import { decide, type TaskChangeCommand } from "../task/decide.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { hasRoom } from "../task/quota.ts";
 import type { TaskChange } from "./store.ts";
 import type { TaskTables } from "./task-tables.ts";
 
@@ -45,11 +46,18 @@ function create(tables: TaskTables, command: TaskCommand<"create">): Applied {
       ? { result: { ok: true, created: false, task: existing }, changes: [] }
       : { result: { ok: false, reason: "conflict" }, changes: [] };
   }
+  if (!fits(tables, command)) return { result: { ok: false, reason: "quota" }, changes: [] };
   const task = createRecord(command);
   if (!tables.insert(task, command.request)) {
     return { result: { ok: false, reason: "conflict" }, changes: [] };
   }
   return { result: { ok: true, created: true, task }, changes: [{ id: task.id, event: "create" }] };
+}
+
+function fits(tables: TaskTables, { task, quota }: TaskCommand<"create">): boolean {
+  if (quota === undefined) return true;
+  if (!hasRoom(tables.usage(), quota.total)) return false;
+  return task.principal === null || hasRoom(tables.usage(task.principal), quota.perPrincipal);
 }
 
 function change(tables: TaskTables, command: TaskChangeCommand): Applied {

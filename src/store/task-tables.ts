@@ -1,5 +1,6 @@
 import type { JournalEntry } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
+import type { Usage } from "../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
 
 /** What a synchronous store offers to the code that applies commands, inside one transaction. */
@@ -9,6 +10,8 @@ export interface TaskTables {
   entry(id: string, key: string): JournalEntry | undefined;
   /** A null principal is one principal like any other: that of callers who are not told apart. */
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined;
+  /** The tasks of a principal, of all generations; of everybody where it is undefined. */
+  usage(principal?: string): Usage;
   /** False, with nothing written, where the id or the wire id is taken. */
   insert(task: TaskRecord, request: TaskRequest): boolean;
   /** Writes the effect of a decision: the whole record, entries to insert or replace, the outcome if there is one. */

@@ -1,6 +1,7 @@
 import type { Expiry } from "./expiry.ts";
 import type { InputAnswer, InputRequest } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
+import type { Quota } from "./quota.ts";
 import type { Progress, TaskRecord, TaskRequest } from "./record.ts";
 
 /** The part of a record that its creator decides; the rest follows from it. */
@@ -38,7 +39,13 @@ export interface TaskChanges {
  */
 export interface TaskCommands {
   /** Inserts a task; with a `token` it is already running under it, else queued. */
-  create: { readonly task: NewTask; readonly request: TaskRequest; readonly token: string | null };
+  create: {
+    readonly task: NewTask;
+    readonly request: TaskRequest;
+    readonly token: string | null;
+    /** Refused as `quota` where the task does not fit; a call that is repeated under its idempotency key does. */
+    readonly quota?: Quota;
+  };
   start: { readonly id: string; readonly token: string };
   release: { readonly id: string; readonly token: string };
   /** Before the first journalled call of an attempt runs, and when an attempt waits for an open input again. */
@@ -134,6 +141,8 @@ export type Refusal =
   | "state"
   /** the journal has the key already */
   | "duplicate"
+  /** there are as many tasks as there may be */
+  | "quota"
   /** the idempotency key, or the wire id, belongs to another call */
   | "conflict"
   /** the task was extended; its end of life is still to come */

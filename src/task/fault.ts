@@ -10,6 +10,8 @@ export type FaultCode =
   | "method_not_found"
   | "idempotency_conflict"
   | "missing_capability"
+  // too much of something, or too fast; `data.retryAfterMs` says when to try again
+  | "limit_reached"
   | "too_large"
   | "stopping"
   | "internal"
@@ -64,6 +66,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   method_not_found: -32601,
   idempotency_conflict: -32602,
   missing_capability: -32021,
+  limit_reached: -32000,
 };
 
 /** Faults that say how a tool's own work went: uncaught, they are a result with `isError` and not a JSON-RPC error. */

@@ -7,6 +7,7 @@ import { lifecycleCases } from "./lifecycle-cases.ts";
 import { listCases } from "./list-cases.ts";
 import { messageCases } from "./message-cases.ts";
 import { orderCases } from "./order-cases.ts";
+import { quotaCases } from "./quota-cases.ts";
 import { recoveryCases } from "./recovery-cases.ts";
 import { runCase } from "./run-case.ts";
 import { secretCases } from "./secret-cases.ts";
@@ -34,6 +35,7 @@ export interface ContractCase {
 const casesOfAll = [
   lifecycleCases,
   createCases,
+  quotaCases,
   journalCases,
   settleCases,
   recoveryCases,

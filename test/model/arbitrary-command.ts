@@ -57,11 +57,20 @@ const request = fc.record({
   prepared: fc.constantFrom(null, "{}"),
 });
 
+const allowance = fc.record({
+  unfinished: fc.constantFrom(null, null, 1, 3),
+  retained: fc.constantFrom(null, null, 2, 4),
+});
+const quota = fc.record({ perPrincipal: allowance, total: allowance });
+
 const orNothing = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary);
 
 /** Random commands by name: what is new to TaskCommands has to be added here, or this does not compile. */
 const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<N>, "type">> } = {
-  create: fc.record({ now, task, request, token: fc.constantFrom(null, "t1", "t1", "t2") }),
+  create: fc.record(
+    { now, task, request, token: fc.constantFrom(null, "t1", "t1", "t2"), quota },
+    { requiredKeys: ["now", "task", "request", "token"] },
+  ),
   start: fc.record(held),
   release: fc.record(held),
   mark: fc.record({ ...held, waiting: fc.boolean() }),

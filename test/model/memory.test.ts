@@ -20,6 +20,16 @@ test("the memory store does what the model does", { timeout: modelTimeoutMs }, a
   });
   await fc.assert(property, modelRuns(1500));
   // Sequences that never get anywhere would prove nothing.
-  const refusals = ["unknown", "finished", "fenced", "state", "duplicate", "conflict", "not_due", "full"];
+  const refusals = [
+    "unknown",
+    "finished",
+    "fenced",
+    "state",
+    "duplicate",
+    "conflict",
+    "not_due",
+    "full",
+    "quota",
+  ];
   expect([...seen].sort()).toEqual([...commandNames.map((name) => `${name}: done`), ...refusals].sort());
 });

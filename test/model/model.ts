@@ -1,5 +1,6 @@
 import type { TaskChange } from "../../src/store/store.ts";
 import type { CommandResult, NewTask, Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { Allowance, Quota } from "../../src/task/quota.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { changed, effect, refusal, withSweepAt, type ChangeCommand, type ModelTask } from "./model-task.ts";
 
@@ -62,13 +63,17 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
   }
 }
 
-function create(model: Model, { task: wanted, request, token, now }: TaskCommand<"create">): ModelStep {
+function create(
+  model: Model,
+  { task: wanted, request, token, now, quota }: TaskCommand<"create">,
+): ModelStep {
   const all = [...model.tasks.values()].map(({ task }) => task);
   const repeated = all.find((task) => hasSameKey(task, wanted));
   if (repeated !== undefined) {
     const same = repeated.requestHash === wanted.requestHash && repeated.generation === wanted.generation;
     return same ? unchanged(model, { ok: true, created: false, task: repeated }) : refuse(model, "conflict");
   }
+  if (quota !== undefined && !hasRoomIn(all, wanted.principal, quota)) return refuse(model, "quota");
   if (all.some((task) => hasSameId(task, wanted))) return refuse(model, "conflict");
   const runs = token !== null;
   const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0 };
@@ -79,6 +84,14 @@ function create(model: Model, { task: wanted, request, token, now }: TaskCommand
   const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends });
   const next = put(model, { task, request, journal: [], outcome: null, messages: [] });
   return step(next, { ok: true, created: true, task }, "create", task.id);
+}
+
+function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: Quota): boolean {
+  const own = all.filter((task) => task.principal === principal);
+  const fits = (tasks: readonly TaskRecord[], { unfinished, retained }: Allowance): boolean =>
+    tasks.filter((task) => task.finishedAt === null).length < (unfinished ?? Infinity) &&
+    tasks.length < (retained ?? Infinity);
+  return fits(all, quota.total) && (principal === null || fits(own, quota.perPrincipal));
 }
 
 function change(model: Model, command: ChangeCommand): ModelStep {

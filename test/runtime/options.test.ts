@@ -4,8 +4,12 @@ import { resolveOptions } from "../../src/runtime/resolve-options.ts";
 import { Process, text, type Handler } from "./harness.ts";
 
 const names = Object.keys(defaultOptions) as (keyof RuntimeOptions)[];
-const nullable: readonly string[] = ["ttlMs", "inputTimeoutMs"];
-const fromOne: readonly string[] = ["maxTtlMs", "maxRunMs", "concurrency", "maxBodyBytes", "maxCrashes"];
+const limits = ["maxUnfinishedPerPrincipal", "maxUnfinished", "maxRetainedPerPrincipal", "maxRetained"];
+const nullable: readonly string[] = ["ttlMs", "inputTimeoutMs", ...limits];
+const fromOne: readonly string[] = [
+  ...["maxTtlMs", "maxRunMs", "concurrency", "maxBodyBytes", "maxCrashes", "maxInputsPerTask"],
+  ...limits,
+];
 const hello: Handler = () => text("hi");
 
 describe("options", () => {

@@ -139,11 +139,12 @@ export class Attempts {
   ): TakenAttempt {
     const { store, clock, options, onError } = this.#services;
     const { slots, timers } = this.#setup;
-    const { maxBodyBytes } = options;
+    const { maxBodyBytes, maxInputsPerTask: maxInputs } = options;
     const attempt = new Attempt({ task, store, clock, slots, maxBodyBytes, onError, ...history });
     const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
     const { generation } = task;
-    const questions = new Questions({ attempt, store, clock, timers, origin, generation, timeoutMs });
+    const asked = { origin, generation, maxInputs, timeoutMs };
+    const questions = new Questions({ attempt, store, clock, timers, ...asked });
     const ended = Promise.withResolvers<void>();
     this.#live.set(task.id, { attempt, questions, ended: ended.promise });
     return {

@@ -20,6 +20,7 @@ export interface QuestionsSetup {
   readonly generation: GenerationName;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly maxInputs: number;
   /** For questions that say nothing themselves; null: as long as the task. */
   readonly timeoutMs: number | null;
 }
@@ -37,6 +38,7 @@ interface Question {
 export class Questions {
   readonly #setup: QuestionsSetup;
   readonly #waiting = new Map<string, (ended: JournalEntry) => void>();
+  #asked = 0;
 
   constructor(setup: QuestionsSetup) {
     this.#setup = setup;
@@ -53,6 +55,7 @@ export class Questions {
     this.#assertCapability(method, { ...params });
     const { attempt, clock } = this.#setup;
     const claimed = attempt.claim(key);
+    this.#assertNotTooMany();
     const hash = requestHash(method, params);
     const entry = attempt.find(claimed);
     if (entry !== undefined) assertSameQuestion(entry, method, hash);
@@ -121,6 +124,14 @@ export class Questions {
       `The client of this task cannot be asked: it did not declare ${Object.keys(missing).join(", ")}.`,
       { data: { requiredCapabilities: missing } },
     );
+  }
+
+  /** An attempt asks anew what was asked before, so its own count is that of its task. */
+  #assertNotTooMany(): void {
+    const { maxInputs } = this.#setup;
+    this.#asked += 1;
+    if (this.#asked <= maxInputs) return;
+    throw new HoldfastError("limit_reached", `A task asks at most ${maxInputs} questions.`);
   }
 
   #encode(key: string, params: object): string {

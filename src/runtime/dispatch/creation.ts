@@ -5,6 +5,7 @@ import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Attempts } from "../attempt/attempts.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask } from "./new-task.ts";
+import { noRoom, quotaOf } from "./quota.ts";
 import { PromotableRun } from "../attempt/promotable-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
@@ -91,6 +92,7 @@ export class Creation {
       onError,
       makeTask: async (keys) => {
         const token = clock.uniqueName();
+        // Without a quota: it runs already, and the slots bound how many do.
         const result = await store.write({ type: "create", now: clock.now(), ...fresh, token });
         if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
         sweeper.consider(result.task.sweepAt);
@@ -120,12 +122,13 @@ export class Creation {
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
-    const command = { type: "create", now: clock.now(), ...fresh, token } as const;
+    const command = { type: "create", now: clock.now(), ...fresh, token, quota: quotaOf(options) } as const;
     const result = await store.write<"create">(command).catch((error: unknown) => {
       giveSlot();
       throw error;
     });
     if (!result.ok || !result.created) giveSlot();
+    if (!result.ok && result.reason === "quota") throw noRoom();
     if (!result.ok) {
       throw new HoldfastError("idempotency_conflict", "This idempotency key belongs to another call.");
     }

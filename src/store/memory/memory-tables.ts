@@ -1,11 +1,13 @@
 import { isOver } from "../../task/expiry.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
+import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { TaskOwner } from "../store.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { SortedSet } from "./sorted-set.ts";
+import { UsageCounts } from "./usage-counts.ts";
 
 /** A task with all that belongs to it. */
 export interface StoredTask {
@@ -38,6 +40,7 @@ export class MemoryTables implements TaskTables {
   readonly #owned = new Map<string, SortedSet<string>>();
   readonly #idByIdempotencyKey = new Map<string, string>();
   readonly #wireIds = new Set<string>();
+  readonly #usage = new UsageCounts();
   readonly #secrets = new Map<string, string>();
 
   task(id: string): TaskRecord | undefined {
@@ -53,6 +56,10 @@ export class MemoryTables implements TaskTables {
     return id === undefined ? undefined : this.task(id);
   }
 
+  usage(principal?: string): Usage {
+    return this.#usage.of(principal);
+  }
+
   insert(task: TaskRecord, request: TaskRequest): boolean {
     const wireId = wireIndex(task);
     if (this.stored.has(task.id) || this.#wireIds.has(wireId)) return false;
@@ -63,6 +70,7 @@ export class MemoryTables implements TaskTables {
       this.#idByIdempotencyKey.set(idempotencyIndex(task.principal, task.idempotencyKey), task.id);
     }
     this.#index(task);
+    this.#usage.add(task.principal, Number(!isTerminal(task.state)), 1);
     return true;
   }
 
@@ -70,6 +78,8 @@ export class MemoryTables implements TaskTables {
     const stored = this.stored.get(task.id);
     if (stored === undefined) return;
     this.#unindex(stored.record);
+    const ended = isTerminal(task.state) && !isTerminal(stored.record.state);
+    if (ended) this.#usage.add(task.principal, -1, 0);
     stored.record = task;
     this.#index(task);
     for (const entry of journal) stored.journal.set(entry.key, entry);
@@ -88,6 +98,7 @@ export class MemoryTables implements TaskTables {
     const task = this.task(id);
     if (task === undefined) return;
     this.#unindex(task);
+    this.#usage.add(task.principal, -Number(!isTerminal(task.state)), -1);
     this.stored.delete(id);
     this.#wireIds.delete(wireIndex(task));
     for (const owner of ownersOf(task)) this.#disown(owner, id);

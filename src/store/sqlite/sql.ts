@@ -97,3 +97,5 @@ export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
 export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
 export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
 export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
+
+export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner = ?";

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
+import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
@@ -15,6 +16,7 @@ export class SqliteTables implements TaskTables {
   readonly #task: StatementSync;
   readonly #entry: StatementSync;
   readonly #byIdempotencyKey: StatementSync;
+  readonly #usage: StatementSync;
   readonly #insertTask: StatementSync;
   readonly #insertRequest: StatementSync;
   readonly #updateTask: StatementSync;
@@ -35,6 +37,7 @@ export class SqliteTables implements TaskTables {
     this.#task = db.prepare(sql.selectTask);
     this.#entry = db.prepare(sql.selectJournalEntry);
     this.#byIdempotencyKey = db.prepare(sql.selectTaskByIdempotencyKey);
+    this.#usage = db.prepare(sql.selectUsage);
     this.#insertTask = db.prepare(sql.insertTask);
     this.#insertRequest = db.prepare(sql.insertRequest);
     this.#updateTask = db.prepare(sql.updateTask);
@@ -71,6 +74,13 @@ export class SqliteTables implements TaskTables {
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {
     const row = this.#byIdempotencyKey.get(toStored(principal ?? ""), toStored(key));
     return row === undefined ? undefined : recordOf(row);
+  }
+
+  usage(principal?: string): Usage {
+    const row = this.#usage.get(principal === undefined ? "t" : `p${toStored(principal)}`);
+    return row === undefined
+      ? { unfinished: 0, retained: 0 }
+      : { unfinished: integer(row, "unfinished"), retained: integer(row, "retained") };
   }
 
   insert(task: TaskRecord, request: TaskRequest): boolean {

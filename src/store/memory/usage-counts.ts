@@ -1,0 +1,27 @@
+import type { Usage } from "../../task/quota.ts";
+
+const none: Usage = { unfinished: 0, retained: 0 };
+
+/** How many tasks there are, of each principal and in total. */
+export class UsageCounts {
+  readonly #byPrincipal = new Map<string, Usage>();
+  #total: Usage = none;
+
+  /** Of everybody where the principal is undefined. */
+  of(principal: string | undefined): Usage {
+    return principal === undefined ? this.#total : (this.#byPrincipal.get(principal) ?? none);
+  }
+
+  /** Callers who are not told apart count in the total alone. */
+  add(principal: string | null, unfinished: number, retained: number): void {
+    this.#total = sum(this.#total, unfinished, retained);
+    if (principal === null) return;
+    const usage = sum(this.of(principal), unfinished, retained);
+    if (usage.retained === 0) this.#byPrincipal.delete(principal);
+    else this.#byPrincipal.set(principal, usage);
+  }
+}
+
+function sum(usage: Usage, unfinished: number, retained: number): Usage {
+  return { unfinished: usage.unfinished + unfinished, retained: usage.retained + retained };
+}
