@@ -19,7 +19,7 @@ const answer = { action: "accept", content: { name: "Ann" } } as const;
 
 // The flow of the SDK's collect-user-info-task: the client is the one that keeps the task.
 it.each(storeNames)("a client answers a question by a task of its own, on %s", async (name) => {
-  const { taskStore, taskMessageQueue } = await openDurable(name);
+  const { taskStore } = await openDurable(name);
   const client = new Client(
     { name: "client", version: "1.0.0" },
     {
@@ -28,7 +28,6 @@ it.each(storeNames)("a client answers a question by a task of its own, on %s", a
         tasks: { list: {}, cancel: {}, requests: { elicitation: { create: {} } } },
       },
       taskStore,
-      taskMessageQueue,
     },
   );
   client.setRequestHandler(ElicitRequestSchema, async (_request, extra) => {
