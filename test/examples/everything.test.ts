@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { RawClient, withTasks } from "../conformance/raw-client.ts";
+import { SessionPeer } from "../server/session-peer.ts";
 
 async function started(...options: ConstructorParameters<typeof EverythingServer>) {
   const server = new EverythingServer(...options);
@@ -202,6 +203,79 @@ describe("the everything server", { timeout: 60_000 }, () => {
   });
 });
 
+describe("the everything server of 2025-11-25 and before", { timeout: 60_000 }, () => {
+  let server: EverythingServer;
+  beforeAll(() => {
+    server = new EverythingServer();
+  });
+  afterAll(async () => {
+    expect(await server.stop()).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("has what only those revisions have, and nothing that only later ones have", async () => {
+    const peer = await SessionPeer.open(await server.url);
+    const { result } = await peer.request("tools/list");
+    const tools = result as { tools: { name: string; description?: string }[] };
+    const names = tools.tools.map(({ name }) => name);
+    const earlier = ["test_tool_with_logging", "test_sampling", "test_elicitation", "test_reconnection"];
+    expect(names).toEqual(expect.arrayContaining(earlier));
+    expect(names.filter((name) => /input_required|missing_capability|trigger|header/.test(name))).toEqual([]);
+    expect(tools.tools.filter(({ description }) => description === undefined)).toEqual([]);
+    const newest = await new RawClient(await server.url).request("tools/list");
+    for (const name of earlier) expect(JSON.stringify(newest.result)).not.toContain(`"${name}"`);
+  });
+
+  it("tells who watches test://watched-resource that it changed", async () => {
+    const peer = await SessionPeer.open(await server.url);
+    const stream = await peer.listen();
+    const uri = "test://watched-resource";
+    expect(await peer.request("resources/subscribe", { uri })).toMatchObject({ result: {} });
+    expect(await stream.message()).toMatchObject({
+      method: "notifications/resources/updated",
+      params: { uri },
+    });
+    expect(await peer.request("resources/unsubscribe", { uri })).toMatchObject({ result: {} });
+    await peer.request("resources/subscribe", { uri: "test://static-text" });
+    await peer.request("resources/subscribe", { uri });
+    expect(await stream.message()).toMatchObject({ params: { uri } });
+    expect(await peer.request("resources/read", { uri })).toMatchObject({
+      result: { contents: [{ text: "Subscribed 3 times." }] },
+    });
+  });
+
+  it("closes the stream of test_reconnection, and answers to who comes back", async () => {
+    const peer = await SessionPeer.open(await server.url);
+    const call = await peer.begin("tools/call", { name: "test_reconnection", arguments: {} });
+    const opened = await call.any();
+    expect(await call.any()).toBeUndefined();
+    const resumed = await peer.listen(opened?.id);
+    expect(await resumed.rest()).toMatchObject([{ result: textOf("Reconnection test completed.") }]);
+  });
+
+  it.each([
+    ["test_elicitation", { message: "Who?" }, { username: "ada", email: "a@b.c" }],
+    ["test_elicitation_sep1034_defaults", {}, { name: "Ada" }],
+    ["test_elicitation_sep1330_enums", {}, { titledMulti: ["value1", "value3"] }],
+  ])("asks in %s on the stream of the call", async (name, args, content) => {
+    const peer = await SessionPeer.open(await server.url);
+    const call = await peer.begin("tools/call", { name, arguments: args });
+    const question = await call.message();
+    expect(question).toMatchObject({ method: "elicitation/create", params: { requestedSchema: {} } });
+    await peer.post({ id: question?.["id"], result: { action: "accept", content } });
+    expect(await call.message()).toMatchObject({
+      result: textOf(`User response: action=accept, content=${JSON.stringify(content)}`),
+    });
+  });
+
+  it.each(["2024-11-05", "2025-03-26", "2025-06-18"])("serves the plain tools in %s", async (version) => {
+    const peer = await SessionPeer.open(await server.url, { version });
+    expect(await peer.call("test_simple_text")).toMatchObject({
+      result: textOf("This is a simple text response for testing."),
+    });
+    expect(await peer.call("greet", { name: "Ada" })).toMatchObject({ result: textOf("Hello, Ada!") });
+  });
+});
+
 describe("a run of the everything server", { timeout: 60_000 }, () => {
   it("prints its URL alone, says that it serves, and stops in time whatever is going on", async () => {
     const { server, url } = await started();
@@ -214,11 +288,13 @@ describe("a run of the everything server", { timeout: 60_000 }, () => {
       notifications: { toolsListChanged: true },
     });
     const heard = listening.text();
+    const stream = await (await SessionPeer.open(url)).listen();
     await client.call("test_trigger_tool_change");
     const before = performance.now();
     expect(await server.stop()).toEqual({ code: 0, stdout: `${url}\n`, stderr: "" });
     expect(performance.now() - before).toBeLessThan(10_000);
     expect(await heard).toMatch(/acknowledged[^]*tools\/list_changed[^]*"result"/);
+    expect(await stream.rest()).toEqual([]); // a session ends with its streams, in order
   });
 
   it("goes on after a crash where it was, and does not repeat what it could not", async () => {
