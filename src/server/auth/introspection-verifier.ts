@@ -49,7 +49,7 @@ export type IntrospectionVerifierOptions = Options & IntrospectionCredentials;
  * const verifier = introspectionVerifier({
  *   url: new URL("https://login.example.com/introspect"),
  *   clientId: "reports",
- *   clientSecret: await readFile("/run/secrets/introspection", "utf8"),
+ *   clientSecret: (await readFile("/run/secrets/introspection", "utf8")).trim(),
  *   issuer: "https://login.example.com",
  *   audience: "https://reports.example.com/mcp",
  * });

@@ -78,7 +78,7 @@ export class AuthorizationServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await text(request));
-    const isKeys = request.url === "/keys";
+    const isKeys = request.url?.endsWith("/introspect") !== true;
     if (isKeys) this.reads += 1;
     else this.asked.push({ authorization: request.headers.authorization, form });
     if (this.instead !== undefined) {

@@ -1,0 +1,60 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
+import { makeVerifier } from "../../examples/authentication/introspection.ts";
+import { AuthorizationServer, audience, keyPair } from "../server/auth/authorization-server.ts";
+import { Peer, type Sending } from "../server/peer.ts";
+
+const root = new URL("../../", import.meta.url);
+const jwtExample = new URL("examples/authentication/jwt.ts", root);
+
+it("shows the code that is run below, to the letter", async () => {
+  const page = await readFile(new URL("docs/authentication.md", root), "utf8");
+  const blocks = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
+  const files = ["authentication/jwt.ts", "authentication/introspection.ts", "everything/authenticate.ts"];
+  expect(blocks).toEqual(
+    await Promise.all(files.map((file) => readFile(new URL(`examples/${file}`, root), "utf8"))),
+  );
+});
+
+it("shows a server that does what the page says", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-authentication-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const issuer = await AuthorizationServer.start(await keyPair());
+  const env = { ...process.env, PORT: "0", ISSUER: issuer.issuer };
+  const server = spawn(process.execPath, [fileURLToPath(jwtExample)], { cwd: folder, env });
+  const exited = once(server, "exit");
+  const [line] = (await once(server.stdout, "data")) as [Buffer];
+  const url = line.toString().trim();
+  const peer = new Peer(url);
+  const exp = Math.floor(Date.now() / 1_000) + 60;
+  const holding = async (scope: string): Promise<Sending> => ({
+    headers: { authorization: `Bearer ${await issuer.token({ exp, scope })}` },
+  });
+  expect((await peer.call("send_report")).status).toBe(401);
+  const refused = await peer.call("send_report", {}, await holding("reports:tasks"));
+  expect(refused.headers.get("www-authenticate")).toContain('scope="reports:send"');
+  const taskId = await peer.start("send_report", {}, await holding("reports:send"));
+  const unread = await peer.send("tasks/get", { taskId }, await holding("reports:send"));
+  expect([unread.status, unread.headers.get("www-authenticate")]).toEqual([
+    403,
+    expect.stringContaining('scope="reports:tasks"'),
+  ]);
+  const task = await peer.get(taskId, await holding("reports:tasks"));
+  expect(["working", "completed"]).toContain(task["status"]);
+  const metadata = await fetch(new URL("/.well-known/oauth-protected-resource/mcp", url));
+  expect(await metadata.json()).toMatchObject({ resource: audience, authorization_servers: [issuer.issuer] });
+  server.kill("SIGTERM");
+  expect(await exited).toEqual([0, null]);
+});
+
+it("shows how to ask for tokens", async () => {
+  const issuer = await AuthorizationServer.start();
+  issuer.tokens.set("opaque", { sub: "ann", aud: audience });
+  const token = await makeVerifier(issuer.issuer, "secret").verifyAccessToken("opaque");
+  expect(token).toMatchObject({ subject: "ann", token: "opaque" });
+});
