@@ -90,3 +90,11 @@ it("forgets a session whose author closes its server", async () => {
   expect((await peer.post({ id: 1, method: "ping" })).status).toBe(404);
   expect(host.clock.armed).toBe(0);
 });
+
+it("leaves no session behind that was being opened while it closed", async () => {
+  const host = new SessionHost();
+  const opening = host.peer().initialize();
+  await host.sessions.close();
+  await (await opening).text();
+  expect([host.sessions.size, host.clock.armed]).toEqual([0, 0]);
+});

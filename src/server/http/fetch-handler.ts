@@ -17,7 +17,10 @@ import { isListen, TaskListeners } from "./task-listeners.ts";
 /** Serves MCP as a function from request to response, for any framework. */
 export interface FetchHandler {
   fetch(request: Request): Promise<Response>;
-  /** Tells listening clients that tools, prompts or resources of the author's own servers changed. */
+  /**
+   * Tells listening clients of 2026-07-28 that tools, prompts or resources of the author's own servers changed. The
+   * client of a session hears it from its own `McpServer`.
+   */
   readonly notify: ServerNotifier;
   /** Ends what is in flight, and answers 503 from now on. */
   close(): Promise<void>;

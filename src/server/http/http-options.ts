@@ -54,7 +54,10 @@ export interface FetchHandlerOptions {
    * by itself, GET and DELETE get 405, and nothing can be asked of the client.
    */
   readonly sessions?: boolean;
-  /** A session without a request or an open stream ends after so many milliseconds; default 30 minutes. */
+  /**
+   * A session ends when no request and no stream of it was open for so many milliseconds, and with it what its client
+   * left behind; tasks live on. Default 30 minutes.
+   */
   readonly sessionIdleMs?: number;
   /** With so many sessions open, another one is refused with 503; default 10,000. */
   readonly maxSessions?: number;

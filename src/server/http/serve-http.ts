@@ -16,7 +16,10 @@ export interface HttpServer {
   /** Where clients connect to, with the path. */
   readonly url: string;
   readonly port: number;
-  /** Tells listening clients that tools, prompts or resources of the author's own servers changed. */
+  /**
+   * Tells listening clients of 2026-07-28 that tools, prompts or resources of the author's own servers changed. The
+   * client of a session hears it from its own `McpServer`.
+   */
   readonly notify: FetchHandler["notify"];
   /**
    * Takes no more requests, lets those in flight end until `stopDeadlineMs`, stops the tasks and frees the port.
