@@ -1,4 +1,5 @@
 import { clientCancels, takesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { relatedTaskOf, withRelatedTask } from "../../generation/2025-11-25/related-task.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 import { followClientTask } from "./client-task.ts";
 import type { Reply } from "./connection.ts";
@@ -18,8 +19,10 @@ export async function askClient(question: Question): Promise<Reply> {
   const stream = via();
   const asked = connection.ask(method, asTask ? { ...own, task: {} } : own, stream);
   const reply = await orWithdrawn(asked, signal, () => {
-    const reason = "The question is no longer open.";
-    connection.notify("notifications/cancelled", { requestId: asked.id, reason }, stream);
+    const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
+    const taskId = relatedTaskOf(params); // it is of that task as much as the question was (C-098)
+    const message = taskId === undefined ? withdrawal : withRelatedTask(withdrawal, taskId);
+    connection.notify("notifications/cancelled", message, stream);
   });
   const task = asTask && "result" in reply ? reply.result["task"] : undefined;
   // A client may answer at once all the same.

@@ -1,0 +1,13 @@
+import type { Entry } from "./transcript.ts";
+
+const time = /"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g;
+const createdId = /"task":\{"taskId":"(?<text>[\w-]{22,})"/g;
+const session = /"Mcp-Session-Id":"[\w-]+"/g;
+
+/** A transcript as text, one message a line: what is made by chance or by the clock is replaced by a name. */
+export function normalise(entries: readonly Entry[]): string {
+  const lines = entries.map((entry) => JSON.stringify(entry)).join("\n");
+  const ids = new Set([...lines.matchAll(createdId)].map(({ groups }) => groups?.["text"] ?? ""));
+  const named = [...ids].reduce((text, id, index) => text.replaceAll(id, `<task-${index + 1}>`), lines);
+  return `${named.replaceAll(time, '"<time>"').replaceAll(session, '"Mcp-Session-Id":"<session>"')}\n`;
+}
