@@ -1,5 +1,6 @@
 interface Entry<T> {
   readonly value: T;
+  readonly from: number;
   readonly until: number;
 }
 
@@ -17,21 +18,18 @@ export class ExpiringCache<T> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
-    if (entry.until <= now) return undefined;
+    // A clock that is put back makes nothing last longer.
+    if (now < entry.from || now >= entry.until) return undefined;
     this.#entries.set(key, entry);
     return entry.value;
   }
 
-  set(key: string, value: T, until: number): void {
+  set(key: string, value: T, from: number, until: number): void {
     this.#entries.delete(key);
-    this.#entries.set(key, { value, until });
+    this.#entries.set(key, { value, from, until });
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#maxEntries) return;
       this.#entries.delete(oldest);
     }
-  }
-
-  get size(): number {
-    return this.#entries.size;
   }
 }

@@ -76,12 +76,12 @@ export class Introspection implements TokenVerifier {
     const now = clock.now();
     const refused = this.#reasonAgainst(answer, now);
     if (refused !== undefined) {
-      this.#refused.set(key, refused, now + refusedMaxAgeMs);
+      this.#refused.set(key, refused, now, now + refusedMaxAgeMs);
       return { refused };
     }
     const { exp } = answer;
     const end = typeof exp === "number" ? exp * 1_000 : Infinity;
-    this.#good.set(key, answer, Math.min(now + maxAgeMs, end));
+    this.#good.set(key, answer, now, Math.min(now + maxAgeMs, end));
     return { claims: answer };
   }
 

@@ -81,8 +81,12 @@ export function jwtVerifierBy(clock: Clock, options: JwtVerifierOptions): TokenV
 
 function localKeys(jwks: JSONWebKeySet): JWTVerifyGetKey<CryptoKey> {
   try {
-    return createLocalJWKSet(jwks);
+    const keys = createLocalJWKSet(jwks);
+    if (jwks.keys.some((key) => key.kty === "oct" || key.d !== undefined)) {
+      throw new Error("It has keys in it that are not public.");
+    }
+    return keys;
   } catch (cause) {
-    throw new HoldfastError("configuration", "jwks has to be a URL, or a JSON Web Key Set.", { cause });
+    throw new HoldfastError("configuration", "jwks has to be a URL, or a set of public keys.", { cause });
   }
 }

@@ -59,11 +59,11 @@ export class RemoteKeys {
 
   /** Keys that are not too old; where newer ones cannot be had, those that there are. */
   async #current(): Promise<Known> {
-    const { clock, maxAgeMs } = this.#setup;
-    if (this.#known !== undefined && clock.now() - this.#known.at < maxAgeMs) return this.#known;
+    const { maxAgeMs } = this.#setup;
+    if (this.#known !== undefined && this.#since(this.#known.at) < maxAgeMs) return this.#known;
     if (this.#mayTry()) await this.#read();
     const known = this.#known;
-    if (known !== undefined && clock.now() - known.at < Math.max(maxAgeMs, longestStaleMs)) return known;
+    if (known !== undefined && this.#since(known.at) < Math.max(maxAgeMs, longestStaleMs)) return known;
     throw this.#failure ?? unavailable("The keys of the issuer are not known.");
   }
 
@@ -77,9 +77,15 @@ export class RemoteKeys {
   }
 
   #mayTry(): boolean {
-    const { clock, cooldownMs } = this.#setup;
+    const { cooldownMs } = this.#setup;
     const pause = this.#known === undefined ? Math.min(pauseWithoutKeysMs, cooldownMs) : cooldownMs;
-    return this.#pending !== undefined || clock.now() - this.#triedAt >= pause;
+    return this.#pending !== undefined || this.#since(this.#triedAt) >= pause;
+  }
+
+  /** Milliseconds since then; for ever, where the clock was put back: keys count no longer for that. */
+  #since(then: number): number {
+    const passed = this.#setup.clock.now() - then;
+    return passed < 0 ? Infinity : passed;
   }
 
   /** Resolves however it went; all who need it at the same time share one request. */

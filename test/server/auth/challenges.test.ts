@@ -1,3 +1,4 @@
+import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { oauthResource, type OAuthResourceOptions } from "holdfast/auth";
 import { Peer } from "../peer.ts";
@@ -113,6 +114,19 @@ it("reports what a verifier or principal of the author's own fails with, and tel
     expect(await response.text()).not.toContain("a bug");
     expect(reported()).toMatch(/a bug|without a principal/);
   }
+});
+
+it("keeps what a verifier of the author's own says inside its quotes", async () => {
+  const verifyAccessToken = (): never => {
+    throw new OAuthError(OAuthErrorCode.InvalidToken, 'no\r\n", scope="\\ü');
+  };
+  const { url, as } = await protectedServer({ verifier: { verifyAccessToken } });
+  const response = await send(url, (await as("ann")).headers);
+  const quoted = String.raw`no  \", scope=\"\\ `;
+  expect(challengeOf(response)).toEqual([
+    401,
+    `Bearer error="invalid_token", error_description="${quoted}", ${resourceMetadata}`,
+  ]);
 });
 
 it("wants a subject, where the author does not name the principal by something else", async () => {

@@ -116,6 +116,14 @@ describe("what was said is remembered", () => {
     expect(server.asked).toHaveLength(2);
   });
 
+  it("not any longer for a clock that is put back", async () => {
+    const { server, verify } = await setUp();
+    await verify("good");
+    server.tokens.clear();
+    server.clock.jump(-100_000);
+    await expect(verify("good")).rejects.toMatchObject(invalid);
+  });
+
   it("for ten seconds where it was no", async () => {
     const { server, verify } = await setUp();
     for (let i = 0; i < 3; i++) await expect(verify("new")).rejects.toMatchObject(invalid);

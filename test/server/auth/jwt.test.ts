@@ -109,6 +109,8 @@ describe("a signature", () => {
       `${header}.${payload}`,
       `${header}.${other.split(".")[1] ?? ""}.${signature}`,
       await server.token({}, await keyPair("ES256", "one")),
+      await withOwnKey(server),
+      "a.b.c.d.e",
       "x",
       "..",
       `${good}.`,
@@ -143,12 +145,22 @@ describe("a signature", () => {
   });
 });
 
+/** A token that brings the key which it is signed by. */
+async function withOwnKey(server: AuthorizationServer): Promise<string> {
+  const { privateKey, publicKey } = await keyPair();
+  return new SignJWT({ iss: server.issuer, aud: audience, sub: "ann", exp: server.now + 600 })
+    .setProtectedHeader({ alg: "ES256", kid: "one", jwk: await exportJWK(publicKey), jku: server.jwks.href })
+    .sign(privateKey);
+}
+
 const jwks = new URL("https://login.example.com/keys");
 it.each([
   { jwks: new URL("http://login.example.com/keys") },
   { jwks: new URL("http://127.0.0.1.example.com/keys") },
   { jwks: new URL("file:///etc/keys"), allowInsecureUrl: true },
   { jwks: { keys: "none" } as never },
+  { jwks: { keys: [{ kty: "oct", k: "c2VjcmV0" }] } },
+  { jwks: { keys: [{ kty: "OKP", crv: "Ed25519", x: "x", d: "d" }] } },
   { issuer: "" },
   { audience: "" },
   { audience: [] },
