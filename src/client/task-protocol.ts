@@ -83,7 +83,8 @@ export interface TaskProtocol {
   ) => Promise<ListenEnd>;
   /**
    * Attends to a task for as long as somebody waits for it: hears what the server says of it on any stream, and keeps
-   * one open where the server needs that to ask. Never in place of polls. Returns the way to stop it.
+   * one open where the server needs that to ask. Never in place of polls. `known` is the task as it is known now.
+   * Returns the way to stop it.
    */
-  readonly attend?: (taskId: string, attendant: TaskAttendant) => () => void;
+  readonly attend?: (taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined) => () => void;
 }

@@ -115,8 +115,8 @@ export class CoreProtocol implements TaskProtocol {
     return now.kind === "value" && hasEnded(now.value) ? done : reply;
   }
 
-  attend(taskId: string, attendant: TaskAttendant): () => void {
-    return this.#rooms.enter(taskId, attendant);
+  attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {
+    return this.#rooms.enter(taskId, attendant, known);
   }
 
   async #send(call: ToolCall, asTask: boolean, signal: AbortSignal): Promise<Reply<CallAnswer>> {

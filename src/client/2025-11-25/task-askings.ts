@@ -1,7 +1,6 @@
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
 import { withRelatedTask } from "../../generation/2025-11-25/related-task.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { Reply } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
@@ -17,8 +16,6 @@ interface Asking extends OpenQuestion {
   arrivals: Arrival[];
   /** Resolves at the next arrival. */
   next: PromiseWithResolvers<void>;
-  /** The answer, once there is one; it stays here until the server has it. */
-  result: JsonObject | undefined;
 }
 
 /**
@@ -64,7 +61,6 @@ export class TaskAskings {
       params,
       arrivals: [arrival],
       next: Promise.withResolvers(),
-      result: undefined,
     });
     return true;
   }
@@ -93,24 +89,25 @@ export class TaskAskings {
   /** Answers wherever the question was asked; waits for it to be asked again if that is nowhere now. */
   async answer(key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>> {
     const asking = this.#askings.get(key);
-    if (asking === undefined) return { kind: "value", value: undefined };
-    asking.result = withRelatedTask(result, this.#taskId);
+    if (asking === undefined) return done;
+    const message = { jsonrpc: "2.0" as const, result: withRelatedTask(result, this.#taskId) };
+    let told = false;
     for (;;) {
       signal.throwIfAborted();
-      const arrivals = this.#current(asking);
-      if (arrivals.length === 0) {
+      const [arrival] = this.#current(asking);
+      if (arrival === undefined && told) {
+        this.#askings.delete(key);
+        return done;
+      }
+      if (arrival === undefined) {
         await untilAborted(asking.next.promise, signal);
         continue;
       }
-      const replies = await Promise.all(
-        arrivals.map(async ({ id }) =>
-          this.#requester.tell({ jsonrpc: "2.0", id, result: { ...asking.result } }),
-        ),
-      );
-      const failed = replies.find(({ kind }) => kind !== "value");
-      if (failed !== undefined && replies.every(({ kind }) => kind !== "value")) return failed;
-      this.#askings.delete(key);
-      return { kind: "value", value: undefined };
+      const reply = await this.#requester.tell({ ...message, id: arrival.id });
+      const isLost = arrival.session !== this.#requester.session;
+      if (reply.kind !== "value" && !isLost) return reply;
+      told ||= reply.kind === "value";
+      asking.arrivals = asking.arrivals.filter((other) => other !== arrival);
     }
   }
 
@@ -118,6 +115,8 @@ export class TaskAskings {
     return arrivals.filter(({ session }) => session === this.#requester.session);
   }
 }
+
+const done: Reply<undefined> = { kind: "value", value: undefined };
 
 async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

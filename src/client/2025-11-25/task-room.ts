@@ -27,8 +27,9 @@ export class TaskRoom {
     return this.#attendants.size === 0 && this.askings.size === 0;
   }
 
-  enter(attendant: TaskAttendant): void {
+  enter(attendant: TaskAttendant, known: RemoteTask | undefined): void {
     this.#attendants.add(attendant);
+    if (known?.status === "working") this.#seen ??= known;
     if (this.askings.size > 0) this.askingsChanged();
   }
 

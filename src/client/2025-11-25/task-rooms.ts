@@ -4,6 +4,7 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import { inputMethods } from "../../task/input.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import { Violation } from "../reply/reply.ts";
+import type { RemoteTask } from "../task/remote-task.ts";
 import type { TaskAttendant } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { LooseQuestions } from "./loose-questions.ts";
@@ -32,9 +33,9 @@ export class TaskRooms {
   }
 
   /** Returns the way out. */
-  enter(taskId: string, attendant: TaskAttendant): () => void {
+  enter(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {
     const room = this.#room(taskId);
-    room.enter(attendant);
+    room.enter(attendant, known);
     return () => {
       room.leave(attendant);
       this.#tidy(taskId, room);

@@ -124,14 +124,15 @@ export class TaskWatch {
       },
     });
     const told = this.#state.source();
-    const hush = protocol.attend?.(this.taskId, {
-      onTask: (task) => {
+    const attendant = {
+      onTask: (task: RemoteTask): void => {
         if (run.isOver) return;
         if (this.#see(task, told) === "unclear") loop.hurry();
         else loop.look();
       },
       onHint: () => loop.hurry(),
-    });
+    };
+    const hush = protocol.attend?.(this.taskId, attendant, this.#state.task);
     try {
       await loop.run(run.signal);
     } catch (error) {

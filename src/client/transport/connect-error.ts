@@ -34,5 +34,6 @@ export function connectError(cause: unknown, server: string, endedThere = false)
 /** The handshake of earlier revisions was answered, by an error or with a version that nobody here speaks. */
 function isRefusal(cause: unknown): boolean {
   if (cause instanceof ProtocolError) return true;
+  if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult) return true;
   return cause instanceof Error && cause.message.startsWith("Server's protocol version is not supported");
 }
