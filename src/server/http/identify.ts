@@ -13,11 +13,15 @@ export interface Owner {
 /** The one principal of all callers under `anonymous: "shared"`. */
 const everyone = "anonymous";
 
-/** What protects more than by telling who sent a request, if that was given. */
+/** What protects more than by telling who sent a request, if that was given; throws `configuration` for what cannot. */
 export function protectedResource({
   authenticate,
 }: Pick<FetchHandlerOptions, "authenticate">): ProtectedResource | undefined {
-  return typeof authenticate === "object" ? authenticate : undefined;
+  if (authenticate === undefined || typeof authenticate === "function") return undefined;
+  // JavaScript callers may give null, or a verifier alone, which would refuse everybody at the first request only.
+  if (typeof authenticate?.authenticate === "function") return authenticate;
+  const message = "authenticate has to be a function, or what oauthResource of holdfast/auth gives.";
+  throw new HoldfastError("configuration", message);
 }
 
 /** Who sent `request`, or the refusal of it; rejects where `authenticate` does. */

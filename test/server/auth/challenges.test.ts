@@ -204,3 +204,12 @@ it.each<Partial<OAuthResourceOptions>>([
     oauthResource({ resource: new URL(audience), authorizationServers, verifier, ...options }),
   ).toThrow(expect.objectContaining({ code: "configuration" }));
 });
+
+it.each([null, "token", {}, { verifyAccessToken: () => undefined }])(
+  "is nothing that serves: %j",
+  async (value) => {
+    await expect(protectedServer({}, { http: { authenticate: value as never } })).rejects.toMatchObject({
+      code: "configuration",
+    });
+  },
+);
