@@ -4,7 +4,11 @@ import {
   extractWWWAuthenticateParams,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { requireScopes } from "@modelcontextprotocol/server";
+import { McpServer, requireScopes } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { oauthResource } from "holdfast/auth";
+import { createFetchHandler } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { Peer, text } from "../peer.ts";
 import { audience } from "./authorization-server.ts";
@@ -32,6 +36,32 @@ it("serves the SDK's client, which shows a token of its own", async () => {
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { authProvider }));
   onTestFinished(() => client.close());
   expect(await client.callTool({ name: "shout", arguments: { word: "a" } })).toMatchObject(text("a"));
+});
+
+it("protects a fetch handler as well", async () => {
+  const verifier = { verifyAccessToken: () => Promise.reject(new Error("unused")) };
+  const tasks = createTasks({ store: memoryStore() });
+  const handler = createFetchHandler(
+    tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" })),
+    {
+      authenticate: oauthResource({
+        resource: new URL(audience),
+        authorizationServers: [audience],
+        verifier,
+      }),
+    },
+  );
+  const refused = await handler.fetch(
+    new Request("http://localhost/mcp", { method: "POST", headers: { host: "localhost" } }),
+  );
+  expect([refused.status, extractWWWAuthenticateParams(refused).resourceMetadataUrl?.href]).toEqual([
+    401,
+    metadataUrl,
+  ]);
+  const document = await handler.fetch(
+    new Request(new URL(new URL(metadataUrl).pathname, "http://localhost")),
+  );
+  expect(await document.json()).toMatchObject({ resource: audience });
 });
 
 it("leaves tools to the SDK that an author guards by himself", async () => {
