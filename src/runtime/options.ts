@@ -30,6 +30,8 @@ export interface RuntimeOptions {
   readonly maxInputsPerTask: number;
   /** Largest arguments, result, step result, question or answer. */
   readonly maxBodyBytes: number;
+  /** Objects and lists in one another in a message, itself included; a deeper one is refused. */
+  readonly maxNesting: number;
   /** Crashes in a row, without a journal write between them, after which a task fails. */
   readonly maxCrashes: number;
   /** Pause before a task runs again after its second crash in a row; doubles with each further one. */
@@ -58,6 +60,7 @@ export const defaultOptions: RuntimeOptions = {
   maxRetained: 1_000_000,
   maxInputsPerTask: 1_000,
   maxBodyBytes: 4 * 1024 * 1024,
+  maxNesting: 128,
   maxCrashes: 5,
   crashBackoffMs: 1_000,
   maxCrashBackoffMs: 60_000,

@@ -19,6 +19,7 @@ const rules: Readonly<Record<keyof RuntimeOptions, { readonly min: number; reado
   maxRetained: { min: 1, orNull: true },
   maxInputsPerTask: { min: 1 },
   maxBodyBytes: { min: 1 },
+  maxNesting: { min: 1 },
   maxCrashes: { min: 1 },
   crashBackoffMs: { min: 0 },
   maxCrashBackoffMs: { min: 0 },

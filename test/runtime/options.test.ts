@@ -7,7 +7,13 @@ const names = Object.keys(defaultOptions) as (keyof RuntimeOptions)[];
 const limits = ["maxUnfinishedPerPrincipal", "maxUnfinished", "maxRetainedPerPrincipal", "maxRetained"];
 const nullable: readonly string[] = ["ttlMs", "inputTimeoutMs", ...limits];
 const fromOne: readonly string[] = [
-  ...["maxTtlMs", "maxRunMs", "concurrency", "maxBodyBytes", "maxCrashes", "maxInputsPerTask"],
+  "maxTtlMs",
+  "maxRunMs",
+  "concurrency",
+  "maxBodyBytes",
+  "maxNesting",
+  "maxCrashes",
+  "maxInputsPerTask",
   ...limits,
 ];
 const hello: Handler = () => text("hi");

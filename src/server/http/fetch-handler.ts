@@ -67,7 +67,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     if (forbidden !== undefined) return forbidden;
     const owner = await identify(request, options, server.onError);
     if (owner instanceof Response) return owner;
-    const read = await readBody(request, limit);
+    const read = await readBody(request, { maxBytes: limit, maxNesting: server.options.maxNesting });
     if (read instanceof Response) return read;
     const { body } = read;
     const beyond = resource?.refusal(owner, body);

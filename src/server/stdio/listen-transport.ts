@@ -21,8 +21,10 @@ import {
   type SubscriptionId,
 } from "../../generation/2026-07-28/listen.ts";
 import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
+import type { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskFeed } from "../listen/task-feed.ts";
+import { nestingFault } from "../nesting.ts";
 import type { TaskServer } from "../task-server.ts";
 import { Turns } from "./turns.ts";
 
@@ -80,6 +82,11 @@ export class ListenTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+    const tooDeep = nestingFault(message, this.#server.options.maxNesting);
+    if (tooDeep !== undefined) {
+      this.#refuse(message, tooDeep);
+      return;
+    }
     if (isJSONRPCRequest(message) && message.method === listenMethod) {
       this.#listen(message, extra).catch(this.#server.onError);
       return;
@@ -88,6 +95,15 @@ export class ListenTransport implements Transport {
       this.#forget(message.params?.["requestId"]);
     }
     this.onmessage?.(message, extra);
+  }
+
+  /** A request is refused to the client, an answer to who asked; nothing is said of a notification. */
+  #refuse(message: JSONRPCMessage, fault: HoldfastError): void {
+    if ("id" in message && message.id !== undefined) {
+      const refusal = { jsonrpc: "2.0" as const, id: message.id, error: this.#server.errorOf(fault) };
+      if ("method" in message) this.#wire.send(refusal).catch(this.#server.onError);
+      else this.onmessage?.(refusal);
+    }
   }
 
   /** Has the ids looked up before the SDK sees the request, so that nothing comes between its check and the answer. */
