@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
+import { laterIfAsked } from "../reply/later.ts";
 import type { Reply } from "../reply/reply.ts";
 import type { RawRequester } from "./raw-requester.ts";
 
@@ -15,7 +16,9 @@ export async function requestInTime(
 ): Promise<Reply<JsonObject>> {
   const deadline = clock.deadline(usualMs);
   try {
-    return await requester.request(method, params, AbortSignal.any([signal, deadline.signal]));
+    return laterIfAsked(
+      await requester.request(method, params, AbortSignal.any([signal, deadline.signal])),
+    );
   } catch (cause) {
     if (signal.aborted || !deadline.signal.aborted) throw cause;
     const message = `The server did not answer ${method} within ${usualMs / 1000} seconds`;

@@ -2,7 +2,8 @@ import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { taskMethods } from "../../generation/2025-11-25/methods.ts";
 import { generation } from "../../generation/2025-11-25/name.ts";
 import { executionOf, serverTasksCapability } from "../../generation/2025-11-25/negotiate.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
@@ -44,8 +45,7 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
   const connection = new Connection({
     principal,
     streams,
-    declare: (version): JsonObject =>
-      version === generation ? { tasks: serverTasksCapability({ list: lists }) } : {},
+    declare: (version, own) => (version === generation ? declared(own, lists) : {}),
     list: (listed) => (hasTasks() ? withExecution(listed, registry) : withoutExecution(listed)),
   });
   // A request that comes alone had its handshake with another server like this one.
@@ -86,6 +86,15 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
       exchanges.answer(id, { error: errorOf(error) });
     }
   }
+}
+
+/** With the word that a call can be repeated under its key, where this revision has a place for it. */
+function declared({ experimental }: JsonObject, lists: boolean): JsonObject {
+  const others = isJsonObject(experimental) ? experimental : {};
+  return {
+    tasks: serverTasksCapability({ list: lists }),
+    experimental: { ...others, [idempotencyKeyMeta]: {} },
+  };
 }
 
 /** Listed with what each tool makes of tasks; the SDK says of all that they have none. */

@@ -37,8 +37,8 @@ export interface ConnectionSetup {
   /** Null where callers are not told apart (A-39). */
   readonly principal: string | null;
   readonly streams: Streams;
-  /** The capabilities to declare beside those of the author's server, by the protocol version that was agreed on. */
-  readonly declare: (protocolVersion: string) => JsonObject;
+  /** The capabilities to declare beside `own`, those of the author's server, by the version that was agreed on. */
+  readonly declare: (protocolVersion: string, own: JsonObject) => JsonObject;
   /** A tool as it is listed to clients of that version. */
   readonly list: (tool: JsonObject, protocolVersion: string | undefined) => JsonObject;
 }
@@ -198,7 +198,7 @@ export class Connection implements Tap {
     if (typeof protocolVersion !== "string") return result;
     this.#version = protocolVersion;
     const declared = isJsonObject(capabilities) ? capabilities : {};
-    return { ...result, capabilities: { ...declared, ...this.#setup.declare(protocolVersion) } };
+    return { ...result, capabilities: { ...declared, ...this.#setup.declare(protocolVersion, declared) } };
   }
 
   #listed(result: JsonObject): JsonObject {

@@ -51,6 +51,18 @@ it("declares tasks and what each tool makes of them [C-004 C-005 C-012 C-013]", 
   });
 });
 
+it("says that it recognises repeated calls, beside what its author declares [A-48]", async () => {
+  const { server } = await house(tools(), {}, (mcp) =>
+    mcp.server.registerCapabilities({ experimental: { own: { so: true } } }),
+  );
+  const experimental = { own: { so: true }, "holdfast/idempotencyKey": {} };
+  const session = await Session.open(server);
+  expect(session.seen[0]).toMatchObject({ result: { capabilities: { experimental } } });
+  const older = await Session.open(server, { version: "2025-06-18" });
+  const { result } = older.seen[0] as { result: { capabilities: { experimental: object } } };
+  expect(result.capabilities.experimental).toEqual({ own: { so: true } });
+});
+
 it("declares no listing to callers that are not told apart [C-P-001 C-010 A-39]", async () => {
   const { server } = await house(tools());
   const session = await Session.open(server, { principal: null });
