@@ -15,6 +15,16 @@ const options = {
   maxBodyBytes: 8 * 1024 * 1024,
   // Twice this, for open requests and then for handlers, is less than the ten seconds that a stop may take.
   stopDeadlineMs: 4_000,
+  // Suites create and poll as fast as they can.
+  rates: {
+    callsPerMinute: null,
+    listsPerMinute: null,
+    missesPerMinute: null,
+    pollsPerInterval: null,
+    maxLoopDelayMs: null,
+  },
+  maxUnfinishedPerPrincipal: null,
+  maxUnfinished: null,
 };
 
 /** Serves everything over HTTP; rejects where the port or the store cannot be used. */

@@ -5,6 +5,9 @@ import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
 import { attach as attachCoreTasks } from "./2025-11-25/attach.ts";
 import { TaskDesk } from "./2025-11-25/task-desk.ts";
 import { attach as attachExtension } from "./2026-07-28/attach.ts";
+import { loopDelay } from "./rates/loop-delay.ts";
+import type { RateOptions } from "./rates/rate-options.ts";
+import { Rates } from "./rates/rates.ts";
 import { noSession, type Streams } from "./streams.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
 
@@ -18,6 +21,8 @@ export interface TaskServer {
   /** What a caller is told of a fault; what it must not see goes to `onError`. */
   readonly errorOf: ErrorOf;
   readonly legacyErrorCodes: boolean;
+  /** To be asked before a message is handed to a server that `create` made. */
+  readonly rates: Rates;
   /** Recovers what an earlier process left, and begins to run tasks. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -35,6 +40,7 @@ export interface TaskServerSetup {
   readonly onError: OnError;
   readonly legacyErrorCodes: boolean;
   readonly requireTasks: boolean;
+  readonly rates: RateOptions;
 }
 
 export function createTaskServer({
@@ -43,11 +49,19 @@ export function createTaskServer({
   onError,
   legacyErrorCodes,
   requireTasks,
+  rates: rateOptions,
 }: TaskServerSetup): TaskServer {
   const errorOf = errorsFor(onError, legacyErrorCodes);
   const desk = new TaskDesk(runtime, onError);
+  const { clock, options } = runtime;
+  const rates = new Rates({
+    rates: rateOptions,
+    pollIntervalMs: options.pollIntervalMs,
+    loopDelay: loopDelay(() => clock.now()),
+  });
   return {
-    options: runtime.options,
+    options,
+    rates,
     onError,
     errorOf,
     legacyErrorCodes,
@@ -59,14 +73,18 @@ export function createTaskServer({
     async create(context, principal, streams = noSession) {
       try {
         const mcp = await factory(context);
-        if (context.era === "modern") attachExtension(mcp, { runtime, principal, errorOf });
-        else attachCoreTasks(mcp, { runtime, desk, principal, streams, errorOf, requireTasks });
+        if (context.era === "modern") attachExtension(mcp, { runtime, rates, principal, errorOf });
+        else attachCoreTasks(mcp, { runtime, rates, desk, principal, streams, errorOf, requireTasks });
         return mcp;
       } catch (error) {
         onError(error); // the caller only hears of an internal error
         throw error;
       }
     },
-    listen: (taskIds, principal) => TaskFeed.open(runtime, principal, taskIds),
+    async listen(taskIds, principal) {
+      const feed = await TaskFeed.open(runtime, principal, taskIds);
+      rates.missed(principal, taskIds.length - feed.accepted.length);
+      return feed;
+    },
   };
 }

@@ -4,6 +4,7 @@ import type { RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import type { ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
 import type { TaskStore } from "../store/store.ts";
+import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
 import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
 
 /** What `createTasks` takes; every member but `store` has a default. */
@@ -19,6 +20,8 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
    * false. Clients without tasks can then not call such a tool.
    */
   readonly requireTasks?: boolean;
+  /** How fast one principal may be; members that are left out have their defaults. */
+  readonly rates?: Partial<RateOptions>;
 }
 
 /** The durable tools of a process. */
@@ -72,13 +75,16 @@ export function createTasks({
   onError = report,
   legacyErrorCodes = false,
   requireTasks = false,
+  rates = {},
   ...options
 }: TasksOptions): Tasks {
   const registry = new Registry();
+  const resolvedRates = resolveRates(rates);
   const runtime = createRuntime({ store, registry, options, onError });
   return {
     tool: (name, config, handler) => registry.add(name, config, handler),
-    server: (factory) => createTaskServer({ runtime, factory, onError, legacyErrorCodes, requireTasks }),
+    server: (factory) =>
+      createTaskServer({ runtime, factory, onError, legacyErrorCodes, requireTasks, rates: resolvedRates }),
     start: () => runtime.start(),
     stop: () => runtime.stop(),
   };

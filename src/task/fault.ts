@@ -77,6 +77,11 @@ export function isFault(thrown: unknown): thrown is HoldfastError {
   return thrown instanceof HoldfastError && !endsOfWork.has(thrown.code);
 }
 
+/** Whether `thrown` says that there is no such task, or none of the caller's. */
+export function isUnknownTask(thrown: unknown): boolean {
+  return thrown instanceof HoldfastError && thrown.code === "unknown_task";
+}
+
 /** The JSON-RPC number that stands for a fault on the wire. */
 export function jsonRpcCodeOf(code: FaultCode): number {
   return jsonRpcNumbers[code] ?? -32603;

@@ -30,6 +30,7 @@ export async function serve({ tools, server, http, options }: Setup): Promise<Se
   const tasks = createTasks({
     store: memoryStore(),
     stopDeadlineMs,
+    rates: { pollsPerInterval: null }, // tests poll as fast as they can
     onError: (error) => errors.push(error),
     ...options,
   });

@@ -29,7 +29,12 @@ interface Piped {
 async function piped(register: (tasks: Tasks) => void): Promise<Piped> {
   const store = memoryStore();
   const errors: unknown[] = [];
-  const tasks = createTasks({ store, stopDeadlineMs: 100, onError: (error) => errors.push(error) });
+  const tasks = createTasks({
+    store,
+    stopDeadlineMs: 100,
+    rates: { pollsPerInterval: null },
+    onError: (error) => errors.push(error),
+  });
   register(tasks);
   let mcp: McpServer | undefined;
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];

@@ -6,9 +6,11 @@ import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
+import { isUnknownTask } from "../../task/fault.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
 import { Connection } from "../connection/connection.ts";
 import { intercept } from "../intercept.ts";
+import type { Rates } from "../rates/rates.ts";
 import { registerTool } from "../register-tool.ts";
 import { assertNothingReserved } from "../reserved-methods.ts";
 import type { Streams } from "../streams.ts";
@@ -23,6 +25,7 @@ import type { TaskDesk } from "./task-desk.ts";
 export interface Attachment {
   readonly runtime: Runtime;
   readonly desk: TaskDesk;
+  readonly rates: Rates;
   /** Who is on the other side of this server; null where callers are not told apart. */
   readonly principal: string | null;
   readonly streams: Streams;
@@ -36,7 +39,7 @@ export interface Attachment {
  * Where the client speaks one that has no tasks, the tools are there and answer directly.
  */
 export function attach(mcp: McpServer, attachment: Attachment): void {
-  const { runtime, desk, principal, streams, errorOf, requireTasks } = attachment;
+  const { runtime, desk, rates, principal, streams, errorOf, requireTasks } = attachment;
   assertNothingReserved(mcp);
   const exchanges = new TaskCalls(() => hasTasks());
   const { registry } = runtime;
@@ -61,7 +64,7 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
   }
   for (const method of methods) {
     mcp.server.setRequestHandler(method, { params: unchecked }, async (_params, context) => {
-      await answer(context, (request) => handle(method, request, { runtime, desk, connection }));
+      await answer(context, (request) => handle(method, request, { runtime, desk, rates, connection }));
       return {};
     });
   }
@@ -83,6 +86,7 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
       exchanges.answer(id, await work({ id, params, signal }));
     } catch (error) {
       if (signal.aborted && error === signal.reason) return;
+      if (isUnknownTask(error)) rates.missed(principal);
       exchanges.answer(id, { error: errorOf(error) });
     }
   }

@@ -9,6 +9,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Answer } from "../answer.ts";
+import type { Rates } from "../rates/rates.ts";
 import type { ToolRequest } from "../tool-request.ts";
 import type { Callee } from "./callee.ts";
 
@@ -19,12 +20,13 @@ const pageSize = 50;
 export async function handle(
   method: TasksMethod,
   { id, params, signal }: ToolRequest,
-  { runtime, desk, connection }: Omit<Callee, "hasTasks">,
+  { runtime, desk, rates, connection }: Omit<Callee, "hasTasks"> & { readonly rates: Rates },
 ): Promise<Answer> {
   const requestor = { generation, principal: connection.principal };
   switch (method) {
     case "tasks/get": {
       const snapshot = await runtime.get(readTaskId(method, params), requestor);
+      rates.advertised(snapshot.task.wireId, snapshot.task.pollIntervalMs);
       desk.polled(snapshot, requestor, connection);
       return { result: { ...shown(snapshot) } };
     }

@@ -1,6 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Audience } from "./audience.ts";
@@ -111,7 +111,7 @@ export class TaskLine {
   #failed(error: unknown): void {
     // A stop is no end of the task: who waits hears nothing until its connection is closed.
     if (this.#over.signal.aborted || isStopping(error)) return;
-    const deleted = error instanceof HoldfastError && error.code === "unknown_task";
+    const deleted = isUnknownTask(error);
     if (!deleted && this.#audience.waiters.size === 0) this.#setup.onError(error);
     for (const { settled } of this.#audience.waiters) settled.reject(error);
     if (deleted) this.#end();

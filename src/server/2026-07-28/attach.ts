@@ -3,6 +3,7 @@ import { taskMethods } from "../../generation/2026-07-28/methods.ts";
 import { extensionId, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { isUnknownTask } from "../../task/fault.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
 import type { ToolRequest } from "../tool-request.ts";
 import { callTool } from "./call-tool.ts";
@@ -13,10 +14,12 @@ import { handle } from "./handle.ts";
 import { intercept } from "../intercept.ts";
 import { registerTool } from "../register-tool.ts";
 import { assertNothingReserved } from "../reserved-methods.ts";
+import type { Rates } from "../rates/rates.ts";
 import { unchecked } from "../unchecked.ts";
 
 export interface Attachment {
   readonly runtime: Runtime;
+  readonly rates: Rates;
   /** Who is on the other side of this server; null where callers are not told apart. */
   readonly principal: string | null;
   readonly errorOf: ErrorOf;
@@ -26,7 +29,7 @@ export interface Attachment {
  * Adds the registered tools and the methods of the tasks extension to a server that is not connected yet. The
  * server's own tools, resources and prompts stay as they are.
  */
-export function attach(mcp: McpServer, { runtime, principal, errorOf }: Attachment): void {
+export function attach(mcp: McpServer, { runtime, rates, principal, errorOf }: Attachment): void {
   assertNothingReserved(mcp);
   const exchanges = new Exchanges();
   mcp.server.registerCapabilities({
@@ -44,7 +47,7 @@ export function attach(mcp: McpServer, { runtime, principal, errorOf }: Attachme
   for (const method of taskMethods) {
     mcp.server.setRequestHandler(method, { params: unchecked }, async (_params, context) => {
       await answer(context, async ({ params }, caller) => ({
-        result: { ...(await handle(runtime, method, params, caller)) },
+        result: { ...(await handle(runtime, method, params, caller, rates)) },
       }));
       return {};
     });
@@ -60,6 +63,7 @@ export function attach(mcp: McpServer, { runtime, principal, errorOf }: Attachme
       exchanges.answer(id, await work({ id, params, signal }, caller));
     } catch (error) {
       if (signal.aborted && error === signal.reason) return;
+      if (isUnknownTask(error)) rates.missed(principal);
       exchanges.answer(id, { error: errorOf(error) });
     }
   }

@@ -4,6 +4,7 @@ import { detailedTask } from "../../generation/2026-07-28/project.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { missingForMethod } from "./admission.ts";
 import type { Caller } from "../caller.ts";
+import type { Rates } from "../rates/rates.ts";
 
 /**
  * Answers `tasks/get`, `tasks/update` and `tasks/cancel`, whatever carries them: resolves with the result object or
@@ -14,14 +15,18 @@ export async function handle(
   method: TasksMethod,
   params: unknown,
   { capabilities, principal }: Caller,
+  rates: Rates,
 ): Promise<object> {
   const missing = missingForMethod(method, capabilities);
   if (missing !== undefined) throw missing;
   const command = readCommand(method, params);
   const requestor = { generation, principal };
   switch (command.type) {
-    case "get":
-      return { ...detailedTask(await runtime.get(command.taskId, requestor)), resultType: "complete" };
+    case "get": {
+      const snapshot = await runtime.get(command.taskId, requestor);
+      rates.advertised(command.taskId, snapshot.task.pollIntervalMs);
+      return { ...detailedTask(snapshot), resultType: "complete" };
+    }
     case "update":
       await runtime.answer(command.taskId, requestor, command.answers);
       return { resultType: "complete" };

@@ -12,6 +12,7 @@ import { refuse } from "./refuse.ts";
 import type { EarlierRevisions } from "./sessions/incoming.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/single-requests.ts";
+import { tooManyRequests } from "./too-many-requests.ts";
 import { isListen, TaskListeners } from "./task-listeners.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
@@ -72,6 +73,8 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     const { body } = read;
     const beyond = resource?.refusal(owner, body);
     if (beyond !== undefined) return beyond;
+    const limited = await server.rates.refusal(body, owner.principal);
+    if (limited !== undefined) return tooManyRequests(body, server.errorOf(limited));
     if (await isOfEarlierRevision(request, body)) return earlier.fetch({ request, body, owner });
     principals.set(request, owner.principal);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { generation } from "../../generation/2026-07-28/name.ts";
 import { detailedTask, type DetailedTask } from "../../generation/2026-07-28/project.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 
 /**
@@ -108,7 +108,7 @@ async function snapshotOf(
   try {
     return await runtime.get(id, requestor);
   } catch (error) {
-    if (error instanceof HoldfastError && error.code === "unknown_task") return undefined;
+    if (isUnknownTask(error)) return undefined;
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextproto
 import { onePipe } from "../streams.ts";
 import type { TaskServer } from "../task-server.ts";
 import { ListenTransport } from "./listen-transport.ts";
+import { RatedTransport } from "./rated-transport.ts";
 
 export interface StdioOptions {
   /** Where messages come in; default `process.stdin`. */
@@ -41,7 +42,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
   const wire = new StdioServerTransport(stdin, stdout, { maxBufferSize });
-  const transport = new ListenTransport(wire, server, principal);
+  const transport = new ListenTransport(new RatedTransport(wire, server, principal), server, principal);
   const connection = serveSdk((context) => server.create(context, principal, onePipe), {
     transport,
     legacy: "serve",

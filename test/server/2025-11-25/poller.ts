@@ -22,7 +22,7 @@ export type Way = "http" | "stdio";
 
 /** A server on `store` and its client; both are closed when the test ends, or by `close`. */
 export async function poller(way: Way, store: TaskStore, tools: (tasks: Tasks) => void): Promise<Poller> {
-  const tasks = createTasks({ store, stopDeadlineMs: 100 });
+  const tasks = createTasks({ store, stopDeadlineMs: 100, rates: { pollsPerInterval: null } });
   tools(tasks);
   const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
   const open = way === "http" ? overHttp : overStdio;

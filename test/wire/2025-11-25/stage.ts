@@ -26,7 +26,11 @@ export class Stage {
 
   static async set(way: Way): Promise<Stage> {
     const running: Running = { task: Promise.withResolvers(), end: Promise.withResolvers() };
-    const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100 });
+    const tasks = createTasks({
+      store: memoryStore(),
+      stopDeadlineMs: 100,
+      rates: { pollsPerInterval: null },
+    });
     addTools(tasks, running);
     const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
     const transcript = new Transcript();

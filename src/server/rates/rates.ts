@@ -1,0 +1,134 @@
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { LoopDelay } from "./loop-delay.ts";
+import type { RateOptions } from "./rate-options.ts";
+
+/** Tasks whose interval is another than the usual one; of more, the oldest count as usual again. */
+const maxIntervals = 10_000;
+
+/** When the process may be less busy, in ms. */
+const calmAfterMs = 1_000;
+
+export interface RatesSetup {
+  readonly rates: RateOptions;
+  /** What clients are told to wait between polls where nobody says otherwise, in ms. */
+  readonly pollIntervalMs: number;
+  readonly loopDelay: LoopDelay;
+}
+
+/** Refuses what comes too fast, before anything is done for it. */
+export class Rates {
+  readonly #setup: RatesSetup;
+  readonly #calls: RateLimiterMemory | undefined;
+  readonly #lists: RateLimiterMemory | undefined;
+  readonly #misses: RateLimiterMemory | undefined;
+  readonly #polls: RateLimiterMemory | undefined;
+  readonly #intervals = new Map<string, number>();
+
+  constructor(setup: RatesSetup) {
+    this.#setup = setup;
+    const { callsPerMinute, listsPerMinute, missesPerMinute, pollsPerInterval } = setup.rates;
+    this.#calls = limiter(callsPerMinute);
+    this.#lists = limiter(listsPerMinute);
+    this.#misses = limiter(missesPerMinute);
+    this.#polls = limiter(pollsPerInterval);
+  }
+
+  /** The fault, with `data.retryAfterMs`, of a message or batch that is one too many; else undefined. */
+  async refusal(body: unknown, principal: string | null): Promise<HoldfastError | undefined> {
+    for (const message of Array.isArray(body) ? (body as unknown[]) : [body]) {
+      const fault = isJsonObject(message) ? await this.#refuse(message, principal) : undefined;
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  }
+
+  /** The principal asked for tasks that it does not have. */
+  missed(principal: string | null, tasks = 1): void {
+    if (principal !== null && tasks > 0) void this.#misses?.penalty(principal, tasks);
+  }
+
+  /** Clients were told to wait so long between two polls of the task. */
+  advertised(taskId: string, pollIntervalMs: number): void {
+    this.#intervals.delete(taskId);
+    if (pollIntervalMs === this.#setup.pollIntervalMs) return;
+    this.#intervals.set(taskId, pollIntervalMs);
+    if (this.#intervals.size <= maxIntervals) return;
+    for (const oldest of this.#intervals.keys()) {
+      this.#intervals.delete(oldest);
+      return;
+    }
+  }
+
+  async #refuse(
+    { method, params }: JsonObject,
+    principal: string | null,
+  ): Promise<HoldfastError | undefined> {
+    switch (method) {
+      case "tools/call":
+        return this.#overloaded() ?? (await taken(this.#calls, principal, "calls"));
+      case "tasks/list":
+        return taken(this.#lists, principal, "lists of tasks");
+      case "tasks/get":
+        return (await this.#guessing(principal)) ?? (await this.#polling(params));
+      case "tasks/result":
+      case "tasks/update":
+      case "tasks/cancel":
+      case "subscriptions/listen":
+        return this.#guessing(principal);
+      default:
+        return undefined;
+    }
+  }
+
+  /** New work is shed first: answers about tasks that are there cost little, and clients wait for them. */
+  #overloaded(): HoldfastError | undefined {
+    const { rates, loopDelay } = this.#setup;
+    const late = rates.maxLoopDelayMs !== null && loopDelay() > rates.maxLoopDelayMs;
+    return late ? tooMuch("The server is overloaded.", calmAfterMs) : undefined;
+  }
+
+  async #guessing(principal: string | null): Promise<HoldfastError | undefined> {
+    if (principal === null || this.#misses === undefined) return undefined;
+    const misses = await this.#misses.get(principal);
+    if (misses === null || misses.consumedPoints < this.#misses.points) return undefined;
+    return tooFast("lookups of unknown tasks", misses.msBeforeNext);
+  }
+
+  async #polling(params: unknown): Promise<HoldfastError | undefined> {
+    const taskId = isJsonObject(params) ? params["taskId"] : undefined;
+    if (typeof taskId !== "string") return undefined;
+    const interval = this.#intervals.get(taskId) ?? this.#setup.pollIntervalMs;
+    return interval <= 0 ? undefined : taken(this.#polls, taskId, "polls of this task", interval / 1_000);
+  }
+}
+
+/** So many in a minute, unless the key says otherwise. */
+function limiter(points: number | null): RateLimiterMemory | undefined {
+  return points === null ? undefined : new RateLimiterMemory({ points, duration: 60 });
+}
+
+async function taken(
+  rate: RateLimiterMemory | undefined,
+  key: string | null,
+  what: string,
+  seconds?: number,
+): Promise<HoldfastError | undefined> {
+  if (rate === undefined || key === null) return undefined;
+  try {
+    await rate.consume(key, 1, seconds === undefined ? {} : { customDuration: seconds });
+    return undefined;
+  } catch (refused) {
+    if (!(refused instanceof RateLimiterRes)) throw refused;
+    return tooFast(what, refused.msBeforeNext);
+  }
+}
+
+function tooFast(what: string, retryAfterMs: number): HoldfastError {
+  return tooMuch(`Too many ${what} in too little time.`, retryAfterMs);
+}
+
+function tooMuch(message: string, retryAfterMs: number): HoldfastError {
+  return new HoldfastError("limit_reached", message, { data: { retryAfterMs: Math.max(1, retryAfterMs) } });
+}

@@ -1,0 +1,88 @@
+import { PassThrough } from "node:stream";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks, type Tasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { serveStdio } from "holdfast/stdio";
+import { expect, it, onTestFinished } from "vitest";
+import { Peer, serve, text, type Served } from "../peer.ts";
+import { Pipe } from "../pipe.ts";
+import { SessionPeer } from "../session-peer.ts";
+
+const tools = (tasks: Tasks): void => {
+  tasks.tool("add", {}, () => text("3"));
+  tasks.tool("endless", {}, async (_args, task) => {
+    await new Promise((resolve) => task.signal.addEventListener("abort", resolve));
+    return text("stopped");
+  });
+};
+
+const authenticate = async (request: Request): Promise<string | undefined> =>
+  request.headers.get("authorization")?.replace("Bearer ", "");
+
+const as = (name: string): { headers: Record<string, string> } => ({
+  headers: { Authorization: `Bearer ${name}` },
+});
+
+const rates = { callsPerMinute: 2, listsPerMinute: 1, missesPerMinute: 2, pollsPerInterval: 3 };
+
+function limited(): Promise<Served> {
+  return serve({ tools, http: { authenticate }, options: { rates, pollIntervalMs: 3_600_000 } });
+}
+
+it("answers 429 with Retry-After and a JSON-RPC error, to the one who is too fast", async () => {
+  const { http, errors } = await limited();
+  const peer = new Peer(http.url);
+  const taskId = await peer.start("endless", {}, as("alice"));
+  await peer.start("add", {}, as("alice"));
+  const refused = await peer.call("add", {}, { ...as("alice"), id: "r-1" });
+  expect(refused).toMatchObject({ status: 429, id: "r-1", error: { code: -32000 } });
+  expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+  await peer.start("add", {}, as("bob"));
+  for (let i = 0; i < 3; i += 1) await peer.get(taskId, as("alice"));
+  expect(await peer.send("tasks/get", { taskId }, as("alice"))).toMatchObject({ status: 429 });
+  expect((await peer.send("tasks/cancel", { taskId }, as("alice"))).status).toBe(200);
+  expect(errors).toEqual([]);
+});
+
+it("stops lookups of who guesses, whatever it guesses with", async () => {
+  const { http } = await limited();
+  const peer = new Peer(http.url);
+  const guess = { taskId: "no-such-task" };
+  expect(await peer.send("tasks/get", guess, as("eve"))).toMatchObject({ error: { code: -32602 } });
+  expect(await peer.send("tasks/cancel", guess, as("eve"))).toMatchObject({ error: { code: -32602 } });
+  expect(await peer.send("tasks/get", guess, as("eve"))).toMatchObject({ status: 429 });
+  expect(await peer.send("tasks/get", guess, as("bob"))).toMatchObject({ error: { code: -32602 } });
+});
+
+it("does the same on a session of an earlier revision", async () => {
+  const { http } = await limited();
+  const peer = await SessionPeer.open(http.url, as("alice"));
+  const call = (id: number): Promise<Response> =>
+    peer.post({ id, method: "tools/call", params: { name: "add", arguments: {}, task: {} } });
+  expect((await call(1)).status).toBe(200);
+  expect((await call(2)).status).toBe(200);
+  const refused = await call(3);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ id: 3, error: { code: -32000 } });
+  expect((await peer.post({ id: 4, method: "tasks/list" })).status).toBe(200);
+  expect((await peer.post({ id: 5, method: "tasks/list" })).status).toBe(429);
+});
+
+it("does the same on a pipe, in the order in which requests came", async () => {
+  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, rates });
+  tools(tasks);
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
+  const stdio = await serveStdio(
+    tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" })),
+    { stdin, stdout },
+  );
+  onTestFinished(() => stdio.close());
+  const pipe = new Pipe(stdin, stdout);
+  const call = { name: "add", arguments: {} };
+  expect(await pipe.request("tools/call", call)).toMatchObject({ resultType: "task" });
+  expect(await pipe.request("tools/call", call)).toMatchObject({ resultType: "task" });
+  const refused = await pipe.request("tools/call", call);
+  expect(refused).toMatchObject({ code: -32000, data: { retryAfterMs: expect.any(Number) as unknown } });
+});
