@@ -1,0 +1,73 @@
+import {
+  CancelTaskResultSchema,
+  CreateTaskResultSchema,
+  GetTaskResultSchema,
+  ListTasksResultSchema,
+  TaskStatusNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { Tasks } from "holdfast";
+import { expect, it } from "vitest";
+import { Peer, serve, text, unstamped } from "../peer.ts";
+import { house, Session } from "./session.ts";
+
+function tools(tasks: Tasks): void {
+  tasks.tool("sleeps", {}, async (_args, task) => {
+    await task.status("lying down");
+    await task.sleep("long", 3_600_000);
+    return text("slept");
+  });
+  tasks.tool("add", {}, () => text("3"));
+}
+
+it("shows a task whole and alike wherever it shows one [C-037 C-038 C-047 C-048 C-049]", async () => {
+  const { server } = await house(tools, { pollIntervalMs: 250 });
+  const session = await Session.open(server);
+  const created = CreateTaskResultSchema.parse(
+    await session.result(session.call("sleeps", {}, { task: { ttl: 90_000 } })),
+  );
+  const { taskId, createdAt } = created.task;
+  const told = TaskStatusNotificationSchema.parse(await session.asked("notifications/tasks/status"));
+  const got = GetTaskResultSchema.parse(await session.request("tasks/get", { taskId }));
+  const { tasks } = ListTasksResultSchema.parse(await session.request("tasks/list"));
+  const cancelled = CancelTaskResultSchema.parse(await session.request("tasks/cancel", { taskId }));
+  const whole = {
+    taskId,
+    createdAt,
+    lastUpdatedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
+    ttl: 90_000,
+    pollInterval: 250,
+  };
+  const shown = [created.task, told.params, got, ...tasks, cancelled];
+  expect(shown).toHaveLength(5);
+  for (const task of shown) expect(task).toMatchObject(whole);
+  expect(tasks).toEqual([got]);
+  expect(told.params).toEqual(got);
+});
+
+it("makes a task of nothing that does not ask for one, and of no tool that is none [C-002]", async () => {
+  const { server } = await house((tasks) => {
+    tools(tasks);
+    tasks.tool("never", { task: "forbidden" }, () => text("directly"));
+  });
+  const session = await Session.open(server);
+  for (const name of ["add", "never"]) {
+    expect(await session.result(session.call(name))).not.toHaveProperty("task");
+  }
+  expect(await session.error("tools/call", { name: "never", task: {} })).toMatchObject({ code: -32601 });
+  expect(await session.request("tasks/list")).toEqual({ tasks: [] });
+});
+
+it("has no core tasks under 2026-07-28 [C-P-004 A-35]", async () => {
+  const { http } = await serve({ tools, http: { anonymous: "shared" } });
+  const peer = new Peer(http.url);
+  for (const method of ["tasks/result", "tasks/list"]) {
+    expect((await peer.send(method, { taskId: "x" })).error).toMatchObject({ code: -32601 });
+  }
+  const { capabilities } = (await peer.result("server/discover")) as { capabilities: object };
+  expect(capabilities).not.toHaveProperty("tasks");
+  // Nor does params.task make one of a call that could become one by the extension alone.
+  const plain = await peer.result("tools/call", { name: "add", task: {} }, { capabilities: {} });
+  expect(unstamped(plain)).toEqual({ ...text("3"), resultType: "complete" });
+  const { tools: listed } = (await peer.result("tools/list")) as { tools: object[] };
+  expect(JSON.stringify(listed)).not.toContain("taskSupport");
+});
