@@ -3,9 +3,11 @@ import { generation as newest } from "../../generation/2026-07-28/name.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
+import { BodyReads } from "./body-reads.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
+import { bodyReadLimits, checkPositive } from "./limits.ts";
 import { nameRefusal } from "./name-refusal.ts";
 import { readBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
@@ -27,8 +29,6 @@ export interface FetchHandler {
   close(): Promise<void>;
 }
 
-const slackBytes = 64 * 1024;
-
 /**
  * Serves `server` on `options.path`, and `GET /healthz`. The caller starts and stops the tasks. Throws
  * `configuration` for options that contradict each other.
@@ -42,7 +42,11 @@ const slackBytes = 64 * 1024;
 export function createFetchHandler(server: TaskServer, options: FetchHandlerOptions = {}): FetchHandler {
   const path = pathOf(options);
   const principals = new WeakMap<Request, string | null>();
-  const limit = requestLimit(server, options);
+  const limits = bodyReadLimits(server, options);
+  const bodies = new BodyReads(limits);
+  const { maxBatch = 50 } = options;
+  checkPositive({ maxBatch });
+  const form = { maxNesting: server.options.maxNesting, maxBatch };
   const resource = protectedResource(options);
   let closed = false;
   const mcp = createMcpHandler(
@@ -52,7 +56,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
       if (principal === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
       return server.create({ ...context, requestInfo }, principal);
     },
-    { legacy: "reject", maxRequestBodySize: limit },
+    { legacy: "reject", maxRequestBodySize: limits.maxBytes },
   );
   const listening = new TaskListeners(server);
   const earlier = earlierRevisions(server, options);
@@ -68,7 +72,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     if (forbidden !== undefined) return forbidden;
     const owner = await identify(request, options, server.onError);
     if (owner instanceof Response) return owner;
-    const read = await readBody(request, { maxBytes: limit, maxNesting: server.options.maxNesting });
+    const read = await readBody(request, bodies, form);
     if (read instanceof Response) return read;
     const { body } = read;
     const beyond = resource?.refusal(owner, body);
@@ -99,18 +103,14 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     },
     async close() {
       closed = true;
+      bodies.close();
       listening.close();
       await Promise.all([mcp.close(), earlier.close()]);
     },
   };
 }
 
-/** The largest request in bytes: the largest arguments, and the message around them. */
-export function requestLimit(server: TaskServer, { maxRequestBodySize }: FetchHandlerOptions): number {
-  return maxRequestBodySize ?? server.options.maxBodyBytes + slackBytes;
-}
-
-export function pathOf({ path = "/mcp", authenticate, anonymous }: FetchHandlerOptions): string {
+function pathOf({ path = "/mcp", authenticate, anonymous }: FetchHandlerOptions): string {
   if (!path.startsWith("/"))
     throw new HoldfastError("configuration", `path "${path}" has to begin with a slash.`);
   if (authenticate !== undefined && anonymous !== undefined) {
@@ -130,10 +130,7 @@ async function isOfEarlierRevision(request: Request, body: unknown): Promise<boo
 
 function earlierRevisions(server: TaskServer, options: FetchHandlerOptions): EarlierRevisions {
   const { sessions = true, sessionIdleMs = 30 * 60_000, maxSessions = 10_000 } = options;
-  for (const [name, value] of Object.entries({ sessionIdleMs, maxSessions })) {
-    if (!(value > 0))
-      throw new HoldfastError("configuration", `${name} has to be more than 0, not ${value}.`);
-  }
+  checkPositive({ sessionIdleMs, maxSessions });
   if (!sessions) return new SingleRequests(server);
   return new Sessions({ server, clock: systemClock, sessionIdleMs, maxSessions });
 }

@@ -46,6 +46,15 @@ export interface FetchHandlerOptions {
   readonly allowedOrigins?: readonly string[] | "any";
   /** Largest request in bytes; larger ones get 413. Default: `maxBodyBytes` of the tasks and 64 KiB. */
   readonly maxRequestBodySize?: number;
+  /** How long a client may take to send a request, in milliseconds; slower ones get 408. Default one minute. */
+  readonly requestTimeoutMs?: number;
+  /**
+   * Bytes of requests that are still being received, all together; default 256 MiB. With more of them, the one that has
+   * taken longest gets 503.
+   */
+  readonly maxPendingBytes?: number;
+  /** Messages in one request of a client of 2025-03-26 or before, which may send several; more get 400. Default 50. */
+  readonly maxBatch?: number;
   /**
    * Whether clients of 2025-11-25 and before get a session; default true. A session has a stream for what the
    * server has to say, its tools can ask the client, and a client whose stream broke gets what it missed of the
@@ -71,4 +80,16 @@ export interface HttpOptions extends FetchHandlerOptions {
    * with `anonymous` written out. There the default of `allowedHosts` is `any`.
    */
   readonly host?: string;
+  /** How long a client may take to send the headers of a request, in milliseconds; default 15 seconds. */
+  readonly headersTimeoutMs?: number;
+  /** How long a connection stays open between two requests, in milliseconds; default 5 seconds. */
+  readonly keepAliveTimeoutMs?: number;
+  /** A client that reads nothing of what waits for it loses its connection after so many milliseconds; default one minute. */
+  readonly stallTimeoutMs?: number;
+  /** Connections at the same time; one more is closed at once. Default 10,000. */
+  readonly maxConnections?: number;
+  /** Of one request, all headers together; more get 431. Default 16 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** Of one request; more get 431. Default 100. */
+  readonly maxHeaders?: number;
 }

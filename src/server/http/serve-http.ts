@@ -1,11 +1,12 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import { toNodeHandler } from "@modelcontextprotocol/node";
+import type { IncomingMessage, Server } from "node:http";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
-import { createFetchHandler, requestLimit, type FetchHandler } from "./fetch-handler.ts";
+import { createFetchHandler, type FetchHandler } from "./fetch-handler.ts";
 import type { HttpOptions } from "./http-options.ts";
+import { connectionLimits } from "./limits.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
+import { createNodeServer } from "./node-server.ts";
 import { OpenResponses } from "./open-responses.ts";
 
 /** How long a client that listens may take to read the end. */
@@ -40,20 +41,16 @@ export interface HttpServer {
 export async function serveHttp(server: TaskServer, options: HttpOptions = {}): Promise<HttpServer> {
   const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
   const handler = createFetchHandler(server, withHostDefault(options, host));
-  const respond = toNodeHandler(handler, {
-    maxRequestBodySize: requestLimit(server, options),
-    onerror: server.onError,
-  });
   const open = new OpenResponses();
   const listening = new OpenResponses();
-  const node = createServer((request, response) => {
-    (isEndless(request) ? listening : open).add(response);
-    if (!node.listening) response.setHeader("Connection", "close");
-    // The SDK's type differs from node's only in how it writes "may be absent".
-    respond(request as Parameters<typeof respond>[0], response).catch((error: unknown) => {
-      server.onError(error);
-      response.destroy();
-    });
+  const node = createNodeServer({
+    fetch: (request) => handler.fetch(request),
+    limits: connectionLimits(options),
+    onError: server.onError,
+    onResponse(response) {
+      (isEndless(response.req) ? listening : open).add(response);
+      if (!node.listening) response.setHeader("Connection", "close");
+    },
   });
 
   // First the port: where it is taken, nothing was started that would have to be stopped for good.

@@ -1,0 +1,108 @@
+import { refuse } from "./refuse.ts";
+
+export interface BodyReadLimits {
+  /** Of one request. */
+  readonly maxBytes: number;
+  /** From the first look at the body to its end. */
+  readonly maxMs: number;
+  /** Of all requests that are being received. */
+  readonly maxPendingBytes: number;
+}
+
+interface Read {
+  bytes: number;
+  readonly refuse: (response: Response) => void;
+}
+
+/** The text of request bodies. Slow and large ones cannot take the memory of all others, nor keep a server open. */
+export class BodyReads {
+  readonly #limits: BodyReadLimits;
+  /** Those that are under way; the oldest first. */
+  readonly #reads = new Set<Read>();
+  #pending = 0;
+  #closed = false;
+
+  constructor(limits: BodyReadLimits) {
+    this.#limits = limits;
+  }
+
+  /** Resolves with the text, or with the refusal of what is too large, too slow, not UTF-8 or has no end. */
+  async text(request: Request): Promise<string | Response> {
+    const { maxBytes, maxMs } = this.#limits;
+    if (this.#closed) return stopping();
+    if (Number(request.headers.get("content-length")) > maxBytes) return tooLarge(maxBytes);
+    if (request.body === null) return "";
+    const reader = (request.body as ReadableStream<Uint8Array>).getReader();
+    let refusal: Response | undefined;
+    const read: Read = {
+      bytes: 0,
+      refuse(response) {
+        refusal ??= response;
+        reader.cancel().catch(() => undefined); // which ends a read that is under way
+      },
+    };
+    const timer = setTimeout(() => read.refuse(tooSlow(maxMs)), maxMs);
+    this.#reads.add(read);
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let text = "";
+    try {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) {
+        this.#received(read, next.value.byteLength);
+        if (read.bytes > maxBytes) read.refuse(tooLarge(maxBytes));
+        if (refusal !== undefined) break;
+        text += decoder.decode(next.value, { stream: true });
+      }
+      return refusal ?? text + decoder.decode();
+    } catch (error) {
+      read.refuse(isOfDecoder(error) ? notUtf8() : brokenOff());
+      return refusal ?? brokenOff();
+    } finally {
+      clearTimeout(timer);
+      this.#reads.delete(read);
+      this.#pending -= read.bytes;
+    }
+  }
+
+  /** Refuses what has not been received to its end, now and from now on. */
+  close(): void {
+    this.#closed = true;
+    for (const read of this.#reads) read.refuse(stopping());
+  }
+
+  #received(read: Read, bytes: number): void {
+    read.bytes += bytes;
+    this.#pending += bytes;
+    if (this.#pending <= this.#limits.maxPendingBytes) return;
+    // The one that has taken longest: whoever sends slowly to hold memory goes first, and quick ones get through.
+    const [oldest] = this.#reads;
+    oldest?.refuse(noRoom());
+  }
+}
+
+function isOfDecoder(error: unknown): boolean {
+  return error instanceof TypeError && "code" in error && error.code === "ERR_ENCODING_INVALID_ENCODED_DATA";
+}
+
+function tooLarge(maxBytes: number): Response {
+  return refuse(413, `The request is larger than ${maxBytes} bytes.`);
+}
+
+function tooSlow(ms: number): Response {
+  return refuse(408, `The request was not received within ${ms} milliseconds.`);
+}
+
+function noRoom(): Response {
+  return refuse(503, "Too many requests are being received; try again later.", { "Retry-After": "1" });
+}
+
+function stopping(): Response {
+  return refuse(503, "The server is stopping.", { "Retry-After": "1" });
+}
+
+function brokenOff(): Response {
+  return refuse(400, "The request could not be read to its end.", {}, -32700);
+}
+
+function notUtf8(): Response {
+  return refuse(400, "Parse error: the request body is not UTF-8", {}, -32700);
+}

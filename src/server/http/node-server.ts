@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { OnError } from "../answer.ts";
+import type { ConnectionLimits } from "./limits.ts";
+import { fromNode } from "./node-request.ts";
+import { sendResponse } from "./node-response.ts";
+import { refuse } from "./refuse.ts";
+
+export interface NodeServerSetup {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly limits: ConnectionLimits;
+  readonly onError: OnError;
+  /** Told of each response before it is begun. */
+  readonly onResponse: (response: ServerResponse) => void;
+}
+
+/** What took too long is not waited for, nor what would have been read at another time. */
+const hangUpAfter: readonly number[] = [408, 503];
+
+/** A server of `node:http` that does not let its clients be slow, large or many without bounds. */
+export function createNodeServer({ fetch, limits, onError, onResponse }: NodeServerSetup): Server {
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaders, stallTimeoutMs } = limits;
+  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const gone = new AbortController();
+    let sent = false;
+    outgoing.once("close", () => {
+      if (!sent) gone.abort();
+    });
+    // Node leaves out headers beyond the limit without a word, and one of them may be the Origin.
+    const many = incoming.rawHeaders.length / 2 > maxHeaders;
+    const request = many ? undefined : fromNode(incoming, gone.signal);
+    const malformed = many ? refuse(431, `More than ${maxHeaders} headers.`) : refuse(400, "Bad request");
+    const response = request === undefined ? malformed : await fetch(request);
+    if (!incoming.complete && hangUpAfter.includes(response.status)) {
+      outgoing.setHeader("Connection", "close");
+    }
+    await sendResponse(response, outgoing, stallTimeoutMs);
+    sent = true;
+  };
+  const node = createServer(
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      // How exact the first two are.
+      connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs, requestTimeoutMs),
+      insecureHTTPParser: false,
+    },
+    (incoming, outgoing) => {
+      onResponse(outgoing);
+      respond(incoming, outgoing).catch((error: unknown) => {
+        onError(error);
+        outgoing.destroy();
+      });
+    },
+  );
+  node.maxConnections = limits.maxConnections;
+  node.maxHeadersCount = maxHeaders + 1;
+  return node;
+}
