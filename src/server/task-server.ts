@@ -9,6 +9,7 @@ import { loopDelay } from "./rates/loop-delay.ts";
 import type { RateOptions } from "./rates/rate-options.ts";
 import { Rates } from "./rates/rates.ts";
 import { noSession, type Streams } from "./streams.ts";
+import { ListenPlaces } from "./listen/listen-places.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
 
 /** Makes an author's own server; called per request over HTTP, per connection on stdio. */
@@ -30,7 +31,7 @@ export interface TaskServer {
   create(context: McpRequestContext, principal: string | null, streams?: Streams): Promise<McpServer>;
   /** Requests that wait for the end of a task, however long that takes: no stop has to wait for them. */
   readonly waiting: number;
-  /** What changes in those of the tasks that are the principal's. */
+  /** What changes in those of the tasks that are the principal's; rejects with `limit_reached`. */
   listen(taskIds: readonly string[], principal: string | null): Promise<TaskFeed>;
 }
 
@@ -41,6 +42,7 @@ export interface TaskServerSetup {
   readonly legacyErrorCodes: boolean;
   readonly requireTasks: boolean;
   readonly rates: RateOptions;
+  readonly maxListensPerPrincipal: number;
 }
 
 export function createTaskServer({
@@ -50,6 +52,7 @@ export function createTaskServer({
   legacyErrorCodes,
   requireTasks,
   rates: rateOptions,
+  maxListensPerPrincipal,
 }: TaskServerSetup): TaskServer {
   const errorOf = errorsFor(onError, legacyErrorCodes);
   const desk = new TaskDesk(runtime, onError);
@@ -59,6 +62,7 @@ export function createTaskServer({
     pollIntervalMs: options.pollIntervalMs,
     loopDelay: loopDelay(() => clock.now()),
   });
+  const places = new ListenPlaces(maxListensPerPrincipal);
   return {
     options,
     rates,
@@ -82,9 +86,15 @@ export function createTaskServer({
       }
     },
     async listen(taskIds, principal) {
-      const feed = await TaskFeed.open(runtime, principal, taskIds);
-      rates.missed(principal, taskIds.length - feed.accepted.length);
-      return feed;
+      const giveBack = places.take(principal);
+      try {
+        const feed = await TaskFeed.open(runtime, principal, taskIds, giveBack);
+        rates.missed(principal, taskIds.length - feed.accepted.length);
+        return feed;
+      } catch (error) {
+        giveBack();
+        throw error;
+      }
     },
   };
 }

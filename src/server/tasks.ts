@@ -22,6 +22,8 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly requireTasks?: boolean;
   /** How fast one principal may be; members that are left out have their defaults. */
   readonly rates?: Partial<RateOptions>;
+  /** Streams on which one principal listens to tasks at a time; default 100. */
+  readonly maxListensPerPrincipal?: number;
 }
 
 /** The durable tools of a process. */
@@ -76,15 +78,15 @@ export function createTasks({
   legacyErrorCodes = false,
   requireTasks = false,
   rates = {},
+  maxListensPerPrincipal = 100,
   ...options
 }: TasksOptions): Tasks {
   const registry = new Registry();
-  const resolvedRates = resolveRates(rates);
+  const setup = { legacyErrorCodes, requireTasks, rates: resolveRates(rates), maxListensPerPrincipal };
   const runtime = createRuntime({ store, registry, options, onError });
   return {
     tool: (name, config, handler) => registry.add(name, config, handler),
-    server: (factory) =>
-      createTaskServer({ runtime, factory, onError, legacyErrorCodes, requireTasks, rates: resolvedRates }),
+    server: (factory) => createTaskServer({ runtime, factory, onError, ...setup }),
     start: () => runtime.start(),
     stop: () => runtime.stop(),
   };

@@ -1,4 +1,6 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
 import { describe, expect, it } from "vitest";
 import { Peer, text, withoutTasks } from "./peer.ts";
 
@@ -54,3 +56,13 @@ it("takes half a surrogate pair in arguments and gives it back [A-48]", async ()
   const ended = await peer.ended(await peer.start("echo", { a: "\ud800" }));
   expect(ended).toMatchObject({ result: { structuredContent: { a: "\ud800" } } });
 });
+
+it.each(["constructor", "toString", "__proto__"])(
+  "no tool is named %s, which would hide all tools",
+  (name) => {
+    const tasks = createTasks({ store: memoryStore() });
+    expect(() => tasks.tool(name, {}, () => text("x"))).toThrow(
+      expect.objectContaining({ code: "configuration" }),
+    );
+  },
+);

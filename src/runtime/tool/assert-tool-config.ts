@@ -8,6 +8,8 @@ export function assertToolConfig(
   name: string,
   config: Omit<ToolConfig, "prepare"> & { readonly prepare?: unknown },
 ): void {
+  // The SDK keeps its tools in a plain object, and a tool of such a name breaks the list of all of them.
+  if (name in {}) throw wrong(name, "it cannot have the name of something that every object has");
   const { ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs, promoteAfterMs } = config;
   assertOptions({ ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs });
   if (promoteAfterMs !== undefined && !(Number.isFinite(promoteAfterMs) && promoteAfterMs >= 0)) {

@@ -26,11 +26,17 @@ export class TaskFeed {
   /** In the order of their oldest change that was not taken: no task keeps the others waiting. */
   readonly #changed: Set<string>;
   readonly #unwatch: () => void;
+  readonly #onClose: () => void;
   #closed = false;
   #wake: () => void = () => undefined;
 
   /** Resolves with a feed that begins with the current state of each task; rejects where a read fails. */
-  static async open(runtime: Runtime, principal: string | null, ids: readonly string[]): Promise<TaskFeed> {
+  static async open(
+    runtime: Runtime,
+    principal: string | null,
+    ids: readonly string[],
+    onClose: () => void = () => undefined,
+  ): Promise<TaskFeed> {
     const requestor = { generation, principal };
     // Only whether there is one: a thousand large results are not held at once.
     const exists = async (id: string): Promise<boolean> =>
@@ -40,10 +46,17 @@ export class TaskFeed {
       runtime,
       requestor,
       ids.filter((_, place) => found[place]),
+      onClose,
     );
   }
 
-  private constructor(runtime: Runtime, requestor: Requestor, accepted: readonly string[]) {
+  private constructor(
+    runtime: Runtime,
+    requestor: Requestor,
+    accepted: readonly string[],
+    onClose: () => void,
+  ) {
+    this.#onClose = onClose;
     this.accepted = accepted;
     this.#runtime = runtime;
     this.#requestor = requestor;
@@ -92,6 +105,7 @@ export class TaskFeed {
     this.#closed = true;
     this.#unwatch();
     this.#wake();
+    this.#onClose();
   }
 
   #forget(id: string): void {

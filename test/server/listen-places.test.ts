@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { ListenPlaces } from "../../src/server/listen/listen-places.ts";
+import { Listener, listenTo } from "./listener.ts";
+import { serve, text } from "./peer.ts";
+
+it("gives each principal so many places, and back again once", () => {
+  const places = new ListenPlaces(2);
+  const first = places.take("alice");
+  places.take("alice");
+  expect(() => places.take("alice")).toThrow(expect.objectContaining({ code: "limit_reached" }));
+  places.take("bob");
+  first();
+  first();
+  const again = places.take("alice");
+  expect(() => places.take("alice")).toThrow("2 streams");
+  again();
+  for (let i = 0; i < 10; i += 1) places.take(null);
+});
+
+it("refuses a principal one stream too many, and lets it listen again when one has ended", async () => {
+  const { http } = await serve({
+    tools: (tasks) => tasks.tool("add", {}, () => text("3")),
+    http: { anonymous: "shared" },
+    options: { maxListensPerPrincipal: 1 },
+  });
+  const filter = { taskIds: [] };
+  const first = await Listener.to(http.url, filter);
+  const refused = await listenTo(http.url, filter);
+  expect(await refused.json()).toMatchObject({ error: { code: -32000 } });
+  await first.cancel();
+  while (!(await listens(http.url))); // its end reaches the server when it does
+});
+
+async function listens(url: string): Promise<boolean> {
+  const response = await listenTo(url, { taskIds: [] });
+  const begun = response.headers.get("content-type") === "text/event-stream";
+  await response.body?.cancel();
+  return begun;
+}
