@@ -27,7 +27,7 @@ it("refuses a principal one stream too many, and lets it listen again when one h
   const first = await Listener.to(http.url, filter);
   const refused = await listenTo(http.url, filter);
   expect(await refused.json()).toMatchObject({ error: { code: -32000 } });
-  await first.cancel();
+  await first.leave();
   while (!(await listens(http.url))); // its end reaches the server when it does
 });
 
