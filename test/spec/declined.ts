@@ -7,6 +7,9 @@ export interface Declined {
 // prettier-ignore
 export const declined: readonly Declined[] = [
   { id: "C-003", reason: "Says what the feature is; it asks for nothing that a test could see." },
+  { id: "C-128", reason: "Should: there is no hook yet that tells how many tasks there are and what becomes of them." },
+  { id: "C-129", reason: "Should: there is no hook yet that tells who creates, completes and fetches tasks." },
+  { id: "C-130", reason: "Should: without those hooks nobody is told of patterns of use." },
   { id: "C-D-001", reason: "Draft wording that no released revision has; taskSupport alone is written and read." },
   { id: "C-D-002", reason: "Draft wording; capabilities are read as objects alone, and the client never augments without one (C-014)." },
   { id: "C-D-003", reason: "Draft wording; without taskSupport the client never augments (C-015)." },
@@ -15,5 +18,4 @@ export const declined: readonly Declined[] = [
   { id: "X-038", reason: "No store here is eventually consistent: the port asks that reads show what was acknowledged, and the store contract holds it." },
   { id: "X-051", reason: "May: rates are not limited yet." },
   { id: "X-092", reason: "Says what the headers are for; that they are there is X-090, X-091 and X-B-018." },
-  { id: "X-P-015", reason: "Speaks of servers with both generations; the one of 2025-11-25 is not served yet." },
 ];

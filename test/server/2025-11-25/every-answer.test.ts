@@ -8,6 +8,7 @@ import {
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { Peer, serve, text, unstamped } from "../peer.ts";
+import { SessionPeer } from "../session-peer.ts";
 import { house, Session } from "./session.ts";
 
 function tools(tasks: Tasks): void {
@@ -70,4 +71,21 @@ it("has no core tasks under 2026-07-28 [C-P-004 A-35]", async () => {
   expect(unstamped(plain)).toEqual({ ...text("3"), resultType: "complete" });
   const { tools: listed } = (await peer.result("tools/list")) as { tools: object[] };
   expect(JSON.stringify(listed)).not.toContain("taskSupport");
+});
+
+it("serves the tasks of either generation on one endpoint, each to its own clients [X-P-015 A-35]", async () => {
+  const { http } = await serve({ tools, http: { anonymous: "shared" } });
+  const older = await SessionPeer.open(http.url);
+  const newer = new Peer(http.url);
+  const { result } = await older.request("tools/call", { name: "sleeps", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  const newerId = await newer.start("sleeps");
+  for (const method of ["tasks/get", "tasks/cancel"]) {
+    expect((await newer.send(method, { taskId })).error).toMatchObject({ code: -32602 });
+    expect(await older.request(method, { taskId: newerId })).toMatchObject({ error: { code: -32602 } });
+  }
+  expect(await older.request("tasks/get", { taskId })).toMatchObject({ result: { status: "working" } });
+  expect(await older.request("tasks/cancel", { taskId })).toMatchObject({ result: { status: "cancelled" } });
+  expect(await newer.get(newerId)).toMatchObject({ status: "working" });
+  expect(await older.request("tasks/list")).toMatchObject({ result: { tasks: [{ taskId }] } });
 });
