@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { CoreRpc } from "./core-rpc.ts";
+import { CoreWork, endOf } from "./core-work.ts";
 import { expectHonestEnd } from "./honest-end.ts";
 import { readLog, repeatedSteps, runsOf } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
@@ -10,7 +12,7 @@ import { Onlooker } from "./onlooker.ts";
 import { seededRandom } from "./random.ts";
 import { Rpc } from "./rpc.ts";
 import { Victim } from "./victim.ts";
-import { Work } from "./work.ts";
+import { Work, type Server } from "./work.ts";
 
 const kills = Number(process.env["CRASH_KILLS"] ?? 60);
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
@@ -39,13 +41,13 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
       await pause(random() * 400);
       await victim.kill();
     } else {
-      await workUntilKilled(victim, work, random() * 250);
+      await workUntilKilled(victim, work, random);
     }
     expect(victim.stderr).toBe("");
     expect([...onlooker.problems(work.jobs), ...work.violations]).toEqual([]);
   }
 
-  await finish(start(), work, onlooker);
+  await finish(start(), work, onlooker, random);
   expect(work.violations).toEqual([]);
   expect(work.open).toEqual([]);
 
@@ -56,43 +58,51 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
   expect(runsOfOnce).toEqual([...new Set(runsOfOnce)]);
   for (const job of work.jobs) expectHonestEnd(job, lines);
 
-  await expectSameAfterRestart(start(), work);
+  await expectSameAfterRestart(start(), work, random);
   expect(onlooker.problems(work.jobs)).toEqual([]);
   // No lost answer has made a second task.
   expect(onlooker.count("idempotency_key IS NOT NULL")).toBe(work.jobs.filter(({ key }) => key).length);
 });
 
-async function rpcOf(victim: Victim): Promise<Rpc> {
+async function serverOf(victim: Victim, work: Work, random: () => number): Promise<Server> {
   const url = await victim.ready();
   if (url === undefined) throw new Error(`The server did not start: ${victim.stderr}`);
-  return new Rpc(url);
+  const coreWork = new CoreWork(random, work.violations);
+  const core = new CoreRpc(url, (question) => coreWork.onQuestion(question));
+  return { rpc: new Rpc(url), core, coreWork };
 }
 
-async function workUntilKilled(victim: Victim, work: Work, afterMs: number): Promise<void> {
-  const rpc = await rpcOf(victim);
+async function workUntilKilled(victim: Victim, work: Work, random: () => number): Promise<void> {
+  const server = await serverOf(victim, work, random);
   const dead = new AbortController();
-  const driving = work.drive(rpc, dead.signal);
-  await pause(afterMs);
+  const driving = work.drive(server, dead.signal);
+  await pause(random() * 160);
+  // A session that is gone takes nothing with it.
+  if (random() < 0.3) await server.core.leave();
+  await pause(random() * 160);
   await victim.kill();
   dead.abort();
   await driving;
 }
 
 /** Nobody kills any more: everything has to come to its end, also what no client knows of. */
-async function finish(victim: Victim, work: Work, onlooker: Onlooker): Promise<void> {
+async function finish(victim: Victim, work: Work, onlooker: Onlooker, random: () => number): Promise<void> {
   const patience = AbortSignal.timeout(120_000);
-  await work.drive(await rpcOf(victim), patience);
+  await work.drive(await serverOf(victim, work, random), patience);
   const unfinished = (): number => onlooker.count("state IN ('queued', 'running')");
   while (unfinished() > 0 && !patience.aborted) await pause(20);
   expect(unfinished()).toBe(0);
   await victim.kill();
 }
 
-async function expectSameAfterRestart(victim: Victim, work: Work): Promise<void> {
-  const rpc = await rpcOf(victim);
+async function expectSameAfterRestart(victim: Victim, work: Work, random: () => number): Promise<void> {
+  const { rpc, core } = await serverOf(victim, work, random);
   const tasks = work.jobs.filter(({ taskId }) => taskId !== undefined);
   const again = await Promise.all(
-    tasks.map(async ({ taskId = "" }) => JSON.stringify(await rpc.get(taskId))),
+    tasks.map(async (job) => {
+      const { taskId = "" } = job;
+      return job.core ? endOf(await core.get(taskId), taskId, core) : JSON.stringify(await rpc.get(taskId));
+    }),
   );
   expect(again).toEqual(tasks.map(({ ended }) => ended));
   await victim.kill();

@@ -14,6 +14,7 @@ export function expectHonestEnd(job: Job, lines: readonly LogLine[]): void {
     expect(job.toBeCancelled).toBe(true);
     return;
   }
+  expect(job.core && job.cancelAcknowledged).not.toBe(true); // there, cancelled is for good
   if (task.status === "failed") {
     expect(careful).toContain(job.tool);
     expect(task.error).toMatchObject({

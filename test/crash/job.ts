@@ -8,6 +8,12 @@ export interface Job {
   /** Without one, a call whose answer was lost is made anew, and whatever came of the lost one is nobody's. */
   readonly key: string | undefined;
   readonly toBeCancelled: boolean;
+  /** Made through 2025-11-25, and only there to be seen. */
+  readonly core: boolean;
+  /** There: whether its client waits for the result from the start. */
+  readonly waits: boolean;
+  /** There: its client's answer. */
+  readonly word: string;
   /** One of many that came at once. */
   readonly inBurst: boolean;
   /** How eagerly its client answers: the chance at each poll. */
@@ -17,7 +23,10 @@ export interface Job {
   /** Known once an answer to its question was acknowledged. */
   answer?: string;
   cancelAcknowledged?: boolean;
-  /** What `tasks/get` showed when the task had ended, or the direct answer; later reads have to be the same. */
+  /** In 2025-11-25 an answer is not acknowledged: it was sent, and then the question was seen to be closed. */
+  replied?: boolean;
+  answered?: boolean;
+  /** What `tasks/get` and `tasks/result` showed when the task had ended, or the direct answer; later reads have to be the same. */
   ended?: string;
 }
 
@@ -40,18 +49,32 @@ export function anyJob(random: () => number, longNaps: boolean): Job {
     ["once", {}],
   ];
   const [tool, args] = kinds[Math.floor(random() * kinds.length)] ?? ["once", {}];
+  // Answered as it comes is only the one generation.
+  const core = tool !== "late" && random() < 0.4;
   return {
     tool,
     args,
     // A call with a key has its record from the start, and is never answered directly.
     key: tool === "late" ? undefined : randomUUID(),
     toBeCancelled: random() < 0.1,
+    core,
+    waits: random() < 0.5,
+    word: randomUUID(),
     inBurst: false,
     eagerness: random(),
   };
 }
 
-export function smallJob(): Job {
+export function smallJob(random: () => number): Job {
   const args = { count: 1 };
-  return { tool: "steps", args, key: randomUUID(), toBeCancelled: false, inBurst: true, eagerness: 1 };
+  const word = randomUUID();
+  const small = {
+    core: random() < 0.4,
+    waits: false,
+    word,
+    toBeCancelled: false,
+    inBurst: true,
+    eagerness: 1,
+  };
+  return { tool: "steps", args, key: randomUUID(), ...small };
 }

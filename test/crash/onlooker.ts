@@ -71,7 +71,7 @@ function readAnswers(db: DatabaseSync): ReadonlyMap<string, string> {
 
 /** What a client was told about its job, and the database does not have. */
 function lostOf(
-  { taskId = "", tool, answer, cancelAcknowledged, ended }: Job,
+  { taskId = "", tool, answer, cancelAcknowledged, ended, core }: Job,
   tasks: ReadonlyMap<string, TaskRow>,
   answers: ReadonlyMap<string, string>,
 ): string[] {
@@ -82,6 +82,8 @@ function lostOf(
   if (ended !== undefined && !isOver) lost.push(`the end of ${taskId} is lost`);
   if (cancelAcknowledged === true && !row.cancelAsked && !isOver)
     lost.push(`the cancel of ${taskId} is lost`);
+  if (core && cancelAcknowledged === true && row.state !== "cancelled")
+    lost.push(`${taskId} was cancelled and is ${row.state}`);
   // Elsewhere an answer can come too late to count.
   const counts = tool === "asks" && answer !== undefined && !isOver;
   if (counts && answers.get(taskId)?.includes(answer) !== true) lost.push(`the answer to ${taskId} is lost`);

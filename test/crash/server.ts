@@ -13,6 +13,7 @@ const tasks = createTasks({
   pollIntervalMs: 50,
   crashBackoffMs: 10,
   maxCrashes: 1_000,
+  rates: { pollsPerInterval: null },
   // Fewer than the tasks that are open at a time, so that some wait for others.
   concurrency: 8,
 });

@@ -1,9 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import type { CoreRpc } from "./core-rpc.ts";
+import type { CoreWork } from "./core-work.ts";
 import { anyJob, smallJob, type Job } from "./job.ts";
 import { RpcError, type Rpc, type SeenTask } from "./rpc.ts";
 
 const terminal = new Set(["completed", "failed", "cancelled"]);
+
+/** The ways to a server, in either generation, and what is known of the questions of the older one. */
+export interface Server {
+  readonly rpc: Rpc;
+  readonly core: CoreRpc;
+  readonly coreWork: CoreWork;
+}
 
 /** Jobs as a client drives them, through any number of servers: it knows only what was acknowledged. */
 export class Work {
@@ -23,14 +32,14 @@ export class Work {
   add(longNaps: boolean): void {
     let open = this.open.filter(({ inBurst }) => !inBurst).length;
     for (; open < 16; open++) this.jobs.push(anyJob(this.#random, longNaps));
-    if (this.#random() < 0.1) this.jobs.push(...Array.from({ length: 40 }, smallJob));
+    if (this.#random() < 0.1) this.jobs.push(...Array.from({ length: 40 }, () => smallJob(this.#random)));
   }
 
   /** Drives all open jobs until they have ended or the server is gone; `signal` tells of its death. */
-  async drive(rpc: Rpc, signal: AbortSignal): Promise<void> {
-    await Promise.all(
-      this.open.map((job) => this.#driveJob(job, rpc, signal).catch((error: unknown) => this.#note(error))),
-    );
+  async drive({ rpc, core, coreWork }: Server, signal: AbortSignal): Promise<void> {
+    const driven = (job: Job): Promise<void> =>
+      job.core ? coreWork.drive(job, core, signal) : this.#driveJob(job, rpc, signal);
+    await Promise.all(this.open.map((job) => driven(job).catch((error: unknown) => this.#note(error))));
   }
 
   async #driveJob(job: Job, rpc: Rpc, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,106 @@
+import { EventReader, SessionPeer, type Message } from "../server/session-peer.ts";
+import { RpcError, type SeenTask } from "./rpc.ts";
+
+/** A question of a task; `answer` resolves when the server has the answer, which does not yet keep it. */
+export interface Question {
+  readonly taskId: string;
+  readonly answer: (word: string) => Promise<void>;
+}
+
+type Answer =
+  { readonly result: Message } | { readonly error: { readonly code: number; readonly message: string } };
+
+/**
+ * A client of 2025-11-25, whose questions come on the stream of its session or on that of `tasks/result`. When its
+ * session ends it opens another. Rejects when the server is not there or dies before it answered.
+ */
+export class CoreRpc {
+  readonly #url: string;
+  readonly #onQuestion: (question: Question) => void;
+  #session: Promise<SessionPeer> | undefined;
+  #id = 0;
+
+  constructor(url: string, onQuestion: (question: Question) => void) {
+    this.#url = url;
+    this.#onQuestion = onQuestion;
+  }
+
+  async call(name: string, args: object, key: string | undefined): Promise<string> {
+    const _meta = key === undefined ? {} : { "holdfast/idempotencyKey": key };
+    const { task } = await this.#result("tools/call", { name, arguments: args, task: {}, _meta });
+    return (task as { taskId: string }).taskId;
+  }
+
+  async get(taskId: string): Promise<SeenTask> {
+    return (await this.#result("tasks/get", { taskId })) as unknown as SeenTask;
+  }
+
+  /** Waits for the end of the task: what its call would have answered, or the error. */
+  outcome(taskId: string): Promise<Answer> {
+    return this.#send("tasks/result", { taskId });
+  }
+
+  /** False where the task had ended before. */
+  async cancel(taskId: string): Promise<boolean> {
+    const answer = await this.#send("tasks/cancel", { taskId });
+    if ("error" in answer && answer.error.message.includes("already ended")) return false;
+    const { status } = resultOf(answer, `tasks/cancel ${taskId}`);
+    if (status !== "cancelled") throw new RpcError(`${taskId} is ${String(status)} after its cancel`);
+    return true;
+  }
+
+  /** Ends the session and all that is in flight in it. */
+  async leave(): Promise<void> {
+    await (await this.#session)?.send("DELETE");
+  }
+
+  async #result(method: string, params: object): Promise<Message> {
+    return resultOf(await this.#send(method, params), `${method} ${JSON.stringify(params)}`);
+  }
+
+  async #send(method: string, params: object): Promise<Answer> {
+    for (;;) {
+      const session = (this.#session ??= this.#open());
+      const peer = await session;
+      const response = await peer.post({ id: ++this.#id, method, params });
+      const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+      if (response.ok) {
+        const answer = isJson ? await response.json() : await this.#read(new EventReader(response), peer);
+        if (answer !== undefined) return answer as Answer;
+      }
+      if (this.#session === session) this.#session = undefined; // it ended
+    }
+  }
+
+  async #open(): Promise<SessionPeer> {
+    const peer = await SessionPeer.open(this.#url, { capabilities: { elicitation: { form: {} } } });
+    const stream = await peer.listen();
+    this.#read(stream, peer).catch(() => undefined); // it died, and so does what is in flight
+    return peer;
+  }
+
+  /** Takes what comes until the answer, if there is one. */
+  async #read(stream: EventReader, peer: SessionPeer): Promise<Message | undefined> {
+    for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
+      if (!("method" in message)) return message;
+      if (message["method"] === "elicitation/create") this.#onQuestion(questionOf(message, peer));
+    }
+    return undefined;
+  }
+}
+
+function questionOf({ id, params }: Message, peer: SessionPeer): Question {
+  const meta = (params as Message)["_meta"] as Record<string, { taskId: string }>;
+  return {
+    taskId: meta["io.modelcontextprotocol/related-task"]?.taskId ?? "",
+    answer: async (word) => {
+      const result = { action: "accept", content: { word } };
+      await (await peer.post({ id, result })).text();
+    },
+  };
+}
+
+function resultOf(answer: Answer, what: string): Message {
+  if ("result" in answer) return answer.result;
+  throw new RpcError(`${what}: ${JSON.stringify(answer.error)}`);
+}

@@ -1,0 +1,70 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { CoreRpc, Question } from "./core-rpc.ts";
+import type { Job } from "./job.ts";
+import type { SeenTask } from "./rpc.ts";
+
+const terminal = new Set(["completed", "failed", "cancelled"]);
+
+/** Jobs as a client of 2025-11-25 drives them on one server. */
+export class CoreWork {
+  readonly #random: () => number;
+  readonly #violations: string[];
+  /** By task, what came and was not answered yet. */
+  readonly #questions = new Map<string, Question>();
+  /** Tasks whose questions came, on this server. */
+  readonly #asked = new Set<string>();
+  readonly #byTask = new Map<string, Job>();
+
+  constructor(random: () => number, violations: string[]) {
+    this.#random = random;
+    this.#violations = violations;
+  }
+
+  onQuestion(question: Question): void {
+    const { taskId } = question;
+    if (this.#byTask.get(taskId)?.answered === true)
+      this.#violations.push(`${taskId} asks again what was answered`);
+    this.#asked.add(taskId);
+    this.#questions.set(taskId, question);
+  }
+
+  async drive(job: Job, rpc: CoreRpc, signal: AbortSignal): Promise<void> {
+    const taskId = (job.taskId ??= await rpc.call(job.tool, job.args, job.key));
+    this.#byTask.set(taskId, job);
+    // Some wait for the result from the start, and are asked there; others ask for it at the end.
+    if (job.waits) rpc.outcome(taskId).catch(() => undefined);
+    while (!signal.aborted) {
+      const hadAsked = this.#asked.has(taskId);
+      const task = await rpc.get(taskId);
+      if (hadAsked && task.status !== "input_required") this.#noteAnswered(job);
+      if (terminal.has(task.status)) {
+        job.ended = await endOf(task, taskId, rpc);
+        return;
+      }
+      await this.#respond(job, taskId, rpc);
+      await pause(5);
+    }
+  }
+
+  async #respond(job: Job, taskId: string, rpc: CoreRpc): Promise<void> {
+    if (job.toBeCancelled && job.cancelAcknowledged !== true && this.#random() < 0.2) {
+      job.cancelAcknowledged = await rpc.cancel(taskId);
+    }
+    const question = this.#questions.get(taskId);
+    if (question === undefined || this.#random() > job.eagerness) return;
+    this.#questions.delete(taskId);
+    job.replied = true;
+    await question.answer(job.word);
+  }
+
+  /** A task leaves input_required when its question is closed, for good: by the answer, or by its timeout. */
+  #noteAnswered(job: Job): void {
+    job.answered = true;
+    if (job.tool === "asks" && job.replied === true && job.cancelAcknowledged !== true) job.answer = job.word;
+  }
+}
+
+/** The task and its outcome, as every later server has to show them. */
+export async function endOf(task: SeenTask, taskId: string, rpc: CoreRpc): Promise<string> {
+  return JSON.stringify({ ...task, ...(await rpc.outcome(taskId)), jsonrpc: undefined, id: undefined });
+}
