@@ -1,5 +1,5 @@
 export { connect } from "./client/connect.ts";
-export type { ConnectOptions } from "./client/connect-options.ts";
+export type { ConnectOptions, ProtocolVersion } from "./client/connect-options.ts";
 export type {
   InputFailure,
   InputRequest,
@@ -7,6 +7,7 @@ export type {
   OnInput,
   OnInputError,
 } from "./client/question/input-request.ts";
+export type { ReceiveTasksOptions } from "./client/receive-options.ts";
 export type {
   CancelledTask,
   CompletedTask,

@@ -1,4 +1,5 @@
 import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
+import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 
 /** The protocol versions that this client speaks; tasks are in the first two. */
@@ -23,6 +24,12 @@ export interface ConnectOptions {
    * without. Declare `sampling` or `roots` only if `onInput` answers them. What tasks need is always added.
    */
   readonly capabilities?: ClientCapabilities;
+  /**
+   * Takes the server's elicitations and samplings as durable tasks where it asks for that, in protocol 2025-11-25: the
+   * user may answer when the connection, or this process, is long another. They come to `onInput` like all others, as
+   * far as `capabilities` declare them. Elsewhere without effect.
+   */
+  readonly receiveTasks?: ReceiveTasksOptions;
   /** How this client names itself to the server. Default: holdfast, and its version. */
   readonly clientInfo?: Implementation;
   /**

@@ -1,6 +1,8 @@
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
 import { amendHandshake } from "./2025-11-25/handshake.ts";
+import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
+import type { SharedRuntime } from "./2025-11-25/receiver/shared-runtime.ts";
 import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
@@ -9,6 +11,7 @@ import { protocolVersions, type ConnectOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
 import { packageVersion } from "./package-version.ts";
+import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { ServerTarget } from "./transport/line.ts";
 import { openConnection } from "./transport/open-connection.ts";
 import { setSdkHandlers } from "./question/sdk-handlers.ts";
@@ -52,20 +55,27 @@ export async function connectWith(
   assertOptions(options);
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: packageVersion };
   const capabilities = options.capabilities ?? defaultCapabilities(onInput !== undefined);
+  const { receiveTasks } = options;
+  const receives = receiveTasks !== undefined && onInput !== undefined;
   const callbacks = { onInput, onInputError, declares: declaredBy(capabilities) };
+  // Before there is a connection: the first question may come with it.
+  const shared = receives ? await loadReceiver(receiveTasks) : undefined;
   const { sdk, requester, name } = await openConnection(
     server,
     {
       ...options,
       clientInfo,
       capabilities: withTasks(capabilities),
-      amend: (message) => withoutTasksOnCall(amendHandshake(message)),
+      amend: (message) => withoutTasksOnCall(amendHandshake(message, receives)),
       prepare: (client) => {
         if (onInput !== undefined) setSdkHandlers(client, capabilities, onInput);
       },
     },
     clock,
-  );
+  ).catch(async (error: unknown) => {
+    await shared?.runtime.leave();
+    throw error;
+  });
   const progress = new ProgressTokens((error) => requester.onerror?.(toError(error)));
   requester.onNotification((notification) => progress.take(notification));
   const services = { requester, clock };
@@ -80,6 +90,11 @@ export async function connectWith(
           version: sdk.getNegotiatedProtocolVersion(),
         });
   const { over } = requester;
+  const receiver =
+    shared !== undefined && receiveTasks !== undefined && protocol instanceof CoreProtocol && protocol.isOwn
+      ? new shared.Receiver({ requester, server: name, callbacks, options: receiveTasks }, shared.runtime)
+      : undefined;
+  if (receiver === undefined) await shared?.runtime.leave();
   return new ConnectedClient({
     sdk,
     server: name,
@@ -90,7 +105,22 @@ export async function connectWith(
     listen,
     progress,
     over,
+    closeReceiver: receiver && (async () => receiver.close()),
   });
+}
+
+/** Loaded only where it is wanted: it brings the runtime that servers have. */
+async function loadReceiver(options: ReceiveTasksOptions): Promise<LoadedReceiver> {
+  const [{ Receiver: loaded }, { shareRuntime }] = await Promise.all([
+    import("./2025-11-25/receiver/receiver.ts"),
+    import("./2025-11-25/receiver/shared-runtime.ts"),
+  ]);
+  return { Receiver: loaded, runtime: await shareRuntime(options) };
+}
+
+interface LoadedReceiver {
+  readonly Receiver: typeof Receiver;
+  readonly runtime: SharedRuntime;
 }
 
 function assertOptions({ pollFloorMs = 0, protocolVersion }: ConnectOptions): void {

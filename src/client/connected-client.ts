@@ -28,6 +28,8 @@ interface ConnectedClientOptions {
   readonly progress: ProgressTokens;
   /** Aborts when the connection is over, which ends all that waits. */
   readonly over: AbortSignal;
+  /** Leaves the server's own questions, where they are taken as tasks, in their store. */
+  readonly closeReceiver: (() => Promise<void>) | undefined;
 }
 
 const cancelOnAbortMs = 5_000;
@@ -41,13 +43,15 @@ export class ConnectedClient implements TaskClient {
   readonly #watches = new Map<string, TaskWatch>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #progress: ProgressTokens;
+  readonly #closeReceiver: (() => Promise<void>) | undefined;
   /** By task id, until the task is known to have ended (C-108). */
   readonly #reports = new Map<string, ProgressReports>();
 
-  constructor({ sdk, server, over, listen, progress, ...services }: ConnectedClientOptions) {
+  constructor({ sdk, server, over, listen, progress, closeReceiver, ...services }: ConnectedClientOptions) {
     this.sdk = sdk;
     this.#server = server;
     this.#progress = progress;
+    this.#closeReceiver = closeReceiver;
     const closing = this.#closing.signal;
     const run = (work: Promise<unknown>): void => this.#keep(work);
     const { protocol, clock } = services;
@@ -63,7 +67,12 @@ export class ConnectedClient implements TaskClient {
       },
     };
     if (over.aborted) this.#end(over.reason);
-    over.addEventListener("abort", () => this.#end(over.reason), { once: true });
+    const lost = (): void => {
+      this.#end(over.reason);
+      // A store is free again once its connections are over, however they ended.
+      void this.#closeReceiver?.().catch(() => undefined);
+    };
+    over.addEventListener("abort", lost, { once: true });
   }
 
   async callTool(
@@ -125,6 +134,7 @@ export class ConnectedClient implements TaskClient {
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
     await Promise.allSettled(this.#running);
+    await this.#closeReceiver?.();
     await this.sdk.close();
   }
 

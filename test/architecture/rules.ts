@@ -30,7 +30,12 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     packages: ["@modelcontextprotocol/sdk/"],
   },
   server: { from: ["task", "generation", "runtime", "server"], typesFrom: ["store"] },
-  client: { from: ["task", "generation", "client"], forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/ },
+  // A client that takes a server's questions as tasks runs them as servers do.
+  client: {
+    from: ["task", "generation", "runtime", "client"],
+    typesFrom: ["store"],
+    forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/,
+  },
   cli: { from: ["task", "generation", "client", "cli"] },
   // For authors of stores, whatever their test runner: it brings none, and asserts with what Node has.
   testing: { from: ["task", "store", "testing"], packages: ["node:assert/strict"] },

@@ -1,4 +1,5 @@
 import type { InputRequest, InputResult } from "holdfast/client";
+import { memoryStore } from "holdfast/memory";
 import { describe, expect, it } from "vitest";
 import { everythingOver } from "./our-client-everything.ts";
 
@@ -65,5 +66,27 @@ describe.each(["stdio", "http"] as const)("the reference everything server over 
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: "cancelled" });
     await handle.cancel(); // nothing left to do
+  });
+
+  it("runs its questions as tasks of ours", { timeout: deadline }, async () => {
+    const asked: unknown[] = [];
+    const client = await everythingOver(way, {
+      capabilities,
+      receiveTasks: { store: memoryStore(), pollIntervalMs: 50 },
+      onInput: async (request) => {
+        asked.push(request.method);
+        return answer(request);
+      },
+    });
+    const [elicited, sampled] = await Promise.all([
+      client.callTool("trigger-elicitation-request-async"),
+      client.callTool("trigger-sampling-request-async", { prompt: "6 by 7?", maxTokens: 9 }),
+    ]);
+    expect(JSON.stringify(elicited)).toContain("Ada");
+    expect(JSON.stringify(elicited)).toContain("Task created");
+    expect(JSON.stringify(sampled)).toContain("42");
+    expect(JSON.stringify(sampled)).toContain("Task created");
+    expect(new Set(asked)).toEqual(new Set(["elicitation/create", "sampling/createMessage"]));
+    expect(asked).toHaveLength(2);
   });
 });

@@ -29,6 +29,8 @@ interface CoreProtocolOptions {
 export class CoreProtocol implements TaskProtocol {
   readonly generation = generation;
   readonly recognisesRepeats: boolean;
+  /** Whether the connection speaks this revision, and not an earlier one without tasks. */
+  readonly isOwn: boolean;
   readonly #services: Pick<CoreProtocolOptions, "requester" | "clock">;
   readonly #hasTasks: boolean;
   readonly #cancels: boolean;
@@ -39,7 +41,8 @@ export class CoreProtocol implements TaskProtocol {
 
   constructor({ requester, clock, callbacks, server, version }: CoreProtocolOptions) {
     this.#services = { requester, clock };
-    this.#hasTasks = version === generation && serverTakesTasks(server); // C-008, C-014
+    this.isOwn = version === generation;
+    this.#hasTasks = this.isOwn && serverTakesTasks(server); // C-008, C-014
     this.#cancels = serverCancels(server);
     const { experimental } = server;
     this.recognisesRepeats = isJsonObject(experimental) && isJsonObject(experimental[idempotencyKeyMeta]);

@@ -136,7 +136,7 @@ export class RawRequester implements Transport {
     return () => this.#notificationTakers.delete(taker);
   }
 
-  /** The same for its requests. */
+  /** The same for its requests; whoever came last is shown them first. */
   onRequest(taker: Taker<JSONRPCRequest>): () => void {
     this.#requestTakers.add(taker);
     return () => this.#requestTakers.delete(taker);
@@ -264,7 +264,7 @@ export class RawRequester implements Transport {
   #take(message: JSONRPCMessage): boolean {
     if (this.#pending.take(message)) return true;
     if (isJSONRPCNotification(message)) return [...this.#notificationTakers].some((taker) => taker(message));
-    return isJSONRPCRequest(message) && [...this.#requestTakers].some((taker) => taker(message));
+    return isJSONRPCRequest(message) && [...this.#requestTakers].toReversed().some((taker) => taker(message));
   }
 
   async #leave(): Promise<void> {

@@ -16,9 +16,7 @@ export async function requestInTime(
 ): Promise<Reply<JsonObject>> {
   const deadline = clock.deadline(usualMs);
   try {
-    return laterIfAsked(
-      await requester.request(method, params, AbortSignal.any([signal, deadline.signal])),
-    );
+    return laterIfAsked(await requester.request(method, params, AbortSignal.any([signal, deadline.signal])));
   } catch (cause) {
     if (signal.aborted || !deadline.signal.aborted) throw cause;
     const message = `The server did not answer ${method} within ${usualMs / 1000} seconds`;

@@ -1,0 +1,49 @@
+import type { RequestId } from "@modelcontextprotocol/client";
+import { readTaskParams } from "../../../generation/2025-11-25/create.ts";
+import type { ClientTaskMethod } from "../../../generation/2025-11-25/negotiate.ts";
+import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
+import type { JsonObject } from "../../../generation/json-object.ts";
+import { requestHash } from "../../../runtime/request-hash.ts";
+import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
+import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { AskedQuestion } from "./question-tools.ts";
+
+interface Taker {
+  readonly runtime: Runtime;
+  readonly requestor: Requestor;
+  readonly server: string;
+}
+
+/** How many of the newest tasks are looked through. */
+const lookBack = 200;
+
+/**
+ * The task for a question. A server whose own task asks may ask again after a break, by itself or through a new
+ * process: while the user has not answered, that is the same question, and the same task.
+ */
+export async function takeQuestion(
+  { runtime, requestor, server }: Taker,
+  id: RequestId,
+  method: ClientTaskMethod,
+  params: JsonObject,
+): Promise<TaskSnapshot> {
+  const { ttlMs } = readTaskParams(params) ?? {};
+  const { task: _, ...own } = params;
+  const question: AskedQuestion = { server, params: own };
+  const same = relatedTaskOf(own) === undefined ? undefined : await openTask(method, question);
+  if (same !== undefined) return same;
+  return runtime.create({
+    ...requestor,
+    tool: method,
+    arguments: question,
+    origin: { requestId: id, capabilities: {} },
+    ...(ttlMs !== undefined && { ttlMs }),
+  });
+
+  async function openTask(tool: string, asked: AskedQuestion): Promise<TaskSnapshot | undefined> {
+    const hash = requestHash(tool, asked);
+    const tasks = await runtime.list(requestor, { limit: lookBack });
+    const found = tasks.find((task) => task.requestHash === hash && task.finishedAt === null);
+    return found === undefined ? undefined : runtime.get(found.id, requestor);
+  }
+}
