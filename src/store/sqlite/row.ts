@@ -9,7 +9,11 @@ export function textOrNull(row: Row, column: string): string | null {
   const value = row[column];
   if (value === null) return null;
   if (typeof value !== "string") throw unexpected(column, value);
-  return fromStored(value);
+  try {
+    return fromStored(value);
+  } catch {
+    throw unexpected(column, value); // its escape is cut
+  }
 }
 
 export function text(row: Row, column: string): string {

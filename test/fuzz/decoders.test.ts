@@ -1,0 +1,308 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as core from "../../src/client/2025-11-25/read-task.ts";
+import { readAcknowledgement, readCallAnswer } from "../../src/client/2026-07-28/read-answer.ts";
+import { readGetResult } from "../../src/client/2026-07-28/read-task.ts";
+import { checkReference } from "../../src/client/task/task-reference.ts";
+import { TaskClientError } from "../../src/client/task-client-error.ts";
+import { readEvents, type ServerEvent } from "../../src/client/transport/read-events.ts";
+import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
+import { encodeCursor, readCursor } from "../../src/generation/2025-11-25/list.ts";
+import * as coreMethods from "../../src/generation/2025-11-25/methods.ts";
+import * as coreNegotiate from "../../src/generation/2025-11-25/negotiate.ts";
+import { relatedTaskOf, withRelatedTask } from "../../src/generation/2025-11-25/related-task.ts";
+import { readRetry } from "../../src/generation/2026-07-28/input-required.ts";
+import * as listen from "../../src/generation/2026-07-28/listen.ts";
+import * as extensionMethods from "../../src/generation/2026-07-28/methods.ts";
+import * as negotiate from "../../src/generation/2026-07-28/negotiate.ts";
+import { isRepeat, readIdempotencyKey } from "../../src/generation/idempotency-key.ts";
+import { isAnswerTo } from "../../src/runtime/attempt/answer-form.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { requestHash } from "../../src/runtime/request-hash.ts";
+import { decodeError, encodeError } from "../../src/runtime/tool/error-json.ts";
+import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
+import { Scopes } from "../../src/server/auth/scopes.ts";
+import * as requestsIn from "../../src/server/http/sessions/requests-in.ts";
+import { nestingFault } from "../../src/server/nesting.ts";
+import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/sqlite/journal-row.ts";
+import { recordOf, rowOf, taskColumns } from "../../src/store/sqlite/record-row.ts";
+import { HoldfastError, type FaultCode } from "../../src/task/fault.ts";
+import { runningRecord } from "../contract/sample-task.ts";
+import { fuzzRuns, fuzzTimeoutMs } from "./fuzz-runs.ts";
+import { assertNothingPolluted, hostileJson, hostileObject, hostileText, mutated } from "./hostile-json.ts";
+
+/** Whatever comes in, a decoder gives something back, or one of the faults that its caller knows. */
+function holds(decode: (input: never) => unknown, input: unknown, ...allowed: FaultCode[]): void {
+  try {
+    decode(input as never);
+  } catch (error) {
+    const known = error instanceof HoldfastError && allowed.includes(error.code);
+    if (!known && !(error instanceof TaskClientError)) throw error;
+  }
+  assertNothingPolluted();
+}
+
+const methods = ["tasks/get", "tasks/update", "tasks/cancel", "tasks/result"] as const;
+const scopes = new Scopes({ tools: { constructor: ["a"] }, tasks: ["b"] });
+
+/** By what they read. */
+const decoders: Readonly<Record<string, (input: never) => unknown>> = {
+  "task of 2025-11-25 in params": readTaskParams,
+  "task id of 2025-11-25": (input) =>
+    methods.map((method) => coreMethods.readTaskId(method as "tasks/get", input)),
+  "cursor of 2025-11-25": readCursor,
+  "immediate response": immediateResponseOf,
+  "related task": (input) => [relatedTaskOf(input), relatedTaskOf(withRelatedTask(input, "t"))],
+  "client capabilities of 2025-11-25": (input) => [
+    coreNegotiate.declaresTasks(input),
+    coreNegotiate.takesTasks(input, "elicitation/create"),
+    coreNegotiate.clientCancels(input),
+    coreNegotiate.serverTakesTasks(input),
+    coreNegotiate.serverLists(input),
+  ],
+  "tasks/get of 2026-07-28": (input) => extensionMethods.readCommand("tasks/get", input),
+  "tasks/update of 2026-07-28": (input) => extensionMethods.readCommand("tasks/update", input),
+  "tasks/cancel of 2026-07-28": (input) => extensionMethods.readCommand("tasks/cancel", input),
+  "capabilities of 2026-07-28": (input) => {
+    const capabilities = negotiate.readCapabilities(input) ?? {};
+    const names = ["elicitation", "__proto__", "constructor"];
+    return [negotiate.declaresTasks(capabilities), negotiate.missingCapabilities(names, capabilities)];
+  },
+  "listen filter": (input) => {
+    const listening = listen.taskListening(input);
+    listen.subscriptionOf(input);
+    listen.acknowledgedTasks(input, ["t"]);
+    return listening === undefined ? [] : listen.readTaskIds(listening.taskIds);
+  },
+  "ids of a listen filter": listen.readTaskIds,
+  "retry of a prepared call": readRetry,
+  "idempotency key": (input) => [
+    readIdempotencyKey(input, null),
+    readIdempotencyKey(input, "p"),
+    isRepeat(input),
+  ],
+  "body of a session": (input) => [
+    requestsIn.requestIds(input),
+    requestsIn.cancelledIds(input),
+    requestsIn.idToAnswer(input),
+    requestsIn.initializes(input),
+    requestsIn.wantsJson(input),
+  ],
+  "body, for its scopes": (input) => scopes.neededFor(input),
+  "body, for its depth": (input) => nestingFault(input, 3),
+  "answer to a question": (input) => [
+    isAnswerTo(
+      "elicitation/create",
+      { requestedSchema: { type: "object", properties: { a: { type: "string" } } } },
+      input,
+    ),
+    isAnswerTo("elicitation/create", { requestedSchema: input }, { action: "accept", content: {} }),
+    isAnswerTo("sampling/createMessage", {}, input),
+    isAnswerTo("roots/list", {}, input),
+  ],
+  "request, for its hash": (input) => requestHash("tool", input),
+  "server's answer to a call (2026-07-28)": readCallAnswer,
+  "server's answer to tasks/get (2026-07-28)": (input) => readGetResult(input, "t"),
+  "server's acknowledgement (2026-07-28)": readAcknowledgement,
+  "server's answer to a call (2025-11-25)": core.readCallAnswer,
+  "server's answer to tasks/get (2025-11-25)": (input) => core.readAbout(input, "t"),
+  "server's result (2025-11-25)": core.readToolResult,
+  "reference to a task": (input) => checkReference(input, "http://a.example", "2026-07-28"),
+};
+
+/** A message that most decoders find something in. */
+const valid = fc.constant({
+  name: "greet",
+  arguments: { a: 1 },
+  task: { ttl: 1_000 },
+  taskId: "t",
+  status: "input_required",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  lastUpdatedAt: "2026-01-01T00:00:00.000Z",
+  resultType: "task",
+  cursor: encodeCursor("t"),
+  requestState: "v1.AAAA",
+  inputResponses: { name: { action: "accept", content: { a: "b" } } },
+  inputRequests: { name: { method: "elicitation/create", params: {} } },
+  notifications: { taskIds: ["t"], toolsListChanged: true },
+  content: [{ type: "text", text: "a" }],
+  action: "accept",
+  _meta: {
+    "io.modelcontextprotocol/clientCapabilities": {
+      elicitation: {},
+      extensions: { "io.modelcontextprotocol/tasks": {} },
+    },
+    "io.modelcontextprotocol/related-task": { taskId: "t" },
+    "holdfast/idempotencyKey": "k".repeat(22),
+    "holdfast/repeat": true,
+  },
+});
+
+/** Those that are given an object, which whoever calls them has made sure of. */
+const ofObjects = /^(server's|retry|idempotency|listen filter|client capabilities|related task|immediate)/;
+
+describe("decoders", { timeout: fuzzTimeoutMs }, () => {
+  it.each(Object.entries(decoders))("hold for any JSON: %s", (name, decode) => {
+    const whole = ofObjects.test(name) ? hostileObject : hostileJson;
+    const nearly = mutated(valid).map((text): unknown => JSON.parse(text));
+    const readable = nearly.filter((value) => !ofObjects.test(name) || isObject(value));
+    fc.assert(
+      fc.property(fc.oneof(whole, readable), (input) =>
+        holds(decode, input, "invalid_params", "invalid_request"),
+      ),
+      fuzzRuns(300),
+    );
+  });
+
+  it("hold for any cursor, and read those alone that were handed out", () => {
+    const cursor = fc.oneof(fc.string({ unit: "binary" }), fc.base64String(), fc.string().map(encodeCursor));
+    fc.assert(
+      fc.property(cursor, (text) => {
+        holds(
+          (input) => {
+            const id = readCursor({ cursor: input });
+            if (id !== undefined) expect(encodeCursor(id)).toBe(text);
+          },
+          text,
+          "invalid_params",
+        );
+      }),
+      fuzzRuns(1_000),
+    );
+  });
+
+  it("open no requestState but that which was sealed, for what it was sealed for", async () => {
+    const sealer = { clock: systemClock, secret: async () => new Uint8Array(32).fill(7) };
+    const binding = ["prepare", "hash", "alice"];
+    const sealed = await sealState(sealer, binding, { answers: [], asked: [] });
+    const flipped = fc.tuple(fc.nat(sealed.length - 1), fc.base64String({ minLength: 1, maxLength: 4 }));
+    const state = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.base64String({ maxLength: 400 }).map((text) => `v1.${text}`),
+      flipped.map(([at, text]) => sealed.slice(0, at) + text + sealed.slice(at + text.length)),
+      fc.nat(sealed.length - 1).map((end) => sealed.slice(0, end)),
+    );
+    const other = fc.array(hostileJson, { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(state, other, async (text, otherBinding) => {
+        const invalid = { code: "invalid_params" };
+        await expect(openState(sealer, otherBinding, sealed)).rejects.toMatchObject(invalid);
+        // The last character of base64url may stand for the same bytes as another one does.
+        const same = Buffer.from(text.slice(3), "base64url").equals(
+          Buffer.from(sealed.slice(3), "base64url"),
+        );
+        if (same && text.startsWith("v1.")) return;
+        await expect(openState(sealer, binding, text)).rejects.toMatchObject(invalid);
+      }),
+      fuzzRuns(500),
+    );
+    await expect(openState(sealer, binding, sealed)).resolves.toEqual({ answers: [], asked: [] });
+  });
+
+  it("give an error back as it was written down, whatever was thrown", () => {
+    const thrown = fc.oneof(
+      hostileJson,
+      fc
+        .tuple(hostileJson, hostileJson, fc.string())
+        .map(([code, data, message]) => Object.assign(new Error(message), { code, data })),
+    );
+    fc.assert(
+      fc.property(thrown, fc.nat(2_000), (error, maxBytes) => {
+        const text = encodeError(error, maxBytes + 200);
+        const decoded = decodeError(text);
+        expect(decoded).toBeInstanceOf(Error);
+        expect(encodeError(decoded, 1_000_000)).toBe(text);
+        assertNothingPolluted();
+      }),
+      fuzzRuns(1_000),
+    );
+  });
+
+  it("tell a damaged row of the database from what was written there", () => {
+    const value = fc.oneof(
+      fc.constantFrom<unknown>(
+        null,
+        "",
+        "\ufffe",
+        "\ufffe{",
+        '\ufffe"a"',
+        "__proto__",
+        "running",
+        "null",
+        "5",
+      ),
+      fc.string({ unit: "binary" }),
+      hostileText,
+      fc.double(),
+      fc.maxSafeInteger(),
+      fc.uint8Array({ maxLength: 4 }),
+    );
+    const damage = fc.dictionary(fc.constantFrom(...taskColumns, ...journalColumns), value, { maxKeys: 3 });
+    const task = runningRecord();
+    const entry = {
+      key: "k",
+      kind: "step",
+      method: null,
+      request: null,
+      requestHash: null,
+      value: "1",
+      error: null,
+      deadlineAt: null,
+      doneAt: 1,
+    } as const;
+    const row = (names: readonly string[], values: readonly unknown[]): Record<string, unknown> =>
+      Object.fromEntries(names.map((name, place) => [name, values[place]]));
+    fc.assert(
+      fc.property(damage, (damaged) => {
+        holds(recordOf, { ...row(taskColumns, rowOf(task)), ...damaged }, "store_failed");
+        holds(journalEntryOf, { ...row(journalColumns, journalRowOf(entry)), ...damaged }, "store_failed");
+      }),
+      fuzzRuns(2_000),
+    );
+    expect(recordOf(row(taskColumns, rowOf(task)) as never)).toEqual(task);
+  });
+
+  it("read the same events from a stream, however it is cut", async () => {
+    const line = fc.oneof(
+      fc.constantFrom(
+        "data: {}",
+        "data:a",
+        "data",
+        "id: 1",
+        "id",
+        "retry: 5",
+        "retry: x",
+        ": comment",
+        "",
+        "event: message",
+      ),
+      fc.string({ unit: "binary", maxLength: 10 }),
+    );
+    const end = fc.constantFrom("\n", "\r\n", "\r");
+    const text = fc.array(fc.tuple(line, end)).map((lines) => Buffer.from(lines.flat().join("")));
+    const bytes = fc.oneof(
+      text,
+      fc.uint8Array({ maxLength: 50 }).map((array) => Buffer.from(array)),
+    );
+    const read = async (chunks: readonly Uint8Array[]): Promise<ServerEvent[]> => {
+      const events: ServerEvent[] = [];
+      const stream = ReadableStream.from(chunks) as unknown as Parameters<typeof readEvents>[0];
+      for await (const event of readEvents(stream)) events.push(event);
+      return events;
+    };
+    await fc.assert(
+      fc.asyncProperty(bytes, fc.array(fc.integer({ min: 1, max: 7 })), async (whole, sizes) => {
+        const chunks: Uint8Array[] = [];
+        let from = 0;
+        for (const size of sizes) chunks.push(whole.subarray(from, (from += size)));
+        chunks.push(whole.subarray(from));
+        expect(await read(chunks)).toEqual(await read([whole]));
+      }),
+      fuzzRuns(500),
+    );
+  });
+});
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
