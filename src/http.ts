@@ -5,6 +5,7 @@ export type { HttpServer } from "./server/http/serve-http.ts";
 export type {
   Anonymous,
   Authenticate,
+  CorsOptions,
   FetchHandlerOptions,
   HttpOptions,
   Identity,

@@ -3,7 +3,9 @@ import { generation as newest } from "../../generation/2026-07-28/name.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
+import { withAnswerHeaders } from "./answer-headers.ts";
 import { BodyReads } from "./body-reads.ts";
+import { corsOf } from "./cors.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
@@ -48,6 +50,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
   checkPositive({ maxBatch });
   const form = { maxNesting: server.options.maxNesting, maxBatch };
   const resource = protectedResource(options);
+  const cors = corsOf(options);
   let closed = false;
   const mcp = createMcpHandler(
     ({ requestInfo, ...context }) => {
@@ -68,8 +71,10 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     const document = resource?.document(request);
     if (document !== undefined) return document;
     if (pathname !== path) return refuse(404, `Nothing is served here; MCP is at ${path}.`);
-    const forbidden = nameRefusal(request, options);
+    const forbidden = nameRefusal(request, options, cors);
     if (forbidden !== undefined) return forbidden;
+    const preflight = cors?.preflight(request); // which comes without credentials
+    if (preflight !== undefined) return preflight;
     const owner = await identify(request, options, server.onError);
     if (owner instanceof Response) return owner;
     const read = await readBody(request, bodies, form);
@@ -93,13 +98,16 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
   return {
     notify: mcp.notify,
     async fetch(request) {
-      if (closed) return refuse(503, "The server is stopping.", { "Retry-After": "1" });
+      let response: Response;
       try {
-        return await serve(request);
+        response = closed
+          ? refuse(503, "The server is stopping.", { "Retry-After": "1" })
+          : await serve(request);
       } catch (error) {
         server.onError(error);
-        return refuse(500, "Internal error", {}, -32603);
+        response = refuse(500, "Internal error", {}, -32603);
       }
+      return withAnswerHeaders(response, request, cors);
     },
     async close() {
       closed = true;

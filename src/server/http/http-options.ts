@@ -30,6 +30,19 @@ export interface ProtectedResource {
  */
 export type Anonymous = "isolated" | "shared";
 
+/** Which web pages may read what the server answers. */
+export interface CorsOptions {
+  /**
+   * Origins as browsers write them, such as `https://app.example.com`: scheme, host, and a port that is not the
+   * scheme's own. They pass the Origin check too, whatever `allowedOrigins` says. `any` needs `allowedOrigins: "any"`.
+   */
+  readonly origins: readonly string[] | "any";
+  /** How long a browser may keep that it may ask, in seconds; default 600. */
+  readonly maxAgeS?: number;
+  /** Whether browsers send cookies along, for an `authenticate` that reads them; default false. */
+  readonly credentials?: boolean;
+}
+
 export interface FetchHandlerOptions {
   /** Where the protocol is served; default `/mcp`. */
   readonly path?: string;
@@ -44,6 +57,8 @@ export interface FetchHandlerOptions {
   readonly allowedHosts?: readonly string[] | "any";
   /** Host names of web pages that may send requests; others get 403. Default: the names of this machine. */
   readonly allowedOrigins?: readonly string[] | "any";
+  /** Web pages that may read answers. Left out, none: browsers keep answers from pages of other origins. */
+  readonly cors?: CorsOptions;
   /** Largest request in bytes; larger ones get 413. Default: `maxBodyBytes` of the tasks and 64 KiB. */
   readonly maxRequestBodySize?: number;
   /** How long a client may take to send a request, in milliseconds; slower ones get 408. Default one minute. */
