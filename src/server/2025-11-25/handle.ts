@@ -49,12 +49,13 @@ async function list(runtime: Runtime, requestor: Requestor, params: unknown): Pr
   const records = await runtime.list(requestor, page);
   const onPage = records.slice(0, pageSize);
   const last = records.length > pageSize ? onPage.at(-1) : undefined;
-  const tasks = await Promise.all(onPage.map((record) => listed(runtime, requestor, record)));
-  const cursor = last === undefined ? undefined : encodeCursor(last.id);
-  return listResult(
-    tasks.filter((task) => task !== undefined),
-    cursor,
-  );
+  const tasks: WireTask[] = [];
+  for (const record of onPage) {
+    // One after the other: an outcome may be large, and of each a line is kept.
+    const task = await listed(runtime, requestor, record);
+    if (task !== undefined) tasks.push(task);
+  }
+  return listResult(tasks, last === undefined ? undefined : encodeCursor(last.id));
 }
 
 /** As `tasks/get` shows it; only of a failed one the outcome is read, which says why. Undefined: it was just deleted. */

@@ -50,7 +50,7 @@ export class TaskDesk {
     try {
       const snapshot = await this.#runtime.get(id, requestor);
       if (snapshot.task.finishedAt !== null) return snapshot;
-      return await this.#line(id, requestor).wait(connection, request, signal);
+      return await this.#line(id, requestor).wait({ connection, request, signal }, snapshot);
     } catch (error) {
       // An error would read as the outcome of the task, which goes on in the next process.
       if (isStopping(error)) return await untilCut(signal);

@@ -15,6 +15,13 @@ import type { Follower, TaskLineSetup, Waiter } from "./task-party.ts";
  */
 const headStartMs = 200;
 
+/** A `tasks/result`, to be answered later. */
+export interface Wait {
+  readonly connection: Connection;
+  readonly request: RequestId;
+  readonly signal: AbortSignal;
+}
+
 /**
  * One task and everybody who is there for it. After each change it is read once, and then told in the order of A-16:
  * progress, status, questions, and at last the result.
@@ -69,8 +76,12 @@ export class TaskLine {
     if (follower !== undefined) this.#inform(follower);
   }
 
-  /** Resolves with the task once it is finished; rejects with the signal's reason, and where it cannot be read. */
-  async wait(connection: Connection, request: RequestId, signal: AbortSignal): Promise<TaskSnapshot> {
+  /**
+   * Resolves with the task, which is `known` now, once it is finished; rejects with the signal's reason, and where it
+   * cannot be read.
+   */
+  async wait({ connection, request, signal }: Wait, known: TaskSnapshot): Promise<TaskSnapshot> {
+    this.#news.known(known);
     const settled = Promise.withResolvers<TaskSnapshot>();
     const waiter: Waiter = { connection, request, settled, open: !connection.isBroken(request) };
     const onAbort = (): void => settled.reject(signal.reason as Error);

@@ -14,7 +14,7 @@ export class TaskNews {
     this.#audience = audience;
   }
 
-  /** Somebody was answered with the task as it is in `snapshot`. */
+  /** What is told from now on is told because it differs from `snapshot`. */
   known(snapshot: TaskSnapshot): void {
     this.#told ??= JSON.stringify(shown(snapshot));
   }

@@ -117,3 +117,28 @@ it("holds nothing for a connection, a request or a task that is over", async () 
   await session.close();
   expect(streams.listeners).toBe(0);
 });
+
+it("keeps little for a client that does not read", async () => {
+  const [begins, busy] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { server } = await house((tasks) => {
+    tasks.tool("chatty", {}, async (_args, task) => {
+      await begins.promise;
+      for (let n = 0; n < 300; n++) await task.status(`at ${n}`);
+      busy.resolve();
+      await task.sleep("long", 3_600_000);
+      return text("slept");
+    });
+  });
+  const session = await Session.open(server);
+  const taskId = await session.start("chatty");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  session.reads = promise;
+  begins.resolve();
+  await busy.promise;
+  await new Promise((done) => setImmediate(done));
+  resolve();
+  session.reads = undefined;
+  await session.request("tasks/cancel", { taskId });
+  await session.message(({ params }) => (params as { status?: string } | undefined)?.status === "cancelled");
+  expect(session.requests("notifications/tasks/status").length).toBeLessThan(110);
+});

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks, type Tasks } from "holdfast";
+import { createTasks, type Tasks, type TasksOptions } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { serveStdio } from "holdfast/stdio";
 import type { TaskStore } from "holdfast/store";
@@ -21,8 +21,14 @@ export interface Poller {
 export type Way = "http" | "stdio";
 
 /** A server on `store` and its client; both are closed when the test ends, or by `close`. */
-export async function poller(way: Way, store: TaskStore, tools: (tasks: Tasks) => void): Promise<Poller> {
-  const tasks = createTasks({ store, stopDeadlineMs: 100, rates: { pollsPerInterval: null } });
+export async function poller(
+  way: Way,
+  store: TaskStore,
+  tools: (tasks: Tasks) => void,
+  options: Partial<TasksOptions> = {},
+): Promise<Poller> {
+  const rates = { pollsPerInterval: null };
+  const tasks = createTasks({ store, stopDeadlineMs: 100, rates, ...options });
   tools(tasks);
   const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
   const open = way === "http" ? overHttp : overStdio;

@@ -54,6 +54,8 @@ export class Session {
   readonly seen: Message[] = [];
   /** By the id of a request of the server, the request of ours on whose stream it came. */
   readonly sentOn = new Map<unknown, unknown>();
+  /** While it is pending, nothing is read. */
+  reads: Promise<void> | undefined;
   readonly #wire: InMemoryTransport;
   #wake: () => void = () => undefined;
   #nextId = 1;
@@ -86,8 +88,9 @@ export class Session {
     };
     await near.start();
     const send = far.send.bind(far);
-    far.send = (message, options) => {
+    far.send = async (message, options) => {
       if ("id" in message) session.sentOn.set(message.id, options?.relatedRequestId);
+      if (session.reads !== undefined) await session.reads;
       return send(message, options);
     };
     await mcp.connect(far);

@@ -1,7 +1,9 @@
 import type { Tasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
 import { expect, it, vi } from "vitest";
 import { SessionPeer, type EventReader } from "../session-peer.ts";
 import { serve, text } from "../peer.ts";
+import { poller } from "./poller.ts";
 import { formClient, house, Session } from "./session.ts";
 
 function tools(tasks: Tasks): void {
@@ -53,6 +55,35 @@ it("does not wait at its close for those who wait for tasks", async () => {
   for (const cut of streams) expect(await cut.rest()).toEqual([]);
   expect((await stream.rest()).every(({ method }) => method === "notifications/tasks/status")).toBe(true);
   expect(errors).toEqual([]);
+});
+
+it("does not wait for them without sessions either", async () => {
+  const { http } = await serve({
+    tools,
+    http: { anonymous: "shared", sessions: false },
+    options: { stopDeadlineMs: 60_000 },
+  });
+  const peer = new SessionPeer(http.url);
+  const { result } = await peer.request("tools/call", { name: "sleeps", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  const waiting = await peer.begin("tasks/result", { taskId });
+  const before = performance.now();
+  await http.close();
+  expect(performance.now() - before).toBeLessThan(10_000);
+  expect(await waiting.rest()).toEqual([]);
+});
+
+it("does not wait for them on stdio", async () => {
+  const client = await poller("stdio", memoryStore(), tools, { stopDeadlineMs: 60_000 });
+  const { result } = await client.request("tools/call", { name: "sleeps", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  let answered = false;
+  void client.request("tasks/result", { taskId }).then(() => (answered = true));
+  await client.request("tasks/get", { taskId });
+  const before = performance.now();
+  await client.close();
+  expect(performance.now() - before).toBeLessThan(10_000);
+  expect(answered).toBe(false);
 });
 
 it("waits at its close for a call that still runs beside them", async () => {
