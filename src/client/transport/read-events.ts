@@ -31,12 +31,14 @@ async function* readLines(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<string, void, undefined> {
   let rest = "";
+  /** The second half of a line's end may come with the next chunk. */
+  let half = false;
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
-    const text = rest + chunk;
-    // What may be the first half of a line's end is left for the next chunk.
-    const complete = text.endsWith("\r") ? text.length - 1 : text.length;
-    const lines = text.slice(0, complete).split(/\r\n|\r|\n/);
-    rest = (lines.pop() ?? "") + text.slice(complete);
+    if (chunk === "") continue;
+    const text = rest + (half && chunk.startsWith("\n") ? chunk.slice(1) : chunk);
+    half = chunk.endsWith("\r");
+    const lines = text.split(/\r\n|\r|\n/);
+    rest = lines.pop() ?? "";
     yield* lines;
   }
 }

@@ -17,16 +17,19 @@ export interface AskedQuestion {
 
 /**
  * The tools that stand for a server's questions: each asks the user. One that a crash interrupts is asked again, for
- * nobody has answered it.
+ * nobody has answered it. `unfetched` is given the tasks that have an answer.
  */
-export function questionTools(seats: Seats): Registry {
+export function questionTools(seats: Seats, unfetched: Set<string>): Registry {
   const registry = new Registry();
   for (const method of questionMethods) {
     registry.add(method, { onCrash: "resume" }, async (args, { id, signal }) => {
       const { server, params } = readQuestion(args);
       const question = { key: id, method, params, taskId: relatedTaskOf(params) ?? null };
       const answer = await seats.ask(server, question, signal);
-      if (answer.kind === "answer") return { content: [], structuredContent: { answer: answer.result } };
+      if (answer.kind === "answer") {
+        unfetched.add(id);
+        return { content: [], structuredContent: { answer: answer.result } };
+      }
       if (answer.kind === "leave_open") await untilAborted(signal);
       throw new ProtocolError(-32603, "The question could not be answered.");
     });

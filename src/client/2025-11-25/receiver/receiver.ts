@@ -62,8 +62,11 @@ export class Receiver {
     const { id, method, params = {} } = request;
     const about = taskMethods.find((known) => known === method);
     if (about !== undefined) {
-      const { runtime } = this.#shared;
+      const { runtime, unfetched } = this.#shared;
       const requestor = this.#requestor;
+      if (about === "tasks/result") {
+        this.#afterAnswer.set(id, () => void unfetched.delete(String(params["taskId"])));
+      }
       this.#answer(id, (signal) => answerAboutTask({ runtime, requestor }, about, params, signal));
       return true;
     }
@@ -86,8 +89,8 @@ export class Receiver {
     method: (typeof questionMethods)[number],
     params: JsonObject,
   ): Promise<Answer> {
-    const { runtime } = this.#shared;
-    const taker = { runtime, requestor: this.#requestor, server: this.#setup.server };
+    const { runtime, unfetched } = this.#shared;
+    const taker = { runtime, unfetched, requestor: this.#requestor, server: this.#setup.server };
     const snapshot = await takeQuestion(taker, id, method, params);
     // Nothing is said of a task before its id is out.
     this.#afterAnswer.set(id, () => this.#follow(snapshot.task.id));
@@ -135,8 +138,8 @@ export class Receiver {
         // Nobody waits for it, or nobody knows the request any more.
         if (waiting.signal.aborted || requester.over.aborted || session !== requester.session) return;
         const message = "result" in answer ? { result: { ...answer.result } } : { error: answer.error };
-        await requester.tell({ jsonrpc: "2.0", id, ...message });
-        this.#afterAnswer.get(id)?.();
+        const { kind } = await requester.tell({ jsonrpc: "2.0", id, ...message });
+        if (kind === "value" && "result" in answer) this.#afterAnswer.get(id)?.();
       })
       .catch(() => undefined) // the connection is over
       .finally(() => {

@@ -9,13 +9,13 @@ import { Seats } from "./seats.ts";
 export interface SharedRuntime {
   readonly runtime: Runtime;
   readonly seats: Seats;
+  /** Tasks that were answered in this process and whose server does not have the answer yet. */
+  readonly unfetched: Set<string>;
   /** Resolves once the store is closed, if this was the last connection. Unfinished tasks stay in it. */
   leave(): Promise<void>;
 }
 
-interface Shared {
-  readonly runtime: Runtime;
-  readonly seats: Seats;
+interface Shared extends Omit<SharedRuntime, "leave"> {
   users: number;
 }
 
@@ -33,7 +33,7 @@ export async function shareRuntime({
 }: ReceiveTasksOptions): Promise<SharedRuntime> {
   const shared = inUse.get(store) ?? begin();
   inUse.set(store, shared);
-  const { runtime, seats } = shared;
+  const { runtime, seats, unfetched } = shared;
   shared.users += 1;
   const leave = async (): Promise<void> => {
     shared.users -= 1;
@@ -47,7 +47,7 @@ export async function shareRuntime({
     await leave();
     throw error;
   }
-  return { runtime, seats, leave };
+  return { runtime, seats, unfetched, leave };
 
   function begin(): Shared {
     const options = {
@@ -56,8 +56,9 @@ export async function shareRuntime({
       ...(pollIntervalMs !== undefined && { pollIntervalMs }),
     };
     const ways = new Seats();
-    const registry = questionTools(ways);
+    const answered = new Set<string>();
+    const registry = questionTools(ways, answered);
     const made = createRuntime({ store, registry, options, ...(onError !== undefined && { onError }) });
-    return { runtime: made, seats: ways, users: 0 };
+    return { runtime: made, seats: ways, unfetched: answered, users: 0 };
   }
 }

@@ -10,6 +10,7 @@ import type { AskedQuestion } from "./question-tools.ts";
 
 interface Taker {
   readonly runtime: Runtime;
+  readonly unfetched: ReadonlySet<string>;
   readonly requestor: Requestor;
   readonly server: string;
 }
@@ -19,10 +20,10 @@ const lookBack = 200;
 
 /**
  * The task for a question. A server whose own task asks may ask again after a break, by itself or through a new
- * process: while the user has not answered, that is the same question, and the same task.
+ * process: while it does not have the user's answer, that is the same question, and the same task.
  */
 export async function takeQuestion(
-  { runtime, requestor, server }: Taker,
+  { runtime, unfetched, requestor, server }: Taker,
   id: RequestId,
   method: ClientTaskMethod,
   params: JsonObject,
@@ -43,7 +44,12 @@ export async function takeQuestion(
   async function openTask(tool: string, asked: AskedQuestion): Promise<TaskSnapshot | undefined> {
     const hash = requestHash(tool, asked);
     const tasks = await runtime.list(requestor, { limit: lookBack });
-    const found = tasks.find((task) => task.requestHash === hash && task.finishedAt === null);
+    const found = tasks.find(
+      (task) =>
+        task.requestHash === hash &&
+        task.state !== "cancelled" &&
+        (task.finishedAt === null || unfetched.has(task.id)),
+    );
     return found === undefined ? undefined : runtime.get(found.id, requestor);
   }
 }

@@ -1,0 +1,213 @@
+import { expect, it } from "vitest";
+import { FakeClock } from "../fake-clock.ts";
+import { approval, related, sent, task, taskId } from "./core-peer.ts";
+import { error, json, noSession, SessionServer, SessionStream } from "./session-server.ts";
+
+const created = json({ task: task("working") });
+const accept = { action: "accept" as const, content: { ok: true } };
+
+it("begins a new session when the server has lost it, and goes on", async () => {
+  const server = await SessionServer.start();
+  const client = await server.connect();
+  server.script("tools/call", created);
+  const handle = await client.startTool("publish_report");
+  server.forgetSession();
+  server.script("tasks/get", noSession, json(task("completed")));
+  server.script("tasks/result", json(sent));
+  expect(await handle.result()).toEqual(sent);
+  expect(server.of("tasks/get").map(({ session }) => session)).toEqual(["session-1", "session-2"]);
+  expect(server.of("initialize").map(({ body }) => body["params"])).toEqual(
+    Array<unknown>(2).fill(server.of("initialize")[0]?.body["params"]),
+  );
+  expect(server.of("notifications/initialized")).toHaveLength(2);
+});
+
+it("takes the word of a server that answers 400 for a session that it does not know [A-36]", async () => {
+  const server = await SessionServer.start();
+  const client = await server.connect();
+  const unknown = error({ code: -32000, message: "Bad Request: No valid session ID provided" }, 400);
+  server.script("tools/list", unknown, json({ tools: [] }));
+  await client.sdk.listTools();
+  expect(server.of("tools/list").map(({ session }) => session)).toEqual(["session-1", "session-2"]);
+  // If a new session does not help, that is the answer.
+  server.script("tools/call", unknown, unknown);
+  await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc" });
+  expect(server.of("initialize")).toHaveLength(3);
+});
+
+it("makes one session of many requests that find the old one gone", async () => {
+  const server = await SessionServer.start();
+  const client = await server.connect();
+  server.forgetSession();
+  await Promise.all([1, 2, 3].map(() => client.sdk.listTools()));
+  expect(server.of("initialize")).toHaveLength(2);
+});
+
+it("tries again while the server cannot begin a session, and gives up where it refuses to", async () => {
+  const server = await SessionServer.start();
+  const client = await server.connect();
+  server.script("tools/call", created);
+  const handle = await client.startTool("publish_report");
+  server.forgetSession();
+  server.script("initialize", (response) => void response.writeHead(503).end());
+  server.script("tasks/get", noSession, noSession, json(task("completed")));
+  server.script("tasks/result", json(sent));
+  expect(await handle.result()).toEqual(sent);
+  server.forgetSession();
+  server.script("initialize", (response) => void response.writeHead(401).end());
+  await expect(handle.get()).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+it("comes back to the stream of the session, from where it was", async () => {
+  const server = await SessionServer.start();
+  const [first, second] = [new SessionStream(), new SessionStream()];
+  server.script("GET", first.begin, second.begin);
+  const client = await server.connect({ onInput: async () => accept });
+  server.script("tools/call", created);
+  server.script("tasks/get", json(task("completed")));
+  server.script("tasks/result", json(sent));
+  const handle = await client.startTool("publish_report");
+  await first.send({ id: 6, method: "ping" }, "event-1");
+  await first.write(": a comment\n\n");
+  await server.sees("answer");
+  await first.break();
+  await server.sees("GET", 2);
+  expect(server.of("GET").map(({ lastEventId }) => lastEventId)).toEqual([undefined, "event-1"]);
+  const waiting = handle.result();
+  await second.send({ id: 7, method: "elicitation/create", params: approval });
+  await server.sees("answer", 2);
+  expect(server.of("answer")[1]?.body).toMatchObject({ id: 7, result: { ...accept, _meta: related } });
+  await waiting;
+});
+
+it("lets the server say when to come back, and asks once for a stream that there is not", async () => {
+  const server = await SessionServer.start();
+  const stream = new SessionStream();
+  server.script("GET", stream.begin);
+  const clock = new FakeClock();
+  clock.hold();
+  await server.connect({}, clock);
+  await stream.write("retry: 40000\n\n");
+  await stream.end();
+  (await clock.nap(40_000)).wake();
+  await server.sees("GET", 2);
+  expect(clock.armed).toBe(0);
+});
+
+it("begins a new session when the stream says that the old one is gone", async () => {
+  const server = await SessionServer.start();
+  const stream = new SessionStream();
+  server.script("GET", stream.begin);
+  await server.connect();
+  await server.sees("GET");
+  server.forgetSession();
+  await stream.end();
+  await server.sees("notifications/initialized", 2);
+  await server.sees("GET", 3);
+  expect(server.of("GET").map(({ session }) => session)).toEqual(["session-1", "session-1", "session-2"]);
+});
+
+it("answers a question in the session that asks it, not in the one that is gone", async () => {
+  const server = await SessionServer.start();
+  const [first, second] = [new SessionStream(), new SessionStream()];
+  server.script("GET", first.begin, second.begin);
+  const answering = Promise.withResolvers<typeof accept>();
+  let asked = 0;
+  const isAsked = Promise.withResolvers<void>();
+  const client = await server.connect({
+    onInput: () => {
+      asked++;
+      isAsked.resolve();
+      return answering.promise;
+    },
+  });
+  server.script("tools/call", created);
+  const handle = await client.startTool("publish_report");
+  const waiting = handle.result();
+  const input = { ...task("input_required"), pollInterval: 10 };
+  server.script("tasks/get", ...Array.from({ length: 400 }, () => json(input)));
+  server.script(
+    "tasks/result",
+    new SessionStream().begin,
+    new SessionStream().begin,
+    new SessionStream().begin,
+  );
+  await first.send({ id: 1, method: "elicitation/create", params: approval });
+  await isAsked.promise;
+  server.forgetSession();
+  await client.sdk.listTools(); // finds out
+  answering.resolve(accept);
+  await second.send({ id: 1, method: "elicitation/create", params: approval });
+  await server.sees("answer");
+  expect(server.of("answer").map(({ session }) => session)).toEqual(["session-2"]);
+  expect(asked).toBe(1);
+  server.script("tasks/get", json(task("completed", {}, 9)));
+  server.script("tasks/result", json(sent));
+  await waiting;
+});
+
+it.each([
+  ["again", "that recognises its key", { "holdfast/idempotencyKey": {} }],
+  ["no second time", "that does not", {}],
+])("sends a call %s to a server %s, when its answer was lost [A-48]", async (again, _, experimental) => {
+  const server = await SessionServer.start();
+  server.capabilities = { ...server.capabilities, experimental };
+  const client = await server.connect();
+  server.script("tools/call", (response) => void response.destroy(), created);
+  const starting = client.startTool("publish_report");
+  if (again === "again") expect((await starting).taskId).toBe(taskId);
+  else await expect(starting).rejects.toMatchObject({ code: "connection" });
+  const calls = server.of("tools/call").map(({ body }) => (body["params"] as { _meta: object })._meta);
+  expect(calls).toHaveLength(again === "again" ? 2 : 1);
+  if (again === "again") expect(calls[1]).toEqual({ ...calls[0], "holdfast/repeat": true });
+});
+
+it("asks for a result again when the stream of tasks/result breaks [C-064]", async () => {
+  const server = await SessionServer.start();
+  const client = await server.connect();
+  server.script("tools/call", created);
+  const handle = await client.startTool("publish_report");
+  const broken = new SessionStream();
+  server.script("tasks/result", broken.begin, json(sent));
+  server.script("tasks/get", json(task("completed")), json(task("completed")));
+  const result = handle.result();
+  await server.sees("tasks/result");
+  await broken.break();
+  expect(await result).toEqual(sent);
+  expect(server.of("tasks/get")).toHaveLength(2);
+});
+
+it("waits for as long as a server asks that is asked too often", async () => {
+  const server = await SessionServer.start();
+  const clock = new FakeClock();
+  const client = await server.connect({}, clock);
+  server.script("tools/call", created);
+  const handle = await client.startTool("publish_report");
+  const tooFast = { code: -32000, message: "Too many polls", data: { retryAfterMs: 7_000 } };
+  server.script("tasks/get", error(tooFast), json(task("completed")));
+  server.script("tasks/result", json(sent));
+  expect(await handle.result()).toEqual(sent);
+  expect(clock.naps).toContain(7_000);
+});
+
+it("takes a plain call back over HTTP too, where leaving its stream says nothing [C-053 C-087]", async () => {
+  const server = await SessionServer.start();
+  server.capabilities = { tools: {} };
+  const client = await server.connect();
+  server.script("tools/call", new SessionStream().begin);
+  const leaving = new AbortController();
+  const call = client.callTool("publish_report", {}, { signal: leaving.signal });
+  await server.sees("tools/call");
+  leaving.abort(new Error("enough"));
+  await expect(call).rejects.toThrow("enough");
+  await server.sees("notifications/cancelled");
+  const [cancelled] = server.of("notifications/cancelled");
+  expect(cancelled?.body["params"]).toMatchObject({ requestId: server.of("tools/call")[0]?.body["id"] });
+});
+
+it("ends the session when it is closed", async () => {
+  const server = await SessionServer.start();
+  const client = await server.connect();
+  await client.close();
+  expect(server.of("DELETE").map(({ session }) => session)).toEqual(["session-1"]);
+});
