@@ -11,6 +11,9 @@ import type { Audience } from "./audience.ts";
 import { isStopping } from "./stopping.ts";
 import type { TaskLineSetup } from "./task-party.ts";
 
+/** How often one question may be with a client at a time, on streams of which only one is still there. */
+const mostAskings = 4;
+
 interface Offer {
   readonly connection: Connection;
   readonly via: RequestId | undefined;
@@ -75,7 +78,10 @@ export class OpenQuestions {
     const { key } = question;
     const offer: Offer = { ...outlet, withdrawn: new AbortController() };
     this.#offers.set(key, offer);
-    this.#withdraw.set(key, (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn));
+    const made = (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn);
+    this.#withdraw.set(key, made);
+    const [oldest] = made;
+    if (made.size > mostAskings) oldest?.abort();
     this.#ask(question, offer)
       .catch((error: unknown) => {
         if (!offer.withdrawn.signal.aborted && !isStopping(error)) this.#setup.onError(error);

@@ -142,3 +142,26 @@ it("keeps little for a client that does not read", async () => {
   await session.message(({ params }) => (params as { status?: string } | undefined)?.status === "cancelled");
   expect(session.requests("notifications/tasks/status").length).toBeLessThan(110);
 });
+
+it("gives up early askings of a client that gives up its streams, and takes the answer to a late one", async () => {
+  const { server } = await house(tools);
+  const session = await Session.open(server, { capabilities: formClient, streams: new FakeStreams() });
+  const taskId = await session.start("confirm");
+  for (let n = 0; n < 30; n++) {
+    const waiting = session.begin("tasks/result", { taskId });
+    await session.asked("elicitation/create", n);
+    session.notify("notifications/cancelled", { requestId: waiting });
+  }
+  const waiting = session.begin("tasks/result", { taskId });
+  await session.asked("elicitation/create", 30);
+  const given = new Set(
+    session
+      .requests("notifications/cancelled")
+      .map(({ params }) => (params as { requestId: string }).requestId),
+  );
+  const asked = session.requests("elicitation/create");
+  expect(given.size).toBeGreaterThan(20);
+  expect(asked.slice(0, given.size).every(({ id }) => given.has(id as string))).toBe(true);
+  session.reply(asked[29] ?? {}, { action: "accept", content: { ok: "late" } });
+  expect(await session.result(waiting)).toMatchObject(text("late"));
+});
