@@ -42,6 +42,17 @@ export interface FetchHandler {
  * ```
  */
 export function createFetchHandler(server: TaskServer, options: FetchHandlerOptions = {}): FetchHandler {
+  return createHandler(server, options);
+}
+
+/** What `serveHttp` knows besides. */
+interface Handler extends FetchHandler {
+  /** How many responses stay open until their clients have answered questions, which takes further requests. */
+  readonly asking: number;
+}
+
+/** As `createFetchHandler`. */
+export function createHandler(server: TaskServer, options: FetchHandlerOptions): Handler {
   const path = pathOf(options);
   const principals = new WeakMap<Request, string | null>();
   const limits = bodyReadLimits(server, options);
@@ -97,6 +108,9 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
 
   return {
     notify: mcp.notify,
+    get asking() {
+      return earlier.asking;
+    },
     async fetch(request) {
       let response: Response;
       try {

@@ -2,14 +2,14 @@ import type { IncomingMessage, Server } from "node:http";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
-import { createFetchHandler, type FetchHandler } from "./fetch-handler.ts";
+import { createHandler, type FetchHandler } from "./fetch-handler.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { connectionLimits } from "./limits.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
 import { createNodeServer } from "./node-server.ts";
 import { OpenResponses } from "./open-responses.ts";
 
-/** How long a client that listens may take to read the end. */
+/** How long clients may take to send the end of a request, and to read the end of what they listen to. */
 const lastWordMs = 1_000;
 
 /** A server that listens. */
@@ -40,7 +40,7 @@ export interface HttpServer {
  */
 export async function serveHttp(server: TaskServer, options: HttpOptions = {}): Promise<HttpServer> {
   const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
-  const handler = createFetchHandler(server, withHostDefault(options, host));
+  const handler = createHandler(server, withHostDefault(options, host));
   const open = new OpenResponses();
   const listening = new OpenResponses();
   const node = createNodeServer({
@@ -68,10 +68,15 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
 
   const close = async (): Promise<void> => {
     const freed = closed(node);
-    await open.drained(server.options.stopDeadlineMs, () => server.waiting);
+    await open.drained({
+      deadlineMs: server.options.stopDeadlineMs,
+      lastWordMs,
+      waiting: () => server.waiting,
+      asking: () => handler.asking,
+    });
     await handler.close();
     // What says that it is over is still on its way to those who listen.
-    await Promise.all([listening.drained(lastWordMs), server.stop()]);
+    await Promise.all([listening.drained({ deadlineMs: lastWordMs }), server.stop()]);
     node.closeAllConnections();
     await freed;
   };

@@ -12,6 +12,8 @@ export interface Incoming {
 /** What serves the requests of earlier revisions. */
 export interface EarlierRevisions {
   fetch(incoming: Incoming): Promise<Response>;
+  /** How many responses stay open until their clients have answered questions, which takes further requests. */
+  readonly asking: number;
   /** Ends all streams, in order, and what is in flight. */
   close(): Promise<void>;
 }

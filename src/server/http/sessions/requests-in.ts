@@ -19,6 +19,13 @@ export function cancelledIds(body: unknown): RequestId[] {
   });
 }
 
+/** The ids of the requests of ours that a body answers. */
+export function answeredIds(body: unknown): RequestId[] {
+  return messagesOf(body).flatMap((message) =>
+    isJsonObject(message) && !("method" in message) && isId(message["id"]) ? [message["id"]] : [],
+  );
+}
+
 /** The id to answer a refusal with: that of the only request, or null. */
 export function idToAnswer(body: unknown): RequestId | null {
   const [id = null] = Array.isArray(body) ? [] : requestIds(body);

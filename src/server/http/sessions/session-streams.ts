@@ -5,6 +5,8 @@ interface Unanswered {
   /** Not one of a batch, so the stream is its own. */
   readonly alone: boolean;
   reachable: boolean;
+  /** What its handler asked the client and has no answer to. */
+  readonly questions: Set<RequestId>;
 }
 
 /** What a session knows of its streams. Told by the session; heard by whoever sends on them. */
@@ -48,12 +50,30 @@ export class SessionStreams implements Streams {
 
   received(requests: readonly RequestId[]): void {
     const alone = requests.length === 1;
-    for (const request of requests) this.#unanswered.set(request, { alone, reachable: true });
+    for (const request of requests) {
+      this.#unanswered.set(request, { alone, reachable: true, questions: new Set() });
+    }
   }
 
   /** The answer is on its way, or there will be none. */
   answered(request: RequestId): void {
     this.#unanswered.delete(request);
+  }
+
+  /** The handler of `call` waits for the client; undefined: it did not say which call it serves. */
+  asked(question: RequestId, call: RequestId | undefined = this.newest): void {
+    if (call !== undefined) this.#unanswered.get(call)?.questions.add(question);
+  }
+
+  /** The client has answered, or needs not any more. */
+  settled(question: RequestId): void {
+    for (const { questions } of this.#unanswered.values()) questions.delete(question);
+  }
+
+  /** How many responses that a client reads stay open until it has answered a question. */
+  get asking(): number {
+    const all = [...this.#unanswered.values()];
+    return all.filter(({ alone, reachable, questions }) => alone && reachable && questions.size > 0).length;
   }
 
   /** Whether the stream of `request` waits for its answer alone. */

@@ -3,6 +3,8 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from "@modelcontextprotocol/server";
+import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
+import { isJsonObject } from "../../../generation/json-object.ts";
 
 /**
  * The SDK's transport of one session, which tells what it answers, and asks where the client hears it. The SDK's own
@@ -13,6 +15,12 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** Called before the answer to a request is sent. */
   onanswer?: (request: RequestId) => void;
 
+  /** Called before a question of the handler of `call` is sent; where that did not say which call, with undefined. */
+  onquestion?: (question: RequestId, call: RequestId | undefined) => void;
+
+  /** Called before the client is told that a question needs no answer. */
+  onwithdrawal?: (question: RequestId) => void;
+
   /** The request on whose stream to ask, where no other is open; undefined: there is none, or another is open. */
   instead?: () => RequestId | undefined;
 
@@ -21,8 +29,22 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
       if (message.id !== undefined) this.onanswer?.(message.id);
       return super.send(message, options);
     }
+    this.#tell(message, options?.relatedRequestId);
     const related = options?.relatedRequestId ?? ("id" in message ? this.instead?.() : undefined);
     return super.send(message, related === undefined ? options : { ...options, relatedRequestId: related });
+  }
+
+  #tell(message: JSONRPCMessage, call: RequestId | undefined): void {
+    if (!("method" in message)) return;
+    const params = isJsonObject(message.params) ? message.params : {};
+    if (!("id" in message)) {
+      const { requestId } = params;
+      const isId = typeof requestId === "string" || typeof requestId === "number";
+      if (message.method === "notifications/cancelled" && isId) this.onwithdrawal?.(requestId);
+    } else if (relatedTaskOf(params) === undefined) {
+      // A task waits for its client beyond all calls.
+      this.onquestion?.(message.id, call);
+    }
   }
 
   /**

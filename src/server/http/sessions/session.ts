@@ -5,7 +5,7 @@ import { EventLog, type EventLimits, type EventMemory } from "./event-log.ts";
 import { factoryContext, transportOptions, type Incoming } from "./incoming.ts";
 import { isStream, jsonAnswer } from "./json-answer.ts";
 import { methodNotAllowed } from "./refusals.ts";
-import { cancelledIds, requestIds, wantsJson } from "./requests-in.ts";
+import { answeredIds, cancelledIds, requestIds, wantsJson } from "./requests-in.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
 import { watchedBody } from "./watched-body.ts";
@@ -49,6 +49,8 @@ export class Session {
       retryInterval: retryMs,
     });
     this.#transport.onanswer = (request) => this.#streams.answered(request);
+    this.#transport.onquestion = (question, call) => this.#streams.asked(question, call);
+    this.#transport.onwithdrawal = (question) => this.#streams.settled(question);
     this.#transport.instead = () => (this.#streams.standaloneOpen ? undefined : this.#streams.newest);
     this.#transport.onclose = () => this.#end();
   }
@@ -63,6 +65,11 @@ export class Session {
       throw error;
     });
     return session;
+  }
+
+  /** How many of its responses stay open until the client has answered a question. */
+  get asking(): number {
+    return this.#streams.asking;
   }
 
   /** Answers a request that belongs to this session. */
@@ -88,6 +95,7 @@ export class Session {
     if (request.method === "GET" && eventId !== null && !this.#log.canResume(eventId)) {
       return methodNotAllowed("POST, DELETE");
     }
+    for (const question of answeredIds(body)) this.#streams.settled(question);
     const ids = requestIds(body);
     // What is answered without a stream has none to come back to, nor to ask on.
     if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);

@@ -43,6 +43,12 @@ export class Sessions implements EarlierRevisions {
     return this.#sessions.size;
   }
 
+  get asking(): number {
+    let sum = 0;
+    for (const session of this.#sessions.values()) sum += session.asking;
+    return sum;
+  }
+
   async fetch(incoming: Incoming): Promise<Response> {
     const { request, body, owner } = incoming;
     if (!methods.includes(request.method)) return methodNotAllowed(methods.join(", "));

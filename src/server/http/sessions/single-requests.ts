@@ -12,6 +12,7 @@ import { watchedBody } from "./watched-body.ts";
  */
 export class SingleRequests implements EarlierRevisions {
   readonly #server: TaskServer;
+  readonly asking = 0;
   readonly #open = new Set<McpServer>();
 
   constructor(server: TaskServer) {
