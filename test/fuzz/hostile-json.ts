@@ -79,7 +79,7 @@ export const hostileObject = fc
  */
 export function mutated(valid: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
   const change = fc.record({ place: fc.nat(60), kind: fc.nat(4), text: json, name: key });
-  return fc.tuple(valid, fc.array(change, { maxLength: 4 })).map(([message, changes]) => {
+  return fc.tuple(valid, fc.array(change, { maxLength: 3 })).map(([message, changes]) => {
     let place = 0;
     const write = (value: unknown): string => {
       const here = changes.find((each) => each.place === place);
