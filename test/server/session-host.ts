@@ -9,6 +9,7 @@ import { authorsOwn } from "./session-server.ts";
 
 interface HostOptions {
   readonly sessionIdleMs?: number;
+  readonly unusedSessionMs?: number;
   readonly maxSessions?: number;
   readonly limits?: EventLimits;
   readonly server?: (mcp: McpServer) => void;
@@ -23,7 +24,13 @@ export class SessionHost {
   readonly streams: Streams[] = [];
   readonly servers: McpServer[] = [];
 
-  constructor({ sessionIdleMs = 1_000, maxSessions = 10, limits, server }: HostOptions = {}) {
+  constructor({
+    sessionIdleMs = 1_000,
+    unusedSessionMs = 1_000,
+    maxSessions = 10,
+    limits,
+    server,
+  }: HostOptions = {}) {
     const create: TaskServer["create"] = async (_context, _principal, streams) => {
       const mcp = new McpServer({ name: "reports", version: "1" });
       authorsOwn(mcp);
@@ -37,6 +44,7 @@ export class SessionHost {
       server: { create, onError } as unknown as TaskServer,
       clock: this.clock,
       sessionIdleMs,
+      unusedSessionMs,
       maxSessions,
       ...(limits !== undefined && { limits }),
     });

@@ -9,7 +9,7 @@ import { corsOf } from "./cors.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
-import { bodyReadLimits, checkPositive } from "./limits.ts";
+import { bodyReadLimits, checkPositive, sessionLimits } from "./limits.ts";
 import { nameRefusal } from "./name-refusal.ts";
 import { readBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
@@ -151,8 +151,6 @@ async function isOfEarlierRevision(request: Request, body: unknown): Promise<boo
 }
 
 function earlierRevisions(server: TaskServer, options: FetchHandlerOptions): EarlierRevisions {
-  const { sessions = true, sessionIdleMs = 30 * 60_000, maxSessions = 10_000 } = options;
-  checkPositive({ sessionIdleMs, maxSessions });
-  if (!sessions) return new SingleRequests(server);
-  return new Sessions({ server, clock: systemClock, sessionIdleMs, maxSessions });
+  if (options.sessions === false) return new SingleRequests(server);
+  return new Sessions({ server, clock: systemClock, ...sessionLimits(options) });
 }

@@ -83,7 +83,12 @@ export interface FetchHandlerOptions {
    * left behind; tasks live on. Default 30 minutes.
    */
   readonly sessionIdleMs?: number;
-  /** With so many sessions open, another one is refused with 503; default 10,000. */
+  /**
+   * A session whose client sends nothing after its handshake ends after so many milliseconds; and one that was idle for
+   * so long has to make room for another where `maxSessions` are open. Default one minute.
+   */
+  readonly unusedSessionMs?: number;
+  /** With so many sessions open, none of them idle for `unusedSessionMs`, another is refused with 503; default 10,000. */
   readonly maxSessions?: number;
 }
 

@@ -14,8 +14,12 @@ export interface SessionSetup {
   readonly server: TaskServer;
   readonly clock: Clock;
   readonly idleMs: number;
+  /** As `idleMs`, for a session whose client sent nothing after its handshake. */
+  readonly unusedMs: number;
   readonly limits: EventLimits;
   readonly memory: EventMemory;
+  /** Called when nothing of the session is open any more, and when something is again. */
+  readonly onIdle: (idle: boolean) => void;
   /** Called once, however the session ended. */
   readonly onEnd: () => void;
 }
@@ -33,6 +37,8 @@ export class Session {
   readonly #log: EventLog;
   readonly #transport: SessionTransport;
   #mcp: McpServer | undefined;
+  /** The first one is the handshake. */
+  #requests = 0;
   #open = 0;
   #ended = false;
   #cancelIdle: () => void = () => undefined;
@@ -74,6 +80,7 @@ export class Session {
 
   /** Answers a request that belongs to this session. */
   async fetch(incoming: Incoming): Promise<Response> {
+    this.#requests += 1;
     this.#enter();
     try {
       return await this.#fetch(incoming);
@@ -131,13 +138,16 @@ export class Session {
   #enter(): void {
     this.#open += 1;
     this.#cancelIdle();
+    this.#setup.onIdle(false);
   }
 
   #leave(): void {
     this.#open -= 1;
     if (this.#open > 0 || this.#ended) return;
-    const { clock, idleMs, server } = this.#setup;
-    this.#cancelIdle = clock.after(idleMs, () => {
+    const { clock, idleMs, unusedMs, server, onIdle } = this.#setup;
+    onIdle(true);
+    const used = this.#requests > 1;
+    this.#cancelIdle = clock.after(used ? idleMs : Math.min(idleMs, unusedMs), () => {
       this.close().catch(server.onError);
     });
   }

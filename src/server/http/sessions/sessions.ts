@@ -16,6 +16,8 @@ export interface SessionsSetup {
   readonly server: TaskServer;
   readonly clock: Clock;
   readonly sessionIdleMs: number;
+  /** How long a session may keep its place for nothing: one that was never used, or any where there is no other. */
+  readonly unusedSessionMs: number;
   readonly maxSessions: number;
   readonly limits?: EventLimits;
 }
@@ -30,6 +32,8 @@ const allSessionsBytes = 256 * 1024 * 1024;
 export class Sessions implements EarlierRevisions {
   readonly #setup: SessionsSetup;
   readonly #sessions = new Map<string, Session>();
+  /** Since when nothing of them is open; the longest first. */
+  readonly #idle = new Map<string, number>();
   readonly #memory: EventMemory = { maxBytes: allSessionsBytes, bytes: 0 };
   /** Those that are being opened count too. */
   #places = 0;
@@ -68,8 +72,10 @@ export class Sessions implements EarlierRevisions {
   }
 
   async #open(incoming: Incoming): Promise<Response> {
-    const { server, clock, sessionIdleMs: idleMs, maxSessions, limits = defaultLimits } = this.#setup;
+    const { server, clock, maxSessions, limits = defaultLimits } = this.#setup;
+    const { sessionIdleMs: idleMs, unusedSessionMs: unusedMs } = this.#setup;
     const answersTo = idToAnswer(incoming.body);
+    if (this.#places >= maxSessions) await this.#makeRoom();
     if (this.#places >= maxSessions) return tooManySessions(answersTo);
     this.#places += 1;
     const id = clock.uniqueName();
@@ -79,8 +85,13 @@ export class Sessions implements EarlierRevisions {
       ended = true;
       this.#places -= 1;
       this.#sessions.delete(id);
+      this.#idle.delete(id);
     };
-    const setup = { server, clock, idleMs, limits, memory: this.#memory, onEnd };
+    const onIdle = (idle: boolean): void => {
+      this.#idle.delete(id);
+      if (idle) this.#idle.set(id, clock.now());
+    };
+    const setup = { server, clock, idleMs, unusedMs, limits, memory: this.#memory, onIdle, onEnd };
     let session: Session;
     try {
       session = await Session.open(id, incoming, setup);
@@ -93,5 +104,16 @@ export class Sessions implements EarlierRevisions {
     // A handshake that was refused opens nothing.
     if (!response.ok || this.#closed) await session.close();
     return response;
+  }
+
+  /** Ends the session that has done nothing for longest: its client gets 404, and opens another. */
+  async #makeRoom(): Promise<void> {
+    const [longest] = this.#idle;
+    if (longest === undefined) return;
+    const [id, since] = longest;
+    const { clock, unusedSessionMs } = this.#setup;
+    if (clock.now() - since < unusedSessionMs) return;
+    this.#idle.delete(id); // the next one who wants a place takes another's
+    await this.#sessions.get(id)?.close();
   }
 }
