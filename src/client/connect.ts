@@ -77,7 +77,7 @@ export async function connectWith(
     throw error;
   });
   const progress = new ProgressTokens((error) => requester.onerror?.(toError(error)));
-  requester.onNotification((notification) => progress.take(notification));
+  requester.takers.onNotification((notification) => progress.take(notification));
   const services = { requester, clock };
   const declared = sdk.getServerCapabilities();
   const protocol =

@@ -48,7 +48,7 @@ export class CoreProtocol implements TaskProtocol {
     this.recognisesRepeats = isJsonObject(experimental) && isJsonObject(experimental[idempotencyKeyMeta]);
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
     this.#rooms = new TaskRooms(requester, callbacks);
-    requester.onNotification(({ method }) => {
+    requester.takers.onNotification(({ method }) => {
       if (method === "notifications/tools/list_changed") this.#support.changed();
       return false;
     });

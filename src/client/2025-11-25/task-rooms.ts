@@ -24,8 +24,8 @@ export class TaskRooms {
     this.#requester = requester;
     this.#callbacks = callbacks;
     this.#loose = new LooseQuestions(requester, callbacks);
-    requester.onRequest((request) => this.#asked(request));
-    requester.onNotification((notification) => this.#notified(notification));
+    requester.takers.onRequest((request) => this.#asked(request));
+    requester.takers.onNotification((notification) => this.#notified(notification));
   }
 
   get(taskId: string): TaskRoom | undefined {

@@ -7,7 +7,7 @@ import type {
   Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from "@modelcontextprotocol/client";
+import { isJSONRPCResponse } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -17,6 +17,7 @@ import { requestIdHeader, retryAfterMs } from "./noted-fetch.ts";
 import { PendingRequests, type Hear, type Pending } from "./pending-requests.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
 import { isSessionGone, SessionRenewal } from "./session-renewal.ts";
+import { Takers } from "./takers.ts";
 
 interface RawRequesterOptions {
   readonly clock: ClientClock;
@@ -36,9 +37,6 @@ interface RawRequestOptions {
 
 type RawMessage = JSONRPCRequest | JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification;
 
-/** Takes a message from the server, or says that it is not its own. */
-type Taker<Message> = (message: Message) => boolean;
-
 /** What a handshake may take. */
 const handshakeMs = 30_000;
 
@@ -52,13 +50,13 @@ export class RawRequester implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport["onmessage"]>;
+  /** Those who are shown what the server sends by itself. */
+  readonly takers = new Takers();
   readonly #line: Line;
   readonly #options: RawRequesterOptions;
   readonly #pending = new PendingRequests();
   readonly #renewal: SessionRenewal;
   readonly #over = new AbortController();
-  readonly #notificationTakers = new Set<Taker<JSONRPCNotification>>();
-  readonly #requestTakers = new Set<Taker<JSONRPCRequest>>();
   #closing: Promise<void> | undefined;
 
   constructor(line: Line, options: RawRequesterOptions) {
@@ -67,6 +65,7 @@ export class RawRequester implements Transport {
     this.#options = options;
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
+      over: this.over,
       initialize: async (params) => {
         const deadline = options.clock.deadline(handshakeMs);
         const reply = this.request("initialize", params, deadline.signal);
@@ -77,12 +76,12 @@ export class RawRequester implements Transport {
         await transport.send({ jsonrpc: "2.0", method: "notifications/initialized" });
       },
     });
-    if (line.onSessionGone !== undefined) line.onSessionGone(() => this.#renewQuietly(this.session));
+    line.onSessionGone?.(() => this.#renewal.begin());
     transport.onclose = () =>
       this.#end("connection", "The connection ended: the server, or its process, is gone");
     transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, extra) => {
-      if (!this.#take(message)) this.onmessage?.(message, extra);
+      if (!this.#pending.take(message) && !this.takers.take(message)) this.onmessage?.(message, extra);
     };
   }
 
@@ -113,7 +112,7 @@ export class RawRequester implements Transport {
     try {
       await this.#line.transport.send(amended, options);
     } catch (error) {
-      const renewed = await this.#renewAfter(error, session);
+      const renewed = await this.#renewal.after(error, session);
       if (renewed?.kind !== "value") throw error;
       // An answer belongs to a request of the session that is gone.
       if (!isJSONRPCResponse(amended)) await this.#line.transport.send(amended, options);
@@ -130,18 +129,6 @@ export class RawRequester implements Transport {
     this.#line.transport.setProtocolVersion?.(version);
   }
 
-  /** Shows each notification of the server to `taker` before the SDK's client; returns the way to stop that. */
-  onNotification(taker: Taker<JSONRPCNotification>): () => void {
-    this.#notificationTakers.add(taker);
-    return () => this.#notificationTakers.delete(taker);
-  }
-
-  /** The same for its requests; whoever came last is shown them first. */
-  onRequest(taker: Taker<JSONRPCRequest>): () => void {
-    this.#requestTakers.add(taker);
-    return () => this.#requestTakers.delete(taker);
-  }
-
   /** Sends an answer or a notification, once; resolves with a value if it was taken. */
   async tell(
     message: JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification,
@@ -150,7 +137,7 @@ export class RawRequester implements Transport {
       await this.#line.transport.send(message, {});
       return { kind: "value", value: undefined };
     } catch (error) {
-      this.#renewAfter(error, this.session).catch(() => undefined);
+      if (isSessionGone(error)) this.#renewal.begin();
       return sendFailure(error);
     }
   }
@@ -224,29 +211,13 @@ export class RawRequester implements Transport {
         const retryAfter = notes?.get(id)?.retryAfter ?? null;
         const isHandshake = "method" in message && message.method === "initialize";
         pending.session = Infinity; // it is not lost with the session: it was not looked at
-        const renewed = first && !isHandshake ? await this.#renewAfter(error, session) : undefined;
+        const renewed = first && !isHandshake ? await this.#renewal.after(error, session) : undefined;
         pending.session = this.session;
         if (renewed?.kind === "value") this.#send(message, requestSignal, pending, false);
         else if (renewed?.kind === "lost") settle({ ...renewed, notReceived: true });
         else settle(renewed ?? sendFailure(error, retryAfterMs(retryAfter, this.#options.clock.now())));
       },
     );
-  }
-
-  /** Undefined where the failure is not that the session is gone. */
-  async #renewAfter(error: unknown, session: number): Promise<Reply<JsonObject> | undefined> {
-    if (!this.#renewal.canRenew || !isSessionGone(error) || this.over.aborted) return undefined;
-    try {
-      return await this.#renewal.renew(session);
-    } catch (cause) {
-      return sendFailure(cause);
-    }
-  }
-
-  #renewQuietly(session: number): void {
-    if (!this.#renewal.canRenew || this.over.aborted) return;
-    // The next request finds out again that the session is gone.
-    this.#renewal.renew(session).catch(() => undefined);
   }
 
   /**
@@ -259,12 +230,6 @@ export class RawRequester implements Transport {
     const params = { requestId, reason: "Nobody waits for the answer any more" };
     const gone = (): void => undefined;
     this.#line.transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }, {}).catch(gone);
-  }
-
-  #take(message: JSONRPCMessage): boolean {
-    if (this.#pending.take(message)) return true;
-    if (isJSONRPCNotification(message)) return [...this.#notificationTakers].some((taker) => taker(message));
-    return isJSONRPCRequest(message) && [...this.#requestTakers].toReversed().some((taker) => taker(message));
   }
 
   async #leave(): Promise<void> {

@@ -3,9 +3,12 @@ import { isJSONRPCRequest, SdkHttpError } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { errorInBody } from "../reply/json-rpc-error.ts";
 import type { Reply } from "../reply/reply.ts";
+import { sendFailure } from "./send-failure.ts";
 
 /** Sends the first message of a session, and the one that ends its beginning. */
 export interface Handshake {
+  /** Aborts when the connection is over, and nothing can be renewed. */
+  readonly over: AbortSignal;
   initialize(params: JsonObject): Promise<Reply<JsonObject>>;
   initialized(): Promise<void>;
 }
@@ -49,8 +52,26 @@ export class SessionRenewal {
     if (isJSONRPCRequest(message) && message.method === "initialize") this.#initialize = message.params ?? {};
   }
 
-  /** Resolves with a value once there is a later session than `lost`. Several calls are one handshake. */
-  async renew(lost: number): Promise<Reply<JsonObject>> {
+  /**
+   * Resolves with a value once there is a later session than `lost`, if that is what the failure asks for; undefined if
+   * it is not. Several at once are one handshake.
+   */
+  async after(failure: unknown, lost: number): Promise<Reply<JsonObject> | undefined> {
+    if (!this.canRenew || !isSessionGone(failure) || this.#handshake.over.aborted) return undefined;
+    try {
+      return await this.#renew(lost);
+    } catch (cause) {
+      return sendFailure(cause);
+    }
+  }
+
+  /** Begins a new session for nobody in particular: if that fails, the next request finds out. */
+  begin(): void {
+    if (!this.canRenew || this.#handshake.over.aborted) return;
+    this.#renew(this.#count).catch(() => undefined);
+  }
+
+  async #renew(lost: number): Promise<Reply<JsonObject>> {
     if (this.#count > lost) return { kind: "value", value: {} };
     this.#renewing ??= this.#begin().finally(() => (this.#renewing = undefined));
     return this.#renewing;

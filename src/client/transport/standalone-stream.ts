@@ -72,7 +72,7 @@ export class StandaloneStream {
     try {
       const token = await authorization();
       if (token !== undefined) headers.set("authorization", token);
-      const response = await fetchIt(url, { method: "GET", headers, signal });
+      const response = await fetchIt(url, { method: "GET", headers, signal, redirect: "manual" });
       const { status, body } = response;
       if (response.ok && body !== null && isEventStream(response)) {
         for await (const event of readEvents(body)) {

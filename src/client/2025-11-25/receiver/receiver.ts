@@ -41,8 +41,8 @@ export class Receiver {
     this.#requestor = { generation, principal: server };
     this.#leave = new Set([
       shared.seats.take(server, callbacks),
-      requester.onRequest((request) => this.#take(request)),
-      requester.onNotification((notification) => this.#hear(notification)),
+      requester.takers.onRequest((request) => this.#take(request)),
+      requester.takers.onNotification((notification) => this.#hear(notification)),
     ]);
   }
 
