@@ -15,14 +15,29 @@ export interface ConnectionLimits {
   readonly maxHeaders: number;
 }
 
+/** What is allowed where an author says nothing. */
+export const defaultHttpLimits = {
+  requestTimeoutMs: 60_000,
+  maxPendingBytes: 256 * 1024 * 1024,
+  maxBatch: 50,
+  sessionIdleMs: 30 * 60_000,
+  unusedSessionMs: 60_000,
+  maxSessions: 10_000,
+  headersTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 5_000,
+  stallTimeoutMs: 60_000,
+  maxConnections: 10_000,
+  maxHeaderBytes: 16 * 1024,
+  maxHeaders: 100,
+};
+
 const slackBytes = 64 * 1024;
-const defaultRequestTimeoutMs = 60_000;
 
 /** Node takes a longer timer for one of a millisecond. */
 const longestMs = 2 ** 31 - 1;
 
 /** Throws `configuration` for a limit that is not more than 0. */
-export function checkPositive(limits: Readonly<Record<string, number>>): void {
+function checkPositive(limits: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(limits)) {
     // A NaN would switch the limit off.
     if (!(value > 0))
@@ -42,8 +57,8 @@ function checkTimes(times: Readonly<Record<string, number>>): void {
 /** What may be received: the largest arguments, and the message around them. */
 export function bodyReadLimits(server: TaskServer, options: FetchHandlerOptions): BodyReadLimits {
   const { maxRequestBodySize = server.options.maxBodyBytes + slackBytes } = options;
-  const { requestTimeoutMs = defaultRequestTimeoutMs } = options;
-  const { maxPendingBytes = Math.max(256 * 1024 * 1024, maxRequestBodySize) } = options;
+  const { requestTimeoutMs = defaultHttpLimits.requestTimeoutMs } = options;
+  const { maxPendingBytes = Math.max(defaultHttpLimits.maxPendingBytes, maxRequestBodySize) } = options;
   checkPositive({ maxRequestBodySize, maxPendingBytes });
   checkTimes({ requestTimeoutMs });
   if (maxPendingBytes < maxRequestBodySize) {
@@ -56,25 +71,32 @@ export function bodyReadLimits(server: TaskServer, options: FetchHandlerOptions)
 export function sessionLimits(
   options: FetchHandlerOptions,
 ): Pick<SessionsSetup, "sessionIdleMs" | "unusedSessionMs" | "maxSessions"> {
-  const { sessionIdleMs = 30 * 60_000, unusedSessionMs = 60_000, maxSessions = 10_000 } = options;
+  const { sessionIdleMs, unusedSessionMs, maxSessions } = withDefaults(options);
   const limits = { sessionIdleMs, unusedSessionMs, maxSessions };
   checkPositive(limits);
   return limits;
 }
 
 export function connectionLimits(options: HttpOptions): ConnectionLimits {
-  const times = {
-    headersTimeoutMs: options.headersTimeoutMs ?? 15_000,
-    requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
-    keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 5_000,
-    stallTimeoutMs: options.stallTimeoutMs ?? 60_000,
-  };
-  const counts = {
-    maxConnections: options.maxConnections ?? 10_000,
-    maxHeaderBytes: options.maxHeaderBytes ?? 16 * 1024,
-    maxHeaders: options.maxHeaders ?? 100,
-  };
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stallTimeoutMs, ...others } =
+    withDefaults(options);
+  const times = { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stallTimeoutMs };
+  const { maxConnections, maxHeaderBytes, maxHeaders } = others;
+  const counts = { maxConnections, maxHeaderBytes, maxHeaders };
   checkTimes(times);
   checkPositive(counts);
   return { ...times, ...counts };
+}
+
+/** Messages in one body; throws `configuration`. */
+export function batchLimit(options: FetchHandlerOptions): number {
+  const { maxBatch } = withDefaults(options);
+  checkPositive({ maxBatch });
+  return maxBatch;
+}
+
+/** What is given as undefined is not given. */
+function withDefaults(options: HttpOptions): typeof defaultHttpLimits {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...defaultHttpLimits, ...(Object.fromEntries(given) as Partial<typeof defaultHttpLimits>) };
 }

@@ -1,13 +1,20 @@
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { isIPv4, type AddressInfo } from "node:net";
 import { HoldfastError } from "../../task/fault.ts";
 
-/** Whether only this machine reaches `host`. */
+/** Whether only this machine reaches `host`, as far as can be known before it is looked up. */
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+  return host === "localhost" || isLoopbackAddress(host);
 }
 
-/** Resolves with the port once `server` listens; rejects with `address_in_use` or `configuration`, naming it. */
+function isLoopbackAddress(address: string): boolean {
+  return address === "::1" || (isIPv4(address) && address.startsWith("127."));
+}
+
+/**
+ * Resolves with the port once `server` listens; rejects with `address_in_use` or `configuration`, naming it. A host that
+ * only this machine should reach may be a name that was given another meaning: then it does not listen there.
+ */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new HoldfastError("configuration", `Not a port: ${port}. Give a whole number from 0 to 65535.`);
@@ -21,7 +28,12 @@ export async function listen(server: Server, host: string, port: number): Promis
     });
   });
   // A listening TCP server has an address with a port; the type allows for pipes too.
-  return (server.address() as AddressInfo).port;
+  const bound = server.address() as AddressInfo;
+  if (isLoopback(host) && !isLoopbackAddress(bound.address)) {
+    server.close();
+    throw new HoldfastError("configuration", `${host} is ${bound.address} here, which others can reach.`);
+  }
+  return bound.port;
 }
 
 /** Where a client on this machine reaches the server. */

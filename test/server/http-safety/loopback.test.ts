@@ -1,0 +1,68 @@
+import { lookup } from "node:dns";
+import { createServer } from "node:http";
+import { networkInterfaces } from "node:os";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks, type TaskServer } from "holdfast";
+import { serveHttp } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { listen } from "../../../src/server/http/listen.ts";
+
+vi.mock(import("node:dns"), { spy: true });
+
+function bare(): TaskServer {
+  return createTasks({ store: memoryStore() }).server(() => new McpServer({ name: "reports", version: "1" }));
+}
+
+const outside = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .filter(({ internal }) => !internal)
+  .map(({ address }) => address);
+
+it.each([
+  "0.0.0.0",
+  "::",
+  "",
+  "0",
+  "0x7f.1",
+  "127.1",
+  "127.0.0.256",
+  "127.evil.example",
+  "::ffff:0.0.0.0",
+  "[::]",
+  "localhost.evil.example",
+  "reports.example",
+  ...outside,
+])("does not listen where others reach it, without a word on who may call: %j", async (host) => {
+  const refused = serveHttp(bare(), { host, port: 0 });
+  await expect(refused).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringContaining("anonymous") as unknown,
+  });
+});
+
+it.each(["127.0.0.1", "127.0.0.2", "localhost"])(
+  "listens on %s, which is this machine alone",
+  async (host) => {
+    const http = await serveHttp(bare(), { host, port: 0 });
+    onTestFinished(() => http.close());
+    expect((await fetch(new URL("/healthz", http.url))).status).toBe(200);
+  },
+);
+
+it("does not listen on a localhost that is another address", async () => {
+  const elsewhere = (...given: unknown[]): void => {
+    const found = given.at(-1) as (error: null, ...answer: unknown[]) => void;
+    const all = (given[1] as { all?: boolean }).all === true;
+    if (all) found(null, [{ address: "0.0.0.0", family: 4 }]);
+    else found(null, "0.0.0.0", 4);
+  };
+  vi.mocked(lookup).mockImplementation(elsewhere);
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await expect(listen(server, "localhost", 0)).rejects.toMatchObject({
+    code: "configuration",
+    message: "localhost is 0.0.0.0 here, which others can reach.",
+  });
+  expect(server.listening).toBe(false);
+});
