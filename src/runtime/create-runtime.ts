@@ -1,4 +1,4 @@
-import type { TaskStore } from "../store/store.ts";
+import type { TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import { isOver } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -133,6 +133,18 @@ class LocalRuntime implements Runtime {
     await this.#running();
     const { store, clock } = this.#services;
     return store.list({ generation, principal }, after ?? null, limit, clock.now());
+  }
+
+  async find(wire: WireName): Promise<string | undefined> {
+    await this.#running();
+    return this.#services.store.find(wire);
+  }
+
+  async delivered(id: string, requestor: Requestor): Promise<void> {
+    const { task } = await this.get(id, requestor);
+    if (task.finishedAt === null || task.idempotencyKey === null) return;
+    const { store, clock } = this.#services;
+    await store.write({ type: "release_key", now: clock.now(), id });
   }
 
   watch(ids: readonly string[], watcher: Watcher): () => void {

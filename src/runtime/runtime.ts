@@ -1,3 +1,4 @@
+import type { WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
@@ -34,6 +35,10 @@ export interface TaskCall extends Requestor {
   readonly ttlMs?: number;
   /** A-48 */
   readonly idempotencyKey?: string;
+  /** What the task is called on the wire, unique in its generation and `scope`; by default its id. */
+  readonly wireId?: string;
+  /** In what `wireId` is unique; by default nothing but the generation. */
+  readonly scope?: string;
 }
 
 /** A part of a list of tasks. */
@@ -61,7 +66,7 @@ export interface Runtime {
   start(): Promise<void>;
   /** Takes no new calls, lets handlers end until the stop deadline, releases the rest, closes the store. */
   stop(): Promise<void>;
-  /** Resolves once the task is durable (X-037). */
+  /** Resolves once the task is durable (X-037). Rejects with `wire_id_taken`, `idempotency_conflict`, `limit_reached`. */
   create(call: TaskCall): Promise<TaskSnapshot>;
   /**
    * As `create`, but a tool with `promoteAfterMs` may be answered directly. `signal` tells that the caller went away;
@@ -70,6 +75,13 @@ export interface Runtime {
   call(call: TaskCall, signal: AbortSignal): Promise<CallEnd>;
   /** Runs a tool without a record and resolves with what it answers. */
   runInline(run: InlineRun): Promise<Outcome>;
+  /** The id of the task that is called so on the wire, whoever owns it, or undefined: whether it shows is for `get` to say. */
+  find(wire: WireName): Promise<string | undefined>;
+  /**
+   * The result of a finished task reached the caller who knows it by its call: the same call under the same idempotency
+   * key is a new one from now on. Does nothing to another task.
+   */
+  delivered(id: string, requestor: Requestor): Promise<void>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /**
    * The requestor's own tasks, newest first, as far as `get` would show them (C-075). One that can be read no more is left

@@ -3,6 +3,7 @@ import { createRecord, isSameCall } from "../task/create-record.ts";
 import { decide, type TaskChangeCommand } from "../task/decide.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { hasRoom } from "../task/quota.ts";
+import { isTerminal } from "../task/status.ts";
 import type { TaskChange } from "./store.ts";
 import type { TaskTables } from "./task-tables.ts";
 
@@ -23,6 +24,8 @@ export function applyCommand(tables: TaskTables, command: TaskCommand): Applied 
       return recover(tables, command);
     case "delete_expired":
       return deleteExpired(tables, command);
+    case "release_key":
+      return releaseKey(tables, command);
     case "keep_secret":
       return { result: { ok: true, value: tables.keepSecret(command.name, command.value) }, changes: [] };
     case "put_message":
@@ -49,7 +52,7 @@ function create(tables: TaskTables, command: TaskCommand<"create">): Applied {
   if (!fits(tables, command)) return { result: { ok: false, reason: "quota" }, changes: [] };
   const task = createRecord(command);
   if (!tables.insert(task, command.request)) {
-    return { result: { ok: false, reason: "conflict" }, changes: [] };
+    return { result: { ok: false, reason: "taken" }, changes: [] };
   }
   return { result: { ok: true, created: true, task }, changes: [{ id: task.id, event: "create" }] };
 }
@@ -104,6 +107,15 @@ function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_e
     result: { ok: true, deleted },
     changes: deleted.map((id) => ({ id, event: "delete" as const })),
   };
+}
+
+/** No change that anybody could see: a finished task stays as it is. */
+function releaseKey(tables: TaskTables, { id }: TaskCommand<"release_key">): Applied {
+  const task = tables.task(id);
+  if (task === undefined) return { result: { ok: false, reason: "unknown" }, changes: [] };
+  if (!isTerminal(task.state)) return { result: { ok: false, reason: "state" }, changes: [] };
+  if (task.idempotencyKey !== null) tables.releaseKey(id);
+  return { result: { ok: true }, changes: [] };
 }
 
 /** No change of the task: whoever waits for messages takes them. */

@@ -19,6 +19,9 @@ export interface TaskOwner {
   readonly principal?: string | null;
 }
 
+/** What a task is called on the wire of its generation; unique there in its scope. */
+export type WireName = Pick<TaskRecord, "generation" | "scope" | "wireId">;
+
 /**
  * Where tasks live. A write resolves only after its commit, and nothing shows a change before that (guarantee 1); a
  * refused command is a value, a failed write rejects with a `HoldfastError` and has changed nothing. Reads show
@@ -36,6 +39,8 @@ export interface TaskStore {
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
 
   get(id: string): Promise<TaskRecord | undefined>;
+  /** The id of the task that is called so, or undefined. */
+  find(wire: WireName): Promise<string | undefined>;
   snapshot(id: string): Promise<TaskSnapshot | undefined>;
   request(id: string): Promise<TaskRequest | undefined>;
   /** All entries of a task, in the order in which they were first written. */

@@ -18,6 +18,8 @@ export interface TaskTables {
   save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void;
   /** Unfinished tasks with ids above `after`, in order of id. */
   unfinishedIds(after: string, limit: number): readonly string[];
+  /** Takes the idempotency key from a task. */
+  releaseKey(id: string): void;
   /** Finished tasks to be deleted at `now`, earliest first. */
   deletable(now: number, limit: number): readonly string[];
   /** Keeps `value` under `name` unless there is one; returns the one that is kept. */

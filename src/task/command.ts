@@ -102,6 +102,11 @@ export interface TaskCommands {
    * whose record cannot be read stays as it is, and is named in the result.
    */
   recover: object;
+  /**
+   * A finished task gives up its idempotency key: the same call is a new one from now on. Refused as `state` before its
+   * end. Nothing else of the task changes.
+   */
+  release_key: { readonly id: string };
   /** Keeps `value` under `name`, unless there is one already; answers with the one that is kept. */
   keep_secret: { readonly name: string; readonly value: string };
   /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
@@ -143,8 +148,10 @@ export type Refusal =
   | "duplicate"
   /** there are as many tasks as there may be */
   | "quota"
-  /** the idempotency key, or the wire id, belongs to another call */
+  /** the idempotency key belongs to another call */
   | "conflict"
+  /** another task has the id, or the wire id in this generation and scope */
+  | "taken"
   /** the task was extended; its end of life is still to come */
   | "not_due"
   /** the queue has as many messages as it may have */
@@ -171,6 +178,7 @@ interface SpecialResults {
     readonly unreadable: readonly UnreadableTask[];
   };
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
+  release_key: { readonly ok: true } | Refused;
   keep_secret: { readonly ok: true; readonly value: string };
   put_message: { readonly ok: true } | Refused;
   /** `messages`: their bodies; empty where there are none, or no such task. */

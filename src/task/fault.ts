@@ -9,6 +9,8 @@ export type FaultCode =
   | "invalid_request"
   | "method_not_found"
   | "idempotency_conflict"
+  // the requestor's own id for a task belongs to another one
+  | "wire_id_taken"
   | "missing_capability"
   // too much of something, or too fast; `data.retryAfterMs` says when to try again
   | "limit_reached"
@@ -65,6 +67,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   invalid_request: -32600,
   method_not_found: -32601,
   idempotency_conflict: -32602,
+  wire_id_taken: -32602,
   missing_capability: -32021,
   limit_reached: -32000,
 };

@@ -90,7 +90,7 @@ export const createCases = storeCases("create", {
     const create = (name: string, scope: string, generation: "sep-1686" | "plain") =>
       store.write(createQueued(name, { wireId: "mine", scope, generation }));
     assertMembers(await create("a", "s1", "sep-1686"), { created: true });
-    assert.deepEqual(await create("b", "s1", "sep-1686"), { ok: false, reason: "conflict" });
+    assert.deepEqual(await create("b", "s1", "sep-1686"), { ok: false, reason: "taken" });
     assertMembers(await create("c", "s2", "sep-1686"), { created: true });
     assertMembers(await create("d", "s1", "plain"), { created: true });
     assert.equal(await store.get("task-b"), undefined);
@@ -103,10 +103,32 @@ export const createCases = storeCases("create", {
     assertMembers(other, { created: true });
   },
 
-  "an id that is taken is a conflict, and the first task stays as it is": async ({ store }) => {
+  "an id that is taken is refused, and the first task stays as it is": async ({ store }) => {
     await store.write(createQueued("a"));
     const other = await store.write(createQueued("a", { wireId: "other", tool: "other" }));
-    assert.deepEqual(other, { ok: false, reason: "conflict" });
+    assert.deepEqual(other, { ok: false, reason: "taken" });
     assertMembers(await store.get("task-a"), { tool: "publish", version: 1 });
+  },
+
+  "a task is found by what it is called on the wire": async ({ store }) => {
+    const wire = { generation: "plain", scope: "s\u0000", wireId: "mine" } as const;
+    await store.write(createQueued("a", wire));
+    assert.equal(await store.find(wire), "task-a");
+    assert.equal(await store.find({ ...wire, scope: "s" }), undefined);
+    assert.equal(await store.find({ ...wire, generation: "sep-1686" }), undefined);
+    assert.equal(await store.find({ ...wire, wireId: "task-a" }), undefined);
+  },
+
+  "a finished task gives up its idempotency key and nothing else": async ({ store }) => {
+    await store.write(createRunning("a", { idempotencyKey: "i" }));
+    const release = { type: "release_key", now: noon, id: "task-a" } as const;
+    assert.deepEqual(await store.write(release), { ok: false, reason: "state" });
+    await store.write({ type: "cancel", now: noon, id: "task-a" });
+    const before = await store.get("task-a");
+    for (let i = 0; i < 2; i += 1) assert.deepEqual(await store.write(release), { ok: true });
+    assert.deepEqual(await store.get("task-a"), { ...before, idempotencyKey: null });
+    assertMembers(await store.write(createQueued("b", { idempotencyKey: "i" })), { created: true });
+    const unknown = { ...release, id: "task-x" };
+    assert.deepEqual(await store.write(unknown), { ok: false, reason: "unknown" });
   },
 });

@@ -84,7 +84,7 @@ export const durableCases = storeCases("reopen", {
     const again = await second.write(createQueued("b", { idempotencyKey: "i" }));
     assertMembers(again, { ok: true, created: false, task: { id } });
     const taken = await second.write(createQueued("c", { wireId: id }));
-    assert.deepEqual(taken, { ok: false, reason: "conflict" });
+    assert.deepEqual(taken, { ok: false, reason: "taken" });
   },
 
   "a secret stays the same": async ({ store, reopen }) => {

@@ -27,6 +27,7 @@ test("the memory store does what the model does", { timeout: modelTimeoutMs }, a
     "state",
     "duplicate",
     "conflict",
+    "taken",
     "not_due",
     "full",
     "quota",

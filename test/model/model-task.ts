@@ -18,6 +18,7 @@ type Elsewhere =
   | "create"
   | "recover"
   | "delete_expired"
+  | "release_key"
   | "keep_secret"
   | "put_message"
   | "take_messages"

@@ -34,6 +34,12 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
       const tasks = new Map([...model.tasks].filter(([id]) => !deleted.includes(id)));
       return step({ ...model, tasks }, { ok: true, deleted }, "delete", ...deleted);
     }
+    case "release_key": {
+      const old = model.tasks.get(command.id);
+      if (old === undefined) return refuse(model, "unknown");
+      if (old.task.finishedAt === null) return refuse(model, "state");
+      return unchanged(put(model, { ...old, task: { ...old.task, idempotencyKey: null } }), { ok: true });
+    }
     case "keep_secret": {
       const value = model.secrets.get(command.name) ?? command.value;
       const secrets = new Map(model.secrets).set(command.name, value);
@@ -74,7 +80,7 @@ function create(
     return same ? unchanged(model, { ok: true, created: false, task: repeated }) : refuse(model, "conflict");
   }
   if (quota !== undefined && !hasRoomIn(all, wanted.principal, quota)) return refuse(model, "quota");
-  if (all.some((task) => hasSameId(task, wanted))) return refuse(model, "conflict");
+  if (all.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
   const runs = token !== null;
   const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0 };
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };

@@ -7,6 +7,7 @@ import { sourceFiles } from "../source-files.ts";
 const aboutNoTask = [
   "create",
   "delete_expired",
+  "release_key",
   "keep_secret",
   "put_message",
   "take_messages",

@@ -129,6 +129,9 @@ export class Creation {
     });
     if (!result.ok || !result.created) giveSlot();
     if (!result.ok && result.reason === "quota") throw noRoom();
+    if (!result.ok && result.reason === "taken") {
+      throw new HoldfastError("wire_id_taken", "Task id is already in use");
+    }
     if (!result.ok) {
       throw new HoldfastError("idempotency_conflict", "This idempotency key belongs to another call.");
     }

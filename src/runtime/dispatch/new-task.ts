@@ -23,9 +23,9 @@ export function newTask(
   return {
     task: {
       id,
-      wireId: id,
+      wireId: call.wireId ?? id,
       generation: call.generation,
-      scope: "",
+      scope: call.scope ?? "",
       principal: call.principal,
       method: "tools/call",
       tool: tool.name,

@@ -4,7 +4,7 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
-import type { TaskOwner } from "../store.ts";
+import type { TaskOwner, WireName } from "../store.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { SortedSet } from "./sorted-set.ts";
 import { UsageCounts } from "./usage-counts.ts";
@@ -39,7 +39,7 @@ export class MemoryTables implements TaskTables {
   /** By owner, and by generation alone; the newest come last. */
   readonly #owned = new Map<string, SortedSet<string>>();
   readonly #idByIdempotencyKey = new Map<string, string>();
-  readonly #wireIds = new Set<string>();
+  readonly #idByWireId = new Map<string, string>();
   readonly #usage = new UsageCounts();
   readonly #secrets = new Map<string, string>();
 
@@ -62,9 +62,9 @@ export class MemoryTables implements TaskTables {
 
   insert(task: TaskRecord, request: TaskRequest): boolean {
     const wireId = wireIndex(task);
-    if (this.stored.has(task.id) || this.#wireIds.has(wireId)) return false;
+    if (this.stored.has(task.id) || this.#idByWireId.has(wireId)) return false;
     this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null, messages: [] });
-    this.#wireIds.add(wireId);
+    this.#idByWireId.set(wireId, task.id);
     for (const owner of ownersOf(task)) this.#ownedBy(owner).add(task.id);
     if (task.idempotencyKey !== null) {
       this.#idByIdempotencyKey.set(idempotencyIndex(task.principal, task.idempotencyKey), task.id);
@@ -86,6 +86,18 @@ export class MemoryTables implements TaskTables {
     if (outcome !== null) stored.outcome = outcome;
   }
 
+  releaseKey(id: string): void {
+    const stored = this.stored.get(id);
+    if (stored === undefined) return;
+    const { principal, idempotencyKey } = stored.record;
+    if (idempotencyKey !== null) this.#idByIdempotencyKey.delete(idempotencyIndex(principal, idempotencyKey));
+    stored.record = { ...stored.record, idempotencyKey: null };
+  }
+
+  find(wire: WireName): string | undefined {
+    return this.#idByWireId.get(wireIndex(wire));
+  }
+
   unfinishedIds(after: string, limit: number): readonly string[] {
     return this.unfinishedAfter(after, limit).map(({ id }) => id);
   }
@@ -100,7 +112,7 @@ export class MemoryTables implements TaskTables {
     this.#unindex(task);
     this.#usage.add(task.principal, -Number(!isTerminal(task.state)), -1);
     this.stored.delete(id);
-    this.#wireIds.delete(wireIndex(task));
+    this.#idByWireId.delete(wireIndex(task));
     for (const owner of ownersOf(task)) this.#disown(owner, id);
     if (task.idempotencyKey !== null) {
       this.#idByIdempotencyKey.delete(idempotencyIndex(task.principal, task.idempotencyKey));
@@ -221,6 +233,6 @@ function ownersOf({ generation, principal }: TaskRecord): readonly string[] {
   return [ownerIndex({ generation, principal }), ownerIndex({ generation })];
 }
 
-function wireIndex({ generation, scope, wireId }: TaskRecord): string {
+function wireIndex({ generation, scope, wireId }: WireName): string {
   return JSON.stringify([generation, scope, wireId]);
 }

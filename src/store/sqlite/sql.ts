@@ -99,3 +99,9 @@ export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
 export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
 
 export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner = ?";
+
+export const updateKeyReleased = "UPDATE task SET idempotency_key = NULL WHERE id = ?";
+
+/** Along the index that keeps wire ids apart. */
+export const selectIdByWireId = `
+  SELECT id FROM task INDEXED BY task_wire_id WHERE generation = ? AND scope = ? AND wire_id = ?`;

@@ -3,7 +3,7 @@ import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
-import type { TaskOwner } from "../store.ts";
+import type { TaskOwner, WireName } from "../store.ts";
 import { connect } from "./connect.ts";
 import { inputMethodOf, journalEntryOf } from "./journal-row.ts";
 import { recordOf } from "./record-row.ts";
@@ -22,6 +22,7 @@ export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #task: StatementSync;
   readonly #snapshot: StatementSync;
+  readonly #idByWireId: StatementSync;
   readonly #request: StatementSync;
   readonly #journal: StatementSync;
   readonly #journalEntry: StatementSync;
@@ -35,6 +36,7 @@ export class SqliteReader {
     this.#db = db;
     this.#task = db.prepare(sql.selectTask);
     this.#snapshot = db.prepare(sql.selectSnapshot);
+    this.#idByWireId = db.prepare(sql.selectIdByWireId);
     this.#request = db.prepare(sql.selectRequest);
     this.#journal = db.prepare(sql.selectJournal);
     this.#journalEntry = db.prepare(sql.selectJournalEntry);
@@ -58,6 +60,11 @@ export class SqliteReader {
     const { outcomeKind: kind } = task;
     const outcome = kind === null ? null : { kind, body: text(first, "outcome_body") };
     return { task, inputs: inputsOf(rows), outcome };
+  }
+
+  find({ generation, scope, wireId }: WireName): string | undefined {
+    const row = this.#idByWireId.get(generation, toStored(scope), toStored(wireId));
+    return row === undefined ? undefined : text(row, "id");
   }
 
   request(id: string): TaskRequest | undefined {

@@ -4,7 +4,7 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
-import type { TaskOwner, TaskStore } from "../store.ts";
+import type { TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { databasePath } from "./database-path.ts";
 import { takeFileLock, type FileLock } from "./file-lock.ts";
@@ -125,6 +125,10 @@ class SqliteStore implements TaskStore {
 
   journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
     return this.#read((reader) => reader.journalEntry(id, key));
+  }
+
+  find(wire: WireName): Promise<string | undefined> {
+    return this.#read((reader) => reader.find(wire));
   }
 
   list(owner: TaskOwner, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]> {

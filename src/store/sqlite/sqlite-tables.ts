@@ -20,6 +20,7 @@ export class SqliteTables implements TaskTables {
   readonly #insertTask: StatementSync;
   readonly #insertRequest: StatementSync;
   readonly #updateTask: StatementSync;
+  readonly #releaseKey: StatementSync;
   readonly #upsertJournal: StatementSync;
   readonly #insertOutcome: StatementSync;
   readonly #insertSecret: StatementSync;
@@ -41,6 +42,7 @@ export class SqliteTables implements TaskTables {
     this.#insertTask = db.prepare(sql.insertTask);
     this.#insertRequest = db.prepare(sql.insertRequest);
     this.#updateTask = db.prepare(sql.updateTask);
+    this.#releaseKey = db.prepare(sql.updateKeyReleased);
     this.#upsertJournal = db.prepare(sql.upsertJournal);
     this.#insertOutcome = db.prepare(sql.insertOutcome);
     this.#insertSecret = db.prepare(sql.insertSecret);
@@ -108,6 +110,10 @@ export class SqliteTables implements TaskTables {
     // The record says more of a result than this table does.
     const kind = outcome.kind === "error" ? "error" : "result";
     this.#insertOutcome.run(id, kind, toStored(outcome.body));
+  }
+
+  releaseKey(id: string): void {
+    this.#releaseKey.run(toStored(id));
   }
 
   unfinishedIds(after: string, limit: number): readonly string[] {
