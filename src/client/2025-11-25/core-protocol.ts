@@ -172,6 +172,8 @@ export class CoreProtocol implements TaskProtocol {
   #wasCancelled(seen: SeenTask): RemoteTask {
     const task = { ...seen, status: "cancelled" as const };
     this.#cancelled.set(seen.taskId, task);
+    const [oldest] = this.#cancelled.keys();
+    if (this.#cancelled.size > mostCancelled && oldest !== undefined) this.#cancelled.delete(oldest);
     this.#rooms.over(seen.taskId);
     return task;
   }
@@ -183,6 +185,9 @@ export class CoreProtocol implements TaskProtocol {
 }
 
 type Ended = SeenTask & { readonly status: "completed" | "failed" };
+
+/** Who asks for the result of a task that was cancelled longer ago is told what the server says. */
+const mostCancelled = 1_000;
 
 const done: Reply<undefined> = { kind: "value", value: undefined };
 
