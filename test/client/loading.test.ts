@@ -2,9 +2,23 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
-it("loads no database for a client that takes no tasks", async () => {
-  const program = `import "holdfast/client"; console.log(process.moduleLoadList.join());`;
+const program = `
+  import { registerHooks } from "node:module";
+  const loaded = [];
+  registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      loaded.push(resolved.url);
+      return resolved;
+    },
+  });
+  await import("holdfast/client");
+  console.log(JSON.stringify(loaded));
+`;
+
+it("loads no runtime and no store for a client that takes no tasks", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
-  expect(stdout).toContain("NativeModule");
-  expect(stdout).not.toMatch(/sqlite/);
+  const loaded = JSON.parse(stdout) as string[];
+  expect(loaded.some((url) => url.endsWith("/dist/client/connect.js"))).toBe(true);
+  expect(loaded.filter((url) => /\/dist\/(?:runtime|store|server)\/|sqlite/.test(url))).toEqual([]);
 });
