@@ -1,0 +1,91 @@
+import * as core from "../../src/client/2025-11-25/read-task.ts";
+import { readAcknowledgement, readCallAnswer } from "../../src/client/2026-07-28/read-answer.ts";
+import { readGetResult } from "../../src/client/2026-07-28/read-task.ts";
+import { checkReference } from "../../src/client/task/task-reference.ts";
+import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
+import { readCursor } from "../../src/generation/2025-11-25/list.ts";
+import * as coreMethods from "../../src/generation/2025-11-25/methods.ts";
+import * as coreNegotiate from "../../src/generation/2025-11-25/negotiate.ts";
+import { relatedTaskOf, withRelatedTask } from "../../src/generation/2025-11-25/related-task.ts";
+import { readRetry } from "../../src/generation/2026-07-28/input-required.ts";
+import * as listen from "../../src/generation/2026-07-28/listen.ts";
+import * as extensionMethods from "../../src/generation/2026-07-28/methods.ts";
+import * as negotiate from "../../src/generation/2026-07-28/negotiate.ts";
+import { isRepeat, readIdempotencyKey } from "../../src/generation/idempotency-key.ts";
+import { isAnswerTo } from "../../src/runtime/attempt/answer-form.ts";
+import { requestHash } from "../../src/runtime/request-hash.ts";
+import { Scopes } from "../../src/server/auth/scopes.ts";
+import * as requestsIn from "../../src/server/http/sessions/requests-in.ts";
+import { nestingFault } from "../../src/server/nesting.ts";
+
+const methods = ["tasks/get", "tasks/update", "tasks/cancel", "tasks/result"] as const;
+const scopes = new Scopes({ tools: { constructor: ["a"] }, tasks: ["b"] });
+
+/** By what they read. */
+export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
+  "task of 2025-11-25 in params": readTaskParams,
+  "task id of 2025-11-25": (input) =>
+    methods.map((method) => coreMethods.readTaskId(method as "tasks/get", input)),
+  "cursor of 2025-11-25": readCursor,
+  "immediate response": immediateResponseOf,
+  "related task": (input) => [relatedTaskOf(input), relatedTaskOf(withRelatedTask(input, "t"))],
+  "client capabilities of 2025-11-25": (input) => [
+    coreNegotiate.declaresTasks(input),
+    coreNegotiate.takesTasks(input, "elicitation/create"),
+    coreNegotiate.clientCancels(input),
+    coreNegotiate.serverTakesTasks(input),
+    coreNegotiate.serverLists(input),
+  ],
+  "tasks/get of 2026-07-28": (input) => extensionMethods.readCommand("tasks/get", input),
+  "tasks/update of 2026-07-28": (input) => extensionMethods.readCommand("tasks/update", input),
+  "tasks/cancel of 2026-07-28": (input) => extensionMethods.readCommand("tasks/cancel", input),
+  "capabilities of 2026-07-28": (input) => {
+    const capabilities = negotiate.readCapabilities(input) ?? {};
+    const names = ["elicitation", "__proto__", "constructor"];
+    return [negotiate.declaresTasks(capabilities), negotiate.missingCapabilities(names, capabilities)];
+  },
+  "listen filter": (input) => {
+    const listening = listen.taskListening(input);
+    listen.subscriptionOf(input);
+    listen.acknowledgedTasks(input, ["t"]);
+    return listening === undefined ? [] : listen.readTaskIds(listening.taskIds);
+  },
+  "ids of a listen filter": listen.readTaskIds,
+  "retry of a prepared call": readRetry,
+  "idempotency key": (input) => [
+    readIdempotencyKey(input, null),
+    readIdempotencyKey(input, "p"),
+    isRepeat(input),
+  ],
+  "body of a session": (input) => [
+    requestsIn.requestIds(input),
+    requestsIn.cancelledIds(input),
+    requestsIn.idToAnswer(input),
+    requestsIn.initializes(input),
+    requestsIn.wantsJson(input),
+  ],
+  "body, for its scopes": (input) => scopes.neededFor(input),
+  "body, for its depth": (input) => nestingFault(input, 3),
+  "answer to a question": (input) => [
+    isAnswerTo(
+      "elicitation/create",
+      { requestedSchema: { type: "object", properties: { a: { type: "string" } } } },
+      input,
+    ),
+    isAnswerTo("elicitation/create", { requestedSchema: input }, { action: "accept", content: {} }),
+    isAnswerTo("sampling/createMessage", {}, input),
+    isAnswerTo("roots/list", {}, input),
+  ],
+  "request, for its hash": (input) => requestHash("tool", input),
+  "server's answer to a call (2026-07-28)": readCallAnswer,
+  "server's answer to tasks/get (2026-07-28)": (input) => readGetResult(input, "t"),
+  "server's acknowledgement (2026-07-28)": readAcknowledgement,
+  "server's answer to a call (2025-11-25)": core.readCallAnswer,
+  "server's answer to tasks/get (2025-11-25)": (input) => core.readAbout(input, "t"),
+  "server's result (2025-11-25)": core.readToolResult,
+  "reference to a task": (input) => checkReference(input, "http://a.example", "2026-07-28"),
+};
+
+/** Those that are given an object, which whoever calls them has made sure of. */
+export const ofObjects =
+  /^(server's|retry|idempotency|listen filter|client capabilities|related task|immediate)/;
