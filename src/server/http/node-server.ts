@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { OnError } from "../answer.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import { fromNode } from "./node-request.ts";
@@ -15,6 +16,9 @@ export interface NodeServerSetup {
 
 /** What took too long is not waited for, nor what would have been read at another time. */
 const hangUpAfter: readonly number[] = [408, 503];
+
+/** Clients send one request after another on a connection; who sends so many at once gets none of them answered. */
+const maxPipelined = 100;
 
 /** A server of `node:http` that does not let its clients be slow, large or many without bounds. */
 export function createNodeServer({ fetch, limits, onError, onResponse }: NodeServerSetup): Server {
@@ -36,6 +40,12 @@ export function createNodeServer({ fetch, limits, onError, onResponse }: NodeSer
     await sendResponse(response, outgoing, stallTimeoutMs);
     sent = true;
   };
+  const underWay = new WeakMap<Socket, number>();
+  const count = (socket: Socket, more: 1 | -1): number => {
+    const requests = (underWay.get(socket) ?? 0) + more;
+    underWay.set(socket, requests);
+    return requests;
+  };
   const node = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
@@ -47,6 +57,12 @@ export function createNodeServer({ fetch, limits, onError, onResponse }: NodeSer
       insecureHTTPParser: false,
     },
     (incoming, outgoing) => {
+      const { socket } = incoming;
+      if (count(socket, 1) > maxPipelined) {
+        socket.destroy();
+        return;
+      }
+      outgoing.once("close", () => count(socket, -1));
       onResponse(outgoing);
       respond(incoming, outgoing).catch((error: unknown) => {
         onError(error);

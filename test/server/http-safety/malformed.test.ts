@@ -1,6 +1,7 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { serve, text } from "../peer.ts";
+import { SessionPeer } from "../session-peer.ts";
 import { discover, head, initialize, Raw } from "./raw.ts";
 
 const tools = (tasks: Tasks): void => tasks.tool("bare", {}, () => text("bare"));
@@ -91,6 +92,29 @@ it.each([
   // What was left of it is thrown away, and the connection is good for the next request.
   raw.send(whole());
   expect(await raw.statuses(2)).toEqual([413, 200]);
+});
+
+it("hangs up on who sends hundreds of requests before the first is answered", async () => {
+  const { http, errors } = await serve({ tools });
+  const peer = await SessionPeer.open(http.url);
+  const stream = get(
+    "/mcp",
+    "Host: localhost",
+    "Accept: text/event-stream",
+    `Mcp-Session-Id: ${peer.sessionId}`,
+  );
+  const raw = await Raw.to(http.port, stream);
+  expect(await raw.statuses()).toEqual([200]); // and has no end
+  raw.send(discover().repeat(200));
+  await raw.closed;
+  expect(await peer.request("ping")).toMatchObject({ result: {} });
+  const kept = await Raw.to(http.port);
+  for (let sent = 1; sent <= 150; sent++) {
+    kept.send(get("/healthz", "Host: localhost"));
+    await kept.statuses(sent);
+  }
+  expect(await kept.statuses(150)).toHaveLength(150);
+  expect(errors).toEqual([]);
 });
 
 it("closes connections beyond the limit", async () => {
