@@ -165,3 +165,37 @@ it("gives up early askings of a client that gives up its streams, and takes the 
   session.reply(asked[29] ?? {}, { action: "accept", content: { ok: "late" } });
   expect(await session.result(waiting)).toMatchObject(text("late"));
 });
+
+it("leaves no listener behind when its tasks are over", async () => {
+  const { server, errors } = await house(tools);
+  const streams = new FakeStreams();
+  const session = await Session.open(server, { capabilities: formClient, streams });
+  const { listeners } = streams;
+  streams.setStandalone(true);
+  const ids: string[] = [];
+  for (let n = 0; n < 100; n++) ids.push(await session.start("confirm"));
+  const waits = ids.map((taskId) => session.begin("tasks/result", { taskId }));
+  const answers = new Map<unknown, unknown>();
+  for (let [at, asked] = [0, 0]; answers.size < waits.length; at++) {
+    await session.message(() => session.seen.length > at);
+    const message = session.seen[at] ?? {};
+    if (waits.includes(message["id"] as number)) answers.set(message["id"], message["result"]);
+    if (message["method"] !== "elicitation/create") continue;
+    if (asked % 3 === 0) streams.break(waits[asked % waits.length] ?? 0);
+    session.reply(message, { action: "accept", content: { ok: "yes" } });
+    if (asked % 10 === 0) for (const open of [false, true]) streams.setStandalone(open);
+    asked++;
+  }
+  for (const result of answers.values()) expect(result).toMatchObject(text("yes"));
+  expect(streams.listeners).toBe(listeners);
+  expect(errors).toEqual([]);
+});
+
+it("lists tools again after a list that was cancelled", async () => {
+  const { server } = await house(tools);
+  const session = await Session.open(server);
+  for (let n = 0; n < 3; n++)
+    session.notify("notifications/cancelled", { requestId: session.begin("tools/list") });
+  const { tools: listed } = (await session.request("tools/list")) as { tools: object[] };
+  expect(listed.every((tool) => "execution" in tool)).toBe(true);
+});
