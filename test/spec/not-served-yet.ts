@@ -4,4 +4,4 @@
  * empty, and then this file goes.
  */
 // prettier-ignore
-export const notServedYet: readonly `C-${string}`[] = ["C-123", "C-124", "C-131"];
+export const notServedYet: readonly `C-${string}`[] = ["C-131"];
