@@ -46,6 +46,8 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
+        // Who left before anybody read tells nobody of it any more.
+        if (!begun && incoming.destroyed) throw new Error("The client broke off its request.");
         if (!begun) begin(controller);
         begun = true;
         incoming.resume();
