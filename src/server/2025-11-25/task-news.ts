@@ -3,12 +3,14 @@ import { progressNotification, statusNotification } from "../../generation/2025-
 import { wireTask, type WireTask } from "../../generation/2025-11-25/wire-task.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Audience } from "./audience.ts";
+import type { Follower } from "./task-party.ts";
 
 /** What is told of a task without being asked for: its status when that changed, progress when it grew. */
 export class TaskNews {
   readonly #audience: Audience;
   #told: string | undefined;
-  #progress: number | undefined;
+  /** The last progress that each was told. */
+  readonly #progress = new WeakMap<Follower, number>();
 
   constructor(audience: Audience) {
     this.#audience = audience;
@@ -36,15 +38,16 @@ export class TaskNews {
     }
   }
 
-  /** It has to grow: a report is told once, and to those who gave a token. */
+  /** It has to grow, and is told to those who gave a token, as soon as they can be reached. */
   #tellProgress({ task }: TaskSnapshot): void {
     if (task.progress === null) return;
     const { progress } = task.progress;
-    if (this.#progress !== undefined && progress <= this.#progress) return;
-    this.#progress = progress;
-    for (const { connection, progressToken } of this.#audience.followers) {
+    for (const follower of this.#audience.followers) {
+      const { connection, progressToken } = follower;
       const route = this.#audience.routeTo(connection);
-      if (progressToken === undefined || route === undefined) continue;
+      const grown = progress > (this.#progress.get(follower) ?? -Infinity);
+      if (progressToken === undefined || route === undefined || !grown) continue;
+      this.#progress.set(follower, progress);
       const { method, params } = progressNotification(progressToken, task.progress, task.wireId);
       connection.notify(method, params, route.via);
     }

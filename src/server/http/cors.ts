@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { CorsOptions, FetchHandlerOptions } from "./http-options.ts";
 
-/** What clients of either era send (B-125, B-126). */
+/** What clients of either era send. */
 const requestHeaders =
   "Content-Type, Authorization, Accept, Mcp-Session-Id, MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name";
 /** The headers that a tool asks for; each has a name of its own. */

@@ -117,10 +117,27 @@ it("reports the progress of a direct call on its own stream", async () => {
       return text("counted");
     }),
   );
-  const session = await Session.open(server, { streams: new FakeStreams() });
+  const capabilities = { tasks: {} }; // else the call would be a task, though its client knows of none
+  const session = await Session.open(server, { capabilities, streams: new FakeStreams() });
   const call = session.call("count", {}, { _meta: { progressToken: 5 } });
   expect(await session.result(call)).toEqual(text("counted"));
   expect(progressOf(session)).toEqual(
     [1, 2, 3].map((progress) => ({ progressToken: 5, progress, total: 3 })),
   );
 });
+
+it("tells a progress that nobody could be told, once its session opens a stream [C-105]", async () => {
+  const { tools, next } = reporter();
+  const { server } = await house(tools);
+  const streams = new FakeStreams();
+  const session = await Session.open(server, { streams });
+  const taskId = await session.start("report", {}, { _meta: { progressToken: "p-9" } });
+  next();
+  while ((await session.request("tasks/get", { taskId }))["statusMessage"] !== "at 1") await pause();
+  expect(progressOf(session)).toEqual([]);
+  streams.setStandalone(true);
+  await session.message(({ params }) => (params as Message | undefined)?.["progressToken"] === "p-9");
+  expect(progressOf(session)).toMatchObject([{ progress: 1 }]);
+});
+
+const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -23,7 +23,7 @@ it("takes as many messages at once as it may, and no more", async () => {
   expect((await (await SessionPeer.open(strict.url)).post(pings(2))).status).toBe(400);
 });
 
-it("takes no several messages of 2026-07-28 [B-061]", async () => {
+it("takes no several messages of 2026-07-28", async () => {
   const { http } = await serve({ tools });
   const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "ping" };
   expect((await new SessionPeer(http.url, { headers }).post(pings(2))).status).toBe(400);
