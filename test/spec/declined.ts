@@ -16,6 +16,5 @@ export const declined: readonly Declined[] = [
   { id: "C-D-004", reason: "Draft wording; the final text asks for more, and that is held (C-018, C-019)." },
   { id: "C-D-006", reason: "Says what the draft lacks; the final text has it (C-053, C-095)." },
   { id: "X-038", reason: "No store here is eventually consistent: the port asks that reads show what was acknowledged, and the store contract holds it." },
-  { id: "X-051", reason: "May: rates are not limited yet." },
   { id: "X-092", reason: "Says what the headers are for; that they are there is X-090, X-091 and X-B-018." },
 ];

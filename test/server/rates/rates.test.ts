@@ -58,7 +58,7 @@ it("counts every message of a batch", async () => {
   expect(await rates.refusal([list, call, call], "alice")).toMatchObject({ code: "limit_reached" });
 });
 
-it("lets each task be polled so often in the interval that was advertised for it [C-123]", async () => {
+it("lets each task be polled so often in the interval that was advertised for it [C-123 X-051]", async () => {
   const rates = ratesOf({ pollsPerInterval: 2 });
   expect(await letIn(rates, get("a"), "alice", 10)).toBe(2);
   expect(await letIn(rates, get("b"), null, 10)).toBe(2);
