@@ -8,6 +8,12 @@ import { Peer, serve, tasksExtension, text, withoutTasks } from "./peer.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("shout", { inputSchema: z.object({ word: z.string() }) }, ({ word }) => text(word));
+  tasks.tool("asks", {}, async (_, task) =>
+    text(
+      (await task.elicit("size", { message: "Size?", requestedSchema: { type: "object", properties: {} } }))
+        .action,
+    ),
+  );
 }
 
 const methods = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
@@ -47,18 +53,32 @@ it.each(["tasks/list", "tasks/result", "tasks/delete"])(
   },
 );
 
-it("refuses headers that differ from the message [X-B-018 X-B-019 X-090 X-091]", async () => {
-  const peer = await Peer.of({ tools });
-  const taskId = await peer.start("shout", { word: "a" });
-  for (const headers of [
-    { "Mcp-Name": "another" },
-    { "Mcp-Name": undefined },
-    { "Mcp-Method": "tasks/cancel" },
-  ]) {
-    const { status, error } = await peer.send("tasks/get", { taskId }, { headers });
-    expect([status, error?.code]).toEqual([400, -32020]);
-  }
-});
+it.each(["tools/call", "subscriptions/listen", ...methods])(
+  "%s is refused with headers that differ from it or are missing, and does nothing [X-B-018 X-B-019 X-090 X-091]",
+  async (method) => {
+    const peer = await Peer.of({ tools });
+    const taskId = await peer.start("asks");
+    const before = await peer.until(taskId, "input_required");
+    const params = {
+      "tools/call": { name: "shout", arguments: { word: "a" } },
+      "subscriptions/listen": { notifications: { taskIds: [taskId] } },
+    }[method] ?? { taskId, inputResponses: { size: { action: "decline" } } };
+    const listens = method === "subscriptions/listen";
+    for (const [name, others] of [
+      ["Mcp-Method", ["tasks/list", "subscriptions/listen", "TASKS/GET"]],
+      ["MCP-Protocol-Version", ["2025-11-25"]],
+      ["Mcp-Name", ["another", taskId.toUpperCase()]],
+    ] as const) {
+      if (listens && name === "Mcp-Name") continue; // it names nothing
+      for (const value of [undefined, ...others]) {
+        if (value === method) continue;
+        const { status, error } = await peer.send(method, params, { headers: { [name]: value } });
+        expect([name, value, status, error?.code]).toEqual([name, value, 400, -32020]);
+      }
+    }
+    expect(await peer.get(taskId)).toEqual(before);
+  },
+);
 
 it("compares a name that is no ASCII after decoding it [X-B-020]", async () => {
   const peer = await Peer.of({ tools });
