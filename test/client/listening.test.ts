@@ -250,6 +250,20 @@ describe("a stream that ends", () => {
   });
 });
 
+it("comes back to a server on which it listens too often, when that says so", async () => {
+  const setup = await setUpStreams();
+  const { server, client, streams } = setup;
+  server.script("tools/call", created({ pollIntervalMs: 60_000 }));
+  const error = { code: -32000, message: "100 streams already", data: { retryAfterMs: 5000 } };
+  server.script(listenMethod, { error }, streams[0]);
+  const call = client.callTool("publish_report");
+  await wake(setup, 100);
+  await wake(setup, 5000);
+  await streams[0].acknowledge([taskId]);
+  streams[0].push(completed());
+  expect(await call).toEqual(sent);
+});
+
 describe("a server that pushes nothing", () => {
   it.each<[string, Answer]>([
     ["refuses", { error: { code: -32601, message: "Method not found" }, status: 404 }],

@@ -33,6 +33,8 @@ describe("the pace", () => {
     ]);
     expect(retryDelay(1, 0)).toBe(125);
     expect(retryDelay(1, 0, 60_000)).toBe(60_000);
+    // Everybody whom a server told so at once would come back at once.
+    expect(retryDelay(1, 0.999_999, 60_000)).toBe(66_000);
   });
 
   it("of Retry-After is read as seconds or as a date", () => {

@@ -72,6 +72,40 @@ describe("a task's questions", () => {
     expect(server.of("tasks/update")).toHaveLength(1);
   });
 
+  it("are asked once although they go and come back before their answer is acknowledged [X-061 X-068]", async () => {
+    let asked = 0;
+    const { server, client } = await setUp({ onInput: async () => (asked++, yes) });
+    const open = asking({ approve: approval });
+    const shown = Promise.withResolvers<void>();
+    server.script("tools/call", created());
+    server.script(
+      "tasks/get",
+      open,
+      async () => {
+        await server.sees("tasks/update", 1);
+        return working(); // the answer is there, and not yet acknowledged
+      },
+      open, // from a copy of the task that has not heard of it
+      async () => {
+        shown.resolve();
+        await server.sees("tasks/update", 2);
+        return completed();
+      },
+    );
+    server.script(
+      "tasks/update",
+      async () => {
+        await shown.promise;
+        return acknowledged;
+      },
+      acknowledged,
+    );
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(asked).toBe(1);
+    const [first, second] = server.of("tasks/update").map(({ params }) => params["inputResponses"]);
+    expect(second).toEqual(first);
+  });
+
   it("are asked side by side, and each answer goes as it comes [X-064]", async () => {
     const answers = new Map<string, (result: InputResult) => void>();
     const { server, client } = await setUp({

@@ -2,6 +2,7 @@ import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { acknowledgedMethod, listenMethod, subscriptionOf } from "../../generation/2026-07-28/listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
+import { laterIfAsked } from "../reply/later.ts";
 import { Violation, type Reply } from "../reply/reply.ts";
 import type { ListenEnd, TaskListener } from "../task-protocol.ts";
 import type { Heard } from "../transport/pending-requests.ts";
@@ -47,7 +48,8 @@ export async function listenToTasks(
   try {
     const either = AbortSignal.any([signal, deadline.signal, useless.signal]);
     const params = { notifications: { taskIds }, _meta: meta };
-    return endOf(await requester.request(listenMethod, params, either, { hear }));
+    // A server on which this client listens too often already says when there may be a place again.
+    return endOf(laterIfAsked(await requester.request(listenMethod, params, either, { hear })));
   } catch (error) {
     if (signal.aborted) throw error;
     if (useless.signal.aborted) return { kind: "refused" };

@@ -1,4 +1,4 @@
-import { askUser, type UserCallbacks } from "./ask-user.ts";
+import { askUser, type UserAnswer, type UserCallbacks } from "./ask-user.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputRequiredTask, OpenQuestion, RemoteTask } from "../task/remote-task.ts";
 import { persist } from "../reply/persist.ts";
@@ -27,6 +27,8 @@ export class TaskQuestions {
   readonly #seen = new Set<string>();
   /** Asked, and its answer not yet acknowledged. */
   readonly #open = new Map<string, AbortController>();
+  /** What was said to a key and is not acknowledged: should the key go and come back, it is said again, unasked. */
+  readonly #said = new Map<string, UserAnswer>();
   readonly #refused = new Map<string, TaskClientError>();
 
   constructor(options: TaskQuestionsOptions) {
@@ -65,16 +67,18 @@ export class TaskQuestions {
   async #settle(key: string, question: OpenQuestion, signal: AbortSignal): Promise<void> {
     const { taskId, protocol, clock, callbacks, fail } = this.#options;
     try {
-      const answer = await askUser({ ...question, key, taskId }, callbacks, signal);
+      const answer = this.#said.get(key) ?? (await askUser({ ...question, key, taskId }, callbacks, signal));
       if (answer.kind === "leave_open") return;
+      this.#said.set(key, answer);
       const send =
         answer.kind === "answer"
           ? () => protocol.answer(taskId, key, answer.result, signal)
           : () => protocol.cancel(taskId, signal);
       const reply = await persist(patiently(send), clock, signal);
+      this.#said.delete(key);
       if (reply.kind !== "value") this.#refused.set(key, replyError(reply, taskId));
     } catch (error) {
-      this.#seen.delete(key); // nobody has answered it: who waits next is asked
+      this.#seen.delete(key); // no answer has arrived for all we know: it is needed if the key shows again
       if (!signal.aborted) fail(error);
     } finally {
       this.#open.delete(key);

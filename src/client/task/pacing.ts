@@ -36,11 +36,11 @@ function jittered(ms: number, random: number): number {
 
 /**
  * Milliseconds until the next try after `failures` failures in a row (1 for the first): doubling, between half and
- * all of it, and never sooner than the server's Retry-After.
+ * all of it, and never sooner than the server's Retry-After, which many are told at once: up to a tenth later.
  */
 export function retryDelay(failures: number, random: number, retryAfterMs = 0): number {
   const full = Math.min(firstRetryMs * 2 ** (failures - 1), longestRetryMs);
-  return Math.max(Math.round(full * (0.5 + random / 2)), retryAfterMs);
+  return Math.max(Math.round(full * (0.5 + random / 2)), jittered(retryAfterMs, random));
 }
 
 /**
