@@ -1,5 +1,6 @@
 export { createTasks } from "./server/tasks.ts";
 export type { Tasks, TasksOptions } from "./server/tasks.ts";
+export type { CompanionNames } from "./server/plain/companion-names.ts";
 export type { ServerFactory, TaskServer } from "./server/task-server.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
@@ -7,6 +8,7 @@ export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runt
 export type {
   InputCapability,
   OnCrash,
+  PlainPolicy,
   Prepare,
   TaskMode,
   ToolArguments,

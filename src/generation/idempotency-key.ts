@@ -18,6 +18,12 @@ export function isRepeat(params: unknown): boolean {
   return isJsonObject(meta) && meta[repeatMeta] === true;
 }
 
+/** Whether a call has a key at all; whether it is a good one, `readIdempotencyKey` says. */
+export function hasIdempotencyKey(params: unknown): boolean {
+  const meta = isJsonObject(params) ? params["_meta"] : undefined;
+  return isJsonObject(meta) && meta[idempotencyKeyMeta] !== undefined;
+}
+
 /** 22 characters of base64url hold 132 bits, 22 letters and digits 130: enough that nobody can guess the key. */
 const anonymousMinimum = 22;
 const maximum = 255;

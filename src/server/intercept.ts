@@ -23,6 +23,8 @@ export interface Tap {
   sending(message: JSONRPCMessage): JSONRPCMessage;
   /** After the transport took the message. */
   sent(message: JSONRPCMessage): void;
+  /** The transport did not take the message. */
+  unsent(message: JSONRPCMessage): void;
   closed(): void;
 }
 
@@ -51,7 +53,12 @@ function interceptTransport(transport: Transport, { exchanges, gate, errorOf, ta
   tap?.connected(send);
   transport.send = async (message, options) => {
     const answer = exchanges.resolve(message);
-    await send(tap?.sending(answer) ?? answer, options);
+    try {
+      await send(tap?.sending(answer) ?? answer, options);
+    } catch (error) {
+      tap?.unsent(answer);
+      throw error;
+    }
     tap?.sent(answer);
   };
 

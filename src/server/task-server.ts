@@ -8,7 +8,10 @@ import { attach as attachExtension } from "./2026-07-28/attach.ts";
 import { loopDelay } from "./rates/loop-delay.ts";
 import type { RateOptions } from "./rates/rate-options.ts";
 import { Rates } from "./rates/rates.ts";
-import { noSession, type Streams } from "./streams.ts";
+import { Companions } from "./plain/companions.ts";
+import { PlainCalls } from "./plain/plain-calls.ts";
+import type { PlainPolicies } from "./plain/policy.ts";
+import { noSession, onePipe, type Streams } from "./streams.ts";
 import { ListenPlaces } from "./listen/listen-places.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
 
@@ -43,6 +46,7 @@ export interface TaskServerSetup {
   readonly requireTasks: boolean;
   readonly rates: RateOptions;
   readonly maxListensPerPrincipal: number;
+  readonly policies: PlainPolicies;
 }
 
 export function createTaskServer({
@@ -53,6 +57,7 @@ export function createTaskServer({
   requireTasks,
   rates: rateOptions,
   maxListensPerPrincipal,
+  policies,
 }: TaskServerSetup): TaskServer {
   const errorOf = errorsFor(onError, legacyErrorCodes);
   const desk = new TaskDesk(runtime, onError);
@@ -62,6 +67,9 @@ export function createTaskServer({
     pollIntervalMs: options.pollIntervalMs,
     loopDelay: loopDelay(() => clock.now()),
   });
+  const plain = new PlainCalls(runtime, policies, onError);
+  const companions = new Companions(runtime, plain, rates);
+  const asking = new TaskDesk(runtime, onError, { plain: true });
   const places = new ListenPlaces(maxListensPerPrincipal);
   return {
     options,
@@ -72,13 +80,18 @@ export function createTaskServer({
     get waiting() {
       return desk.waiting;
     },
-    start: () => runtime.start(),
+    async start() {
+      policies.assertNoCollision();
+      await runtime.start();
+    },
     stop: () => runtime.stop(),
     async create(context, principal, streams = noSession) {
       try {
         const mcp = await factory(context);
-        if (context.era === "modern") attachExtension(mcp, { runtime, rates, principal, errorOf });
-        else attachCoreTasks(mcp, { runtime, rates, desk, principal, streams, errorOf, requireTasks });
+        policies.assertNoCollision();
+        const attachment = { runtime, rates, principal, errorOf, plain, companions };
+        if (context.era === "modern") attachExtension(mcp, { ...attachment, pipe: streams === onePipe });
+        else attachCoreTasks(mcp, { ...attachment, desk, asking, streams, requireTasks });
         return mcp;
       } catch (error) {
         onError(error); // the caller only hears of an internal error

@@ -2,8 +2,10 @@ import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime } from "../runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
-import type { ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
+import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
 import type { TaskStore } from "../store/store.ts";
+import type { CompanionNames } from "./plain/companion-names.ts";
+import { PlainPolicies } from "./plain/policy.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
 import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
 
@@ -20,6 +22,15 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
    * false. Clients without tasks can then not call such a tool.
    */
   readonly requireTasks?: boolean;
+  /**
+   * How calls of optional tools are answered whose client has no tasks: `wait` (default) when the work is done, `ticket`
+   * then too, but after `plainDeadlineMs` with a reference by which the model comes back. A tool can have its own.
+   */
+  readonly plain?: PlainPolicy;
+  /** How long such a call waits before it is answered with a ticket, in milliseconds; default 45 seconds. */
+  readonly plainDeadlineMs?: number;
+  /** Other names for the companions of tools with tickets: `task_result`, `task_cancel`, `task_answer`, `task_list`. */
+  readonly companions?: Partial<CompanionNames>;
   /** How fast one principal may be; members that are left out have their defaults. */
   readonly rates?: Partial<RateOptions>;
   /** Streams on which one principal listens to tasks at a time; default 100. */
@@ -77,17 +88,30 @@ export function createTasks({
   onError = report,
   legacyErrorCodes = false,
   requireTasks = false,
+  plain = "wait",
+  plainDeadlineMs = 45_000,
+  companions = {},
   rates = {},
   maxListensPerPrincipal = 100,
   ...options
 }: TasksOptions): Tasks {
   const registry = new Registry();
-  const setup = { legacyErrorCodes, requireTasks, rates: resolveRates(rates), maxListensPerPrincipal };
+  const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, companions });
+  const setup = {
+    legacyErrorCodes,
+    requireTasks,
+    rates: resolveRates(rates),
+    maxListensPerPrincipal,
+    policies,
+  };
   const runtime = createRuntime({ store, registry, options, onError });
   return {
     tool: (name, config, handler) => registry.add(name, config, handler),
     server: (factory) => createTaskServer({ runtime, factory, onError, ...setup }),
-    start: () => runtime.start(),
+    async start() {
+      policies.assertNoCollision();
+      await runtime.start();
+    },
     stop: () => runtime.stop(),
   };
 }

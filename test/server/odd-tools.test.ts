@@ -2,7 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { describe, expect, it } from "vitest";
-import { Peer, text, withoutTasks } from "./peer.ts";
+import { Peer, text } from "./peer.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 
@@ -18,15 +18,15 @@ it("a tool that is never a task and asks while it runs is told so, and its clien
   expect(error?.message).toContain("Tool asks is never a task");
 });
 
-it("a tool that asks a client without tasks names what that client did not declare [X-009]", async () => {
+it("a tool that asks what its client cannot be asked is told so, and so is a client without tasks [X-B-011]", async () => {
   const peer = await Peer.of({
     tools: (tasks) =>
       tasks.tool("asks", {}, async (_, task) => text((await task.elicit("q", question)).action)),
   });
-  const { error } = await peer.call("asks", {}, { capabilities: withoutTasks });
-  expect(error).toMatchObject({
-    code: -32021,
-    data: { requiredCapabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } } },
+  const { result } = await peer.call("asks", {}, { capabilities: {} });
+  expect(result).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining("elicitation") as unknown }],
   });
 });
 

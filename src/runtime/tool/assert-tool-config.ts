@@ -15,6 +15,7 @@ export function assertToolConfig(
   if (promoteAfterMs !== undefined && !(Number.isFinite(promoteAfterMs) && promoteAfterMs >= 0)) {
     throw wrong(name, "promoteAfterMs has to be a number from 0 on");
   }
+  assertPlain(name, config);
   const { immediateResponse } = config;
   if (
     immediateResponse !== undefined &&
@@ -27,6 +28,21 @@ export function assertToolConfig(
   }
   assertListable(name, "inputSchema", config.inputSchema);
   assertListable(name, "outputSchema", config.outputSchema);
+}
+
+/** Of required and forbidden tools no call without a task is kept. */
+function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolConfig, "prepare">): void {
+  if (plainDeadlineMs !== undefined) assertPlainDeadline(`Tool "${name}": plainDeadlineMs`, plainDeadlineMs);
+  if (plain === undefined) return;
+  if (plain !== "wait" && plain !== "ticket") throw wrong(name, 'plain has to be "wait" or "ticket"');
+  if (task === "required" || task === "forbidden")
+    throw wrong(name, `plain means nothing where task is "${task}"`);
+}
+
+/** Throws `configuration`, naming `what`, for a time that no call can wait. */
+export function assertPlainDeadline(what: string, ms: unknown): void {
+  if (Number.isSafeInteger(ms) && Number(ms) >= 0) return;
+  throw new HoldfastError("configuration", `${what} has to be a whole number from 0 on.`);
 }
 
 /** The SDK lists a schema by its JSON form; one without it would break the list of all tools. */

@@ -18,6 +18,12 @@ export type TaskMode =
  */
 export type OnCrash = "auto" | "resume" | "fail";
 
+/**
+ * How callers are answered whose client has no tasks. `wait`: when the work is done. `ticket`: then too, but after a while
+ * with a reference, by which the model comes back for the result.
+ */
+export type PlainPolicy = "wait" | "ticket";
+
 /** Client capabilities that a tool's questions need. */
 export type InputCapability = "elicitation" | "sampling" | "roots";
 
@@ -58,6 +64,15 @@ export interface ToolConfig<
    * task runs (C-026). Not empty.
    */
   readonly immediateResponse?: string;
+  /** Instead of the server's `plain`, for an optional tool. */
+  readonly plain?: PlainPolicy;
+  /** Instead of the server's `plainDeadlineMs`. */
+  readonly plainDeadlineMs?: number;
+  /**
+   * Whether the same call of the same caller without tasks, made again before its result was handed out, is the call that
+   * was made before; default true. False for a tool that is meant to run twice when it is called twice.
+   */
+  readonly joinCalls?: boolean;
   /** Instead of the server's ttl. */
   readonly ttlMs?: number | null;
   /** Instead of the server's poll interval. */

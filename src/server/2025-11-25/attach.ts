@@ -1,7 +1,7 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { taskMethods } from "../../generation/2025-11-25/methods.ts";
 import { generation } from "../../generation/2025-11-25/name.ts";
-import { executionOf, serverTasksCapability } from "../../generation/2025-11-25/negotiate.ts";
+import { declaresTasks, executionOf, serverTasksCapability } from "../../generation/2025-11-25/negotiate.ts";
 import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -10,6 +10,10 @@ import { isUnknownTask } from "../../task/fault.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
 import { Connection } from "../connection/connection.ts";
 import { intercept } from "../intercept.ts";
+import { registerCompanions } from "../plain/companion-tools.ts";
+import type { Companions } from "../plain/companions.ts";
+import { listedToPlain, withoutCompanions } from "../plain/list.ts";
+import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { Rates } from "../rates/rates.ts";
 import { registerTool } from "../register-tool.ts";
 import { assertNothingReserved } from "../reserved-methods.ts";
@@ -19,6 +23,7 @@ import { unchecked } from "../unchecked.ts";
 import { callTool } from "./call-tool.ts";
 import { gate } from "./gate.ts";
 import { handle } from "./handle.ts";
+import { plainCall } from "./plain-call.ts";
 import { TaskCalls } from "./task-calls.ts";
 import type { TaskDesk } from "./task-desk.ts";
 
@@ -30,6 +35,11 @@ export interface Attachment {
   readonly principal: string | null;
   readonly streams: Streams;
   readonly errorOf: ErrorOf;
+  /** Calls of clients that know nothing of tasks. */
+  readonly plain: PlainCalls;
+  readonly companions: Companions;
+  /** Where the questions of such calls are. */
+  readonly asking: TaskDesk;
   /** Refuses calls that do not ask for a task although they could (C-029). */
   readonly requireTasks: boolean;
 }
@@ -40,6 +50,7 @@ export interface Attachment {
  */
 export function attach(mcp: McpServer, attachment: Attachment): void {
   const { runtime, desk, rates, principal, streams, errorOf, requireTasks } = attachment;
+  const { plain, companions, asking } = attachment;
   assertNothingReserved(mcp);
   const exchanges = new TaskCalls(() => hasTasks());
   const { registry } = runtime;
@@ -49,19 +60,35 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
     principal,
     streams,
     declare: (version, own) => (version === generation ? declared(own, lists) : {}),
-    list: (listed) => (hasTasks() ? withExecution(listed, registry) : withoutExecution(listed)),
+    list: (listed) => {
+      const own = isPlain()
+        ? listedToPlain(listed, registry, plain.policies)
+        : withoutCompanions(listed, plain.policies);
+      return own === undefined || !hasTasks() ? own && withoutExecution(own) : withExecution(own, registry);
+    },
   });
   // A request that comes alone had its handshake with another server like this one.
   const hasTasks = (): boolean => !streams.initialized || connection.protocolVersion === generation;
+  let askedForTask = false;
+  const isPlain = (): boolean => !askedForTask && (!hasTasks() || !declaresTasks(connection.capabilities));
 
   for (const tool of registry.all()) {
     registerTool(mcp, tool, async (context) => {
-      const callee = { runtime, desk, connection, hasTasks: hasTasks() };
+      const callee = { runtime, desk, connection, plain, asking, hasTasks: hasTasks(), isPlain: isPlain() };
       await answer(context, (request) => callTool(tool, request, callee));
       // No output schema is checked on an error; what is sent is the real answer.
       return { content: [], isError: true };
     });
   }
+  registerCompanions(
+    mcp,
+    plain.policies,
+    { principal, session: streams.sessionId },
+    async (kind, context) => {
+      await answer(context, (request) => companions.answer(kind, plainCall(request, { connection, asking })));
+      return { content: [], isError: true };
+    },
+  );
   for (const method of methods) {
     mcp.server.setRequestHandler(method, { params: unchecked }, async (_params, context) => {
       await answer(context, (request) => handle(method, request, { runtime, desk, rates, connection }));
@@ -70,7 +97,15 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
   }
   intercept(mcp, {
     exchanges,
-    gate: gate({ registry, hasTasks, methods, requireTasks }),
+    gate: gate({
+      registry,
+      policies: plain.policies,
+      hasTasks,
+      isPlain,
+      onTask: () => (askedForTask = true),
+      methods,
+      requireTasks,
+    }),
     errorOf,
     tap: connection,
   });

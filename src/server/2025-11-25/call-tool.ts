@@ -6,12 +6,18 @@ import type { Tool } from "../../runtime/tool/tool.ts";
 import { answerOf, type Answer } from "../answer.ts";
 import { originOf, type ToolRequest } from "../tool-request.ts";
 import type { Callee } from "./callee.ts";
+import { plainCall } from "./plain-call.ts";
 import { runDirectly } from "./run-directly.ts";
 
 /** Answers a call of a registered tool, with a task where it asks for one; rejects with a `HoldfastError`. */
 export async function callTool(tool: Tool, request: ToolRequest, callee: Callee): Promise<Answer> {
   const task = callee.hasTasks ? readTaskParams(request.params) : undefined;
-  if (task === undefined) return answerOf(await runDirectly(tool, request, callee));
+  if (task === undefined) {
+    const kept = tool.task === "optional" && callee.isPlain;
+    return kept
+      ? callee.plain.call(tool, plainCall(request, callee))
+      : answerOf(await runDirectly(tool, request, callee));
+  }
 
   const { runtime, desk, connection } = callee;
   const { id, params, signal } = request;
@@ -35,6 +41,8 @@ export async function callTool(tool: Tool, request: ToolRequest, callee: Callee)
   const { progressToken } = origin;
   // Nothing is said of a task before its id is out, and nothing where that never is.
   if (!signal.aborted)
-    connection.afterAnswer(id, () => desk.follow(created, requestor, { connection, progressToken }));
+    connection.afterAnswer(id, (end) => {
+      if (end !== "lost") desk.follow(created, requestor, { connection, progressToken });
+    });
   return { result: { ...createTaskResult(created, tool.immediateResponse) } };
 }

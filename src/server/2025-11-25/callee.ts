@@ -1,5 +1,6 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { TaskDesk } from "./task-desk.ts";
 
 /** What a request on a connection is answered with. */
@@ -9,4 +10,9 @@ export interface Callee {
   readonly connection: Connection;
   /** Whether the client was told that the server has tasks. */
   readonly hasTasks: boolean;
+  /** Whether the client knows nothing of tasks. */
+  readonly isPlain: boolean;
+  /** Calls of such clients, and how their questions reach them. */
+  readonly plain: PlainCalls;
+  readonly asking: TaskDesk;
 }

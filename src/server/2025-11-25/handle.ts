@@ -20,7 +20,12 @@ const pageSize = 50;
 export async function handle(
   method: TasksMethod,
   { id, params, signal }: ToolRequest,
-  { runtime, desk, rates, connection }: Omit<Callee, "hasTasks"> & { readonly rates: Rates },
+  {
+    runtime,
+    desk,
+    rates,
+    connection,
+  }: Pick<Callee, "runtime" | "desk" | "connection"> & { readonly rates: Rates },
 ): Promise<Answer> {
   const requestor = { generation, principal: connection.principal };
   switch (method) {

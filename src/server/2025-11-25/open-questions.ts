@@ -8,7 +8,7 @@ import { missingForInput, type InputAnswer, type InputRequest } from "../../task
 import { askClient } from "../connection/ask-client.ts";
 import { Undelivered, type Connection, type Reply } from "../connection/connection.ts";
 import type { Audience } from "./audience.ts";
-import { isStopping } from "./stopping.ts";
+import { isStopping } from "../stopping.ts";
 import type { TaskLineSetup } from "./task-party.ts";
 
 /** How often one question may be with a client at a time, on streams of which only one is still there. */
@@ -90,7 +90,7 @@ export class OpenQuestions {
   }
 
   async #ask({ key, method, params }: InputRequest, offer: Offer): Promise<void> {
-    const { runtime, id } = this.#setup;
+    const { runtime, id, plain } = this.#setup;
     const parsed = JSON.parse(params) as JsonObject;
     const { connection, withdrawn } = offer;
     let reply: Reply;
@@ -98,7 +98,8 @@ export class OpenQuestions {
       reply = await askClient({
         connection,
         method,
-        params: nestedRequest(method, parsed, id).params,
+        params: plain ? parsed : nestedRequest(method, parsed, id).params,
+        mayBeTask: !plain,
         via: () => this.#currentVia(offer),
         signal: withdrawn.signal,
         clock: runtime.clock,

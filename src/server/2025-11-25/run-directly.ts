@@ -14,7 +14,7 @@ import type { Callee } from "./callee.ts";
 export async function runDirectly(
   tool: Tool,
   { id, params, signal }: ToolRequest,
-  { runtime, connection }: Omit<Callee, "desk" | "hasTasks">,
+  { runtime, connection }: Pick<Callee, "runtime" | "connection">,
 ): Promise<Outcome> {
   const { capabilities } = connection;
   const missing = tool.requires.filter((name) => !isJsonObject(capabilities[name]));

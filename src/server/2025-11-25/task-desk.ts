@@ -3,19 +3,24 @@ import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { OnError } from "../answer.ts";
 import type { Connection } from "../connection/connection.ts";
-import { isStopping, untilCut } from "./stopping.ts";
+import { isStopping, untilCut } from "../stopping.ts";
 import { TaskLine } from "./task-line.ts";
 import type { Follower } from "./task-party.ts";
 
-/** The tasks that some connection of this process cares about. */
+/**
+ * The tasks that some connection of this process cares about. With `plain` they are calls to their clients, which know
+ * nothing of tasks.
+ */
 export class TaskDesk {
   readonly #runtime: Runtime;
   readonly #onError: OnError;
+  readonly #plain: boolean;
   readonly #lines = new Map<string, TaskLine>();
   readonly #waits = new Set<{ readonly connection: Connection; readonly request: RequestId }>();
 
-  constructor(runtime: Runtime, onError: OnError) {
+  constructor(runtime: Runtime, onError: OnError, { plain = false } = {}) {
     this.#runtime = runtime;
+    this.#plain = plain;
     this.#onError = onError;
   }
 
@@ -64,7 +69,8 @@ export class TaskDesk {
     let line = this.#lines.get(id);
     if (line === undefined) {
       const onEnd = (): void => void this.#lines.delete(id);
-      line = new TaskLine({ runtime: this.#runtime, id, requestor, onError: this.#onError, onEnd });
+      const plain = this.#plain;
+      line = new TaskLine({ runtime: this.#runtime, id, requestor, onError: this.#onError, plain, onEnd });
       this.#lines.set(id, line);
     }
     return line;

@@ -5,7 +5,7 @@ import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Audience } from "./audience.ts";
 import { OpenQuestions } from "./open-questions.ts";
-import { isStopping } from "./stopping.ts";
+import { isStopping } from "../stopping.ts";
 import { TaskNews } from "./task-news.ts";
 import type { Follower, TaskLineSetup, Waiter } from "./task-party.ts";
 
@@ -29,7 +29,7 @@ export interface Wait {
 export class TaskLine {
   readonly #setup: TaskLineSetup;
   readonly #audience = new Audience();
-  readonly #news = new TaskNews(this.#audience);
+  readonly #news: TaskNews;
   readonly #questions: OpenQuestions;
   readonly #unwatch: () => void;
   readonly #over = new AbortController();
@@ -38,6 +38,7 @@ export class TaskLine {
 
   constructor(setup: TaskLineSetup) {
     this.#setup = setup;
+    this.#news = new TaskNews(this.#audience, setup);
     this.#questions = new OpenQuestions(setup, this.#audience);
     this.#unwatch = setup.runtime.watch([setup.id], () => this.#look());
   }

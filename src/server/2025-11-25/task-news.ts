@@ -3,17 +3,19 @@ import { progressNotification, statusNotification } from "../../generation/2025-
 import { wireTask, type WireTask } from "../../generation/2025-11-25/wire-task.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Audience } from "./audience.ts";
-import type { Follower } from "./task-party.ts";
+import type { Follower, TaskLineSetup } from "./task-party.ts";
 
 /** What is told of a task without being asked for: its status when that changed, progress when it grew. */
 export class TaskNews {
   readonly #audience: Audience;
+  readonly #silent: boolean;
   #told: string | undefined;
   /** The last progress that each was told. */
   readonly #progress = new WeakMap<Follower, number>();
 
-  constructor(audience: Audience) {
+  constructor(audience: Audience, { plain }: Pick<TaskLineSetup, "plain">) {
     this.#audience = audience;
+    this.#silent = plain;
   }
 
   /** What is told from now on is told because it differs from `snapshot`. */
@@ -22,6 +24,7 @@ export class TaskNews {
   }
 
   tell(snapshot: TaskSnapshot): void {
+    if (this.#silent) return;
     if (snapshot.task.finishedAt === null) this.#tellProgress(snapshot);
     this.#tellStatus(snapshot);
   }

@@ -26,6 +26,8 @@ export interface TaskLineSetup {
   readonly id: string;
   readonly requestor: Requestor;
   readonly onError: OnError;
+  /** True where the callers know nothing of tasks: nothing is said of one, and questions are those of their calls. */
+  readonly plain: boolean;
   /** There is nobody left who wants to hear of the task. */
   readonly onEnd: () => void;
 }

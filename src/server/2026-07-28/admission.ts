@@ -4,6 +4,8 @@ import {
   tasksCapability,
   type Capabilities,
 } from "../../generation/2026-07-28/negotiate.ts";
+import { lacking } from "../plain/capabilities.ts";
+import type { PlainPolicies } from "../plain/policy.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
@@ -14,13 +16,22 @@ export function becomesTask(tool: Tool, capabilities: Capabilities): boolean {
   return tool.task !== "forbidden" && declaresTasks(capabilities);
 }
 
-/** The fault of a call that needs more than its client declared, naming all that is missing; else undefined. */
-export function missingForCall(tool: Tool, capabilities: Capabilities): HoldfastError | undefined {
-  // Questions reach their client through a task: a tool that may have some is not answered directly.
-  const needsTask = tool.task === "required" || (tool.task === "optional" && tool.requires.length > 0);
+/**
+ * The fault of a call that needs more than its client declared, naming all that is missing; else undefined. Without the
+ * extension, questions are asked by rounds of the call, or answered by a companion tool.
+ */
+export function missingForCall(
+  tool: Tool,
+  capabilities: Capabilities,
+  policies: PlainPolicies,
+): HoldfastError | undefined {
+  const isPlain = !declaresTasks(capabilities);
   const missing = {
-    ...(needsTask && !declaresTasks(capabilities) && tasksCapability),
-    ...missingCapabilities(tool.requires, capabilities),
+    ...(tool.task === "required" && isPlain && tasksCapability),
+    ...missingCapabilities(
+      lacking(tool, capabilities, isPlain ? policies.of(tool) : undefined),
+      capabilities,
+    ),
   };
   return Object.keys(missing).length === 0 ? undefined : missingCapability(`Tool ${tool.name}`, missing);
 }

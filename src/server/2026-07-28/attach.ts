@@ -1,13 +1,28 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { taskMethods } from "../../generation/2026-07-28/methods.ts";
-import { extensionId, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
+import {
+  declaresTasks,
+  extensionId,
+  readCapabilities,
+  type Capabilities,
+} from "../../generation/2026-07-28/negotiate.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
 import type { ToolRequest } from "../tool-request.ts";
 import { callTool } from "./call-tool.ts";
 import type { Caller } from "../caller.ts";
+import { CallStream } from "./call-stream.ts";
+import { plainCall } from "./plain-call.ts";
+import { resumed } from "./rounds.ts";
+import { registerCompanions } from "../plain/companion-tools.ts";
+import type { Companions } from "../plain/companions.ts";
+import { listedToPlain, withoutCompanions } from "../plain/list.ts";
+import type { PlainCalls } from "../plain/plain-calls.ts";
+import type { PlainPolicies } from "../plain/policy.ts";
 import { Exchanges } from "../exchanges.ts";
 import { gate } from "./gate.ts";
 import { handle } from "./handle.ts";
@@ -23,13 +38,20 @@ export interface Attachment {
   /** Who is on the other side of this server; null where callers are not told apart. */
   readonly principal: string | null;
   readonly errorOf: ErrorOf;
+  /** Calls of clients that did not declare the extension. */
+  readonly plain: PlainCalls;
+  readonly companions: Companions;
+  /** Whether all requests come on one connection, as on stdio. */
+  readonly pipe: boolean;
 }
 
 /**
  * Adds the registered tools and the methods of the tasks extension to a server that is not connected yet. The
  * server's own tools, resources and prompts stay as they are.
  */
-export function attach(mcp: McpServer, { runtime, rates, principal, errorOf }: Attachment): void {
+export function attach(mcp: McpServer, attachment: Attachment): void {
+  const { runtime, rates, principal, errorOf, plain, companions, pipe } = attachment;
+  const { policies } = plain;
   assertNothingReserved(mcp);
   const exchanges = new Exchanges();
   mcp.server.registerCapabilities({
@@ -37,13 +59,26 @@ export function attach(mcp: McpServer, { runtime, rates, principal, errorOf }: A
     extensions: { [extensionId]: {}, [idempotencyKeyMeta]: {} },
   });
 
+  const stream = new CallStream(mcp, {
+    pipe,
+    amendList: (result, params) =>
+      listFor(readCapabilities(params) ?? {}, result, runtime.registry, policies),
+  });
+  const callee = { runtime, plain, stream };
   for (const tool of runtime.registry.all()) {
     registerTool(mcp, tool, async (context) => {
-      await answer(context, (request, caller) => callTool(runtime, tool, request, caller));
+      await answer(context, (request, caller) => callTool(callee, tool, request, caller));
       // No output schema is checked on an error; what is sent is the real answer.
       return { content: [], isError: true };
     });
   }
+  registerCompanions(mcp, policies, { principal, session: undefined }, async (kind, context) => {
+    await answer(context, async (request, caller) => {
+      await resumed(runtime, { params: request.params, principal }); // takes the answers that came along
+      return companions.answer(kind, plainCall(runtime, request, caller, stream));
+    });
+    return { content: [], isError: true };
+  });
   for (const method of taskMethods) {
     mcp.server.setRequestHandler(method, { params: unchecked }, async (_params, context) => {
       await answer(context, async ({ params }, caller) => ({
@@ -52,7 +87,7 @@ export function attach(mcp: McpServer, { runtime, rates, principal, errorOf }: A
       return {};
     });
   }
-  intercept(mcp, { exchanges, gate: gate(runtime.registry), errorOf });
+  intercept(mcp, { exchanges, gate: gate(runtime.registry, policies), errorOf, tap: stream });
 
   async function answer(context: ServerContext, work: Work): Promise<void> {
     const { id, signal } = context.mcpReq;
@@ -67,6 +102,24 @@ export function attach(mcp: McpServer, { runtime, rates, principal, errorOf }: A
       exchanges.answer(id, { error: errorOf(error) });
     }
   }
+}
+
+/** The list of tools for one request: with companions only where its client has no tasks, and then for it alone. */
+function listFor(
+  capabilities: Capabilities,
+  result: JsonObject,
+  registry: Registry,
+  policies: PlainPolicies,
+): JsonObject {
+  const { tools } = result;
+  if (!policies.hasTickets || !Array.isArray(tools)) return result;
+  const isPlain = !declaresTasks(capabilities);
+  const listed = tools.map((tool: unknown) => {
+    if (!isJsonObject(tool)) return tool;
+    return isPlain ? listedToPlain(tool, registry, policies) : withoutCompanions(tool, policies);
+  });
+  const own = { ...result, tools: listed.filter((tool) => tool !== undefined) };
+  return isPlain ? { ...own, cacheScope: "private" } : own;
 }
 
 type Work = (request: ToolRequest, caller: Caller) => Promise<Answer>;

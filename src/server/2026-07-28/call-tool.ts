@@ -1,44 +1,76 @@
 import { generation } from "../../generation/2026-07-28/name.ts";
 import { createTaskResult } from "../../generation/2026-07-28/create.ts";
+import { declaresTasks, missingCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 import type { Ask } from "../../runtime/attempt/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { becomesTask, missingForCall, missingTasks } from "./admission.ts";
+import type { PlainCalls } from "../plain/plain-calls.ts";
+import { becomesTask, missingForCall } from "./admission.ts";
+import type { CallStream } from "./call-stream.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
 import type { Caller } from "../caller.ts";
 import { originOf, type ToolRequest } from "../tool-request.ts";
+import { plainCall } from "./plain-call.ts";
 import { prepareCall } from "./prepare-call.ts";
+import { resumed } from "./rounds.ts";
+
+/** What a call is answered with. */
+export interface Callee {
+  readonly runtime: Runtime;
+  readonly plain: PlainCalls;
+  readonly stream: CallStream;
+}
 
 /** Answers a call of a registered tool, with a task or directly; rejects with a `HoldfastError`. */
 export async function callTool(
-  runtime: Runtime,
+  { runtime, plain, stream }: Callee,
   tool: Tool,
   request: ToolRequest,
   caller: Caller,
 ): Promise<Answer> {
-  const missing = missingForCall(tool, caller.capabilities);
+  const missing = missingForCall(tool, caller.capabilities, plain.policies);
   if (missing !== undefined) throw missing;
   const { params, signal } = request;
   // Read before anybody is asked anything, as its key may be none.
+  if (tool.task === "optional" && !declaresTasks(caller.capabilities)) {
+    return callPlain({ runtime, plain, stream }, tool, request, caller);
+  }
   const call = becomesTask(tool, caller.capabilities) ? taskCall(tool, request, caller) : undefined;
   const preparation = await prepareCall(runtime, tool, request, caller);
   if ("answer" in preparation) return preparation.answer;
   const { prepared } = preparation;
   if (call !== undefined) return createTask(runtime, { ...call, prepared }, signal);
   const ask: Ask = async () => {
-    if (tool.task === "forbidden") {
-      throw new HoldfastError(
-        "configuration",
-        `Tool ${tool.name} is never a task, so it cannot ask while it runs.`,
-      );
-    }
-    throw missingTasks(`The question of tool ${tool.name}`);
+    throw new HoldfastError(
+      "configuration",
+      `Tool ${tool.name} is never a task, so it cannot ask while it runs.`,
+    );
   };
   const run = { tool, arguments: params["arguments"], prepared, signal, ask };
   return completeAnswerOf(await runtime.runInline(run));
+}
+
+/** A call whose client has no tasks, in its first round or in a later one. */
+async function callPlain(
+  { runtime, plain, stream }: Callee,
+  tool: Tool,
+  request: ToolRequest,
+  caller: Caller,
+): Promise<Answer> {
+  const call = plainCall(runtime, request, caller, stream);
+  const { params } = request;
+  const { capabilities, principal } = caller;
+  // Where a companion answers in the client's place, there have to be a task and its questions first.
+  const inTask = plain.policies.of(tool) === "ticket" && missingCapabilities(["elicitation"], capabilities);
+  const rounds = tool.prepare !== undefined && !inTask;
+  const task = await resumed(runtime, { params, principal }, rounds ? "another kind" : undefined);
+  if (task !== undefined) return plain.goOn(task, tool, call);
+  if (!rounds) return plain.call(tool, call);
+  const preparation = await prepareCall(runtime, tool, request, caller);
+  return "answer" in preparation ? preparation.answer : plain.call(tool, call, preparation);
 }
 
 /** The call as a task takes it; throws `invalid_params` for an idempotency key that is none. */

@@ -1,15 +1,18 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { taskableMethods, taskMethods } from "../../generation/2026-07-28/methods.ts";
-import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
+import { declaresTasks, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import { isRepeat, notRepeatableData } from "../../generation/idempotency-key.ts";
+import { hasIdempotencyKey, isRepeat, notRepeatableData } from "../../generation/idempotency-key.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Gate } from "../gate.ts";
-import { becomesTask, missingForCall } from "./admission.ts";
+import type { PlainPolicies } from "../plain/policy.ts";
+import { missingForCall } from "./admission.ts";
 
 /** Lets in what belongs to the registry's tools and to the tasks extension. */
-export function gate(registry: Registry): Gate {
+export function gate(registry: Registry, policies: PlainPolicies): Gate {
+  const companionOf = ({ method, params }: JSONRPCRequest): boolean =>
+    method === "tools/call" && policies.companion(params?.["name"]) !== undefined;
   const toolOf = ({ method, params }: JSONRPCRequest): Tool | undefined => {
     const name: unknown = params?.["name"];
     const taskable = taskableMethods.some((candidate) => candidate === method);
@@ -17,15 +20,21 @@ export function gate(registry: Registry): Gate {
   };
   return {
     owns: (request) =>
-      taskMethods.some((method) => method === request.method) || toolOf(request) !== undefined,
+      taskMethods.some((method) => method === request.method) ||
+      toolOf(request) !== undefined ||
+      companionOf(request),
     refusal(request) {
       const tool = toolOf(request);
       const capabilities = readCapabilities(request.params);
+      if (capabilities !== undefined && declaresTasks(capabilities) && companionOf(request)) {
+        const name = String(request.params?.["name"]);
+        return new HoldfastError("invalid_params", `Tool ${name} not found`);
+      }
       if (repeatsWhatMayNot(request, tool)) return notRepeatable(request);
       // A request without capabilities is malformed, and the SDK says so.
       return tool === undefined || capabilities === undefined
         ? undefined
-        : missingForCall(tool, capabilities);
+        : missingForCall(tool, capabilities, policies);
     },
   };
 }
@@ -36,7 +45,9 @@ export function gate(registry: Registry): Gate {
  */
 function repeatsWhatMayNot({ method, params }: JSONRPCRequest, tool: Tool | undefined): boolean {
   if (method !== "tools/call" || !isRepeat(params)) return false;
-  return tool === undefined || !becomesTask(tool, readCapabilities(params) ?? {});
+  if (tool === undefined) return true;
+  const isPlain = !declaresTasks(readCapabilities(params) ?? {});
+  return tool.task === "forbidden" || (isPlain && !(tool.task === "optional" && hasIdempotencyKey(params)));
 }
 
 function notRepeatable({ params }: JSONRPCRequest): HoldfastError {

@@ -32,15 +32,24 @@ export async function sealState(sealer: Sealer, binding: Binding, content: unkno
 
 /** What was sealed. Rejects with `invalid_params` for a state that is not ours, not for this call, or too old. */
 export async function openState(sealer: Sealer, binding: Binding, state: string): Promise<unknown> {
+  const opened = await tryOpenState(sealer, binding, state);
+  if (opened !== undefined) return opened.content;
+  throw new HoldfastError(
+    "invalid_params",
+    "Invalid requestState: it was changed, or handed out for another call. Call again without it.",
+  );
+}
+
+/** The same for one that may have been sealed for something else: then it is undefined. */
+export async function tryOpenState(
+  sealer: Sealer,
+  binding: Binding,
+  state: string,
+): Promise<{ readonly content: unknown } | undefined> {
   const text = decipher(await sealer.secret("request-state"), binding, state);
-  if (text === undefined) {
-    throw new HoldfastError(
-      "invalid_params",
-      "Invalid requestState: it was changed, or handed out for another call. Call again without it.",
-    );
-  }
+  if (text === undefined) return undefined;
   const { expiresAt, content } = JSON.parse(text) as { expiresAt: number; content: unknown };
-  if (expiresAt > sealer.clock.now()) return content;
+  if (expiresAt > sealer.clock.now()) return { content };
   throw new HoldfastError("invalid_params", "The requestState has expired. Call again without it.");
 }
 

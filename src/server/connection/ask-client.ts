@@ -11,10 +11,10 @@ import { orWithdrawn, type Question } from "./question.ts";
  * with `Undelivered`, and with the signal's reason, which withdraws the question.
  */
 export async function askClient(question: Question): Promise<Reply> {
-  const { connection, method, params, via, signal } = question;
+  const { connection, method, params, via, signal, mayBeTask = true } = question;
   signal.throwIfAborted();
   const { capabilities } = connection;
-  const asTask = method !== "roots/list" && takesTasks(capabilities, method);
+  const asTask = mayBeTask && method !== "roots/list" && takesTasks(capabilities, method);
   const { task: _unasked, ...own } = params;
   const stream = via();
   const asked = connection.ask(method, asTask ? { ...own, task: {} } : own, stream);

@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
+import { AfterAnswers, type AnswerEnd } from "../after-answers.ts";
 import type { Send, Tap } from "../intercept.ts";
 import type { Streams } from "../streams.ts";
 
@@ -39,8 +40,8 @@ export interface ConnectionSetup {
   readonly streams: Streams;
   /** The capabilities to declare beside `own`, those of the author's server, by the version that was agreed on. */
   readonly declare: (protocolVersion: string, own: JsonObject) => JsonObject;
-  /** A tool as it is listed to clients of that version. */
-  readonly list: (tool: JsonObject, protocolVersion: string | undefined) => JsonObject;
+  /** A tool as it is listed to this client; undefined for one that is not. */
+  readonly list: (tool: JsonObject) => JsonObject | undefined;
 }
 
 /**
@@ -53,7 +54,7 @@ export class Connection implements Tap {
   readonly streams: Streams;
   readonly #setup: ConnectionSetup;
   readonly #asked = new Map<RequestId, PromiseWithResolvers<Reply>>();
-  readonly #afterAnswer = new Map<RequestId, () => void>();
+  readonly #afterAnswers = new AfterAnswers();
   /** What becomes of the SDK's answers to requests of the client. */
   readonly #amend = new Map<RequestId, (result: JsonObject) => JsonObject>();
   /** Requests that are not answered, whose streams are gone. */
@@ -118,9 +119,9 @@ export class Connection implements Tap {
     return this.#broken.has(request);
   }
 
-  /** Runs `action` once the answer to `request` is sent. */
-  afterAnswer(request: RequestId, action: () => void): void {
-    this.#afterAnswer.set(request, action);
+  /** Runs `action` once the answer to `request` is sent, or never will be. */
+  afterAnswer(request: RequestId, action: (end: AnswerEnd) => void): void {
+    this.#afterAnswers.add(request, action);
   }
 
   /** Calls `listener` with the client's notifications about tasks of its own; returns the way to stop it. */
@@ -153,11 +154,11 @@ export class Connection implements Tap {
   }
 
   sent(message: JSONRPCMessage): void {
-    if ("method" in message || message.id === undefined) return;
-    const action = this.#afterAnswer.get(message.id);
-    this.#afterAnswer.delete(message.id);
-    this.#broken.delete(message.id);
-    action?.();
+    this.#ended(message, "sent");
+  }
+
+  unsent(message: JSONRPCMessage): void {
+    this.#ended(message, "lost");
   }
 
   closed(): void {
@@ -165,7 +166,13 @@ export class Connection implements Tap {
     this.#closed.abort();
     for (const { reject } of this.#asked.values()) reject(closedFault());
     this.#asked.clear();
-    this.#afterAnswer.clear();
+    this.#afterAnswers.close();
+  }
+
+  #ended(message: JSONRPCMessage, end: AnswerEnd): void {
+    if ("method" in message || message.id === undefined) return;
+    const broken = this.#broken.delete(message.id);
+    this.#afterAnswers.end(message.id, broken && end === "sent" ? "kept" : end);
   }
 
   #requested({ id, method, params }: JSONRPCRequest): void {
@@ -189,7 +196,7 @@ export class Connection implements Tap {
   /** It is not answered any more. */
   #cancelled(request: unknown): void {
     if (typeof request !== "string" && typeof request !== "number") return;
-    this.#afterAnswer.delete(request);
+    this.#afterAnswers.end(request, "lost");
     this.#broken.delete(request);
   }
 
@@ -204,10 +211,8 @@ export class Connection implements Tap {
   #listed(result: JsonObject): JsonObject {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
-    const listed = tools.map((tool) =>
-      isJsonObject(tool) ? this.#setup.list(tool, this.#version) : (tool as unknown),
-    );
-    return { ...result, tools: listed };
+    const listed = tools.map((tool) => (isJsonObject(tool) ? this.#setup.list(tool) : (tool as unknown)));
+    return { ...result, tools: listed.filter((tool) => tool !== undefined) };
   }
 
   #answered(id: RequestId | undefined, message: object): boolean {

@@ -11,6 +11,8 @@ export interface Question {
   readonly params: JsonObject;
   /** The request on whose stream the client is reached now; undefined for the standalone stream. */
   readonly via: () => RequestId | undefined;
+  /** False for a question of a call that is no task: it is asked on that call, and never becomes a task itself. */
+  readonly mayBeTask?: boolean;
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }

@@ -1,0 +1,76 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { InputRequest } from "../../task/input.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { statusOf } from "../../task/status.ts";
+import type { CompanionNames } from "./companion-names.ts";
+import { describeQuestion } from "./questions-for-models.ts";
+
+export interface TicketParts {
+  readonly task: TaskRecord;
+  /** The open question that the client itself cannot be asked, where there is one. */
+  readonly question: InputRequest | undefined;
+  readonly names: CompanionNames;
+  /** How long `task_result` waits, in ms. */
+  readonly deadlineMs: number;
+}
+
+/** What a call is answered with that goes on: for a model, what runs and exactly what to call next; the same as data. */
+export function ticket(parts: TicketParts): CallToolResult {
+  const { task, question } = parts;
+  const reference = task.wireId;
+  const text = question === undefined ? running(parts) : waiting(parts, question);
+  const message = statusText(task);
+  return {
+    content: [{ type: "text", text }],
+    structuredContent: {
+      reference,
+      status: statusOf(task),
+      ...(message === undefined ? {} : { statusMessage: message }),
+      pollAfterMs: task.pollIntervalMs,
+    },
+  };
+}
+
+/** How far a task is, in one line. */
+export function statusText({ statusMessage, progress }: TaskRecord): string | undefined {
+  const { progress: done, total, message } = progress ?? {};
+  const count = done === undefined ? undefined : total === undefined ? `${done}` : `${done} of ${total}`;
+  const parts = [count, message, statusMessage ?? undefined].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : [...new Set(parts)].join(", ");
+}
+
+function running({ task, names, deadlineMs }: TicketParts): string {
+  const reference = task.wireId;
+  const far = statusText(task);
+  return [
+    `${task.tool} is still running${far === undefined ? "" : ` (${far})`}. Do not call ${task.tool} again for this.`,
+    `To get its result, call ${names.result} with ${argument({ reference })}. It waits up to ` +
+      `${Math.max(1, Math.ceil(deadlineMs / 1_000))} seconds; call it again as long as the answer says that it is still running.`,
+    `Only to stop it, call ${names.cancel} with ${argument({ reference })}.`,
+    ...spare(task),
+  ].join("\n");
+}
+
+function waiting({ task, names }: TicketParts, question: InputRequest): string {
+  const reference = task.wireId;
+  const { text, form } = describeQuestion(question);
+  const [before] = argument({ reference }).split("}");
+  return [
+    `${task.tool} waits for an answer and cannot go on without it.`,
+    text,
+    `Ask the user, unless you know the answer. Then call ${names.answer} with ${before ?? ""}, "answer": …}, ` +
+      `where answer is ${form}. After that, call ${names.result} with ${argument({ reference })}.`,
+    ...spare(task),
+  ].join("\n");
+}
+
+/** The short reference of a caller without a principal is known in its session only, which a restart ends. */
+function spare({ principal, id, wireId }: TaskRecord): readonly string[] {
+  return principal !== null || id === wireId
+    ? []
+    : [`Should ${wireId} become unknown, use ${id} in its place.`];
+}
+
+function argument(value: object): string {
+  return JSON.stringify(value);
+}

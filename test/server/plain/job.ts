@@ -1,0 +1,56 @@
+import type { Tasks, ToolConfig } from "holdfast";
+import { text } from "../peer.ts";
+
+type Options = Pick<ToolConfig, "plain" | "plainDeadlineMs" | "joinCalls" | "outputSchema" | "task">;
+
+/** Work that goes on until the test ends it, and counts how often it ran. */
+export class Job {
+  runs = 0;
+  readonly begun = Promise.withResolvers<void>();
+  readonly stopped = Promise.withResolvers<void>();
+  readonly #gate = Promise.withResolvers<void>();
+
+  readonly end = (): void => this.#gate.resolve();
+
+  /** Registers the tool `job`, whose result says how many runs there were. */
+  add(tasks: Tasks, options: Options = {}): void {
+    tasks.tool("job", options, async (_args, task) => {
+      this.runs += 1;
+      task.signal.addEventListener("abort", () => this.stopped.resolve());
+      await task.status("half way");
+      this.begun.resolve();
+      await this.#gate.promise;
+      return text(`run ${this.runs}`);
+    });
+  }
+}
+
+/** Registers the tool `confirm`, which asks once. */
+export function addConfirm(tasks: Tasks, options: Options = {}): void {
+  tasks.tool("confirm", { ...options, requires: ["elicitation"] }, async (_args, task) => {
+    const answer = await task.elicit("ok", {
+      message: "Send 12 rows?",
+      requestedSchema: {
+        type: "object",
+        properties: { note: { type: "string", description: "What to write above" } },
+        required: ["note"],
+      },
+    });
+    return text(answer.action === "accept" ? `sent: ${String(answer.content?.["note"])}` : answer.action);
+  });
+}
+
+export interface Ticket {
+  readonly text: string;
+  readonly reference: string;
+  readonly status: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** What a model and its host read of an answer. */
+export function ticketOf(result: Record<string, unknown> | undefined): Ticket {
+  const [content] = (result?.["content"] ?? []) as { text: string }[];
+  const data = (result?.["structuredContent"] ?? {}) as Record<string, unknown>;
+  const { reference, status } = data;
+  return { text: content?.text ?? "", reference: reference as string, status: status as string, data };
+}
