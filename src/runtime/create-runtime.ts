@@ -191,6 +191,7 @@ class LocalRuntime implements Runtime {
     try {
       this.#unsubscribe = store.subscribe((changes) => {
         this.#attempts.onChanges(changes);
+        this.#dispatcher.onChanges(changes);
         this.#watchers.onChanges(changes);
       });
       await this.#sweeper.start();

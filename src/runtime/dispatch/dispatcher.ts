@@ -1,5 +1,8 @@
+import type { TaskChange } from "../../store/store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { isTerminal } from "../../task/status.ts";
+import { transitions } from "../../task/transition.ts";
 import type { Attempts } from "../attempt/attempts.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
@@ -31,6 +34,15 @@ export class Dispatcher {
   enqueue(id: string): void {
     this.#queue.add(id);
     this.#pump();
+  }
+
+  /**
+   * What was cancelled or has expired waits no more: else a server whose slots are taken for long would hold the id of
+   * every task that was called and cancelled meanwhile.
+   */
+  onChanges(changes: readonly TaskChange[]): void {
+    if (this.#queue.size === 0) return;
+    for (const { id, event } of changes) if (isEnd(event)) this.#queue.delete(id);
   }
 
   /** Starts nothing more; resolves when starts that are under way have come to their end. */
@@ -73,4 +85,11 @@ export class Dispatcher {
     const watched = work.catch(this.#services.onError).finally(() => this.#starting.delete(watched));
     this.#starting.add(watched);
   }
+}
+
+function isEnd(event: TaskChange["event"]): boolean {
+  if (event === "create") return false;
+  if (event === "delete") return true;
+  const { to } = transitions[event];
+  return to !== "same" && isTerminal(to);
 }
