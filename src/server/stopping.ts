@@ -1,5 +1,5 @@
-import { HoldfastError } from "../../task/fault.ts";
-import { waitFor } from "../../runtime/wait-for.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { waitFor } from "../runtime/wait-for.ts";
 
 /** Whether `error` only says that this server is about to end. */
 export function isStopping(error: unknown): boolean {
