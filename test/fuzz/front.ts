@@ -16,8 +16,8 @@ export function tools(tasks: Tasks): void {
     const { content } = await task.elicit("name", form("Name?"));
     return text(String(content?.["name"]));
   });
-  const prepare = async (_: unknown, ask: PrepareContext): Promise<unknown> =>
-    ask.elicit("name", form("Name?"));
+  const prepare = async (_: unknown, ask: PrepareContext): Promise<string> =>
+    String((await ask.elicit("name", form("Name?"))).content?.["name"]);
   tasks.tool("prepares", { ...loose, prepare }, () => text("prepared"));
 }
 

@@ -31,7 +31,7 @@ const store = sqliteStore(database);
 const runtime = createRuntime({
   store,
   registry,
-  options: { ttlMs: 200, expiredVisibleMs: 1, cancelGraceMs: 0, maxUnfinished: null, maxRetained: null },
+  options: { ttlMs: 300, expiredVisibleMs: 1, cancelGraceMs: 0, maxUnfinished: null, maxRetained: null },
 });
 await runtime.start();
 

@@ -26,7 +26,9 @@ async function assertEnds(url: string, id: string, text: string): Promise<void> 
 
 async function coreTask(session: SessionPeer, name: string, args: object): Promise<string> {
   const answer = await session.request("tools/call", { name, arguments: args, task: {} });
-  return (answer as { result: { task: { taskId: string } } }).result.task.taskId;
+  const created = answer["result"] as { task: { taskId: string } } | undefined;
+  assert(created !== undefined, `No task: ${JSON.stringify(answer)}`);
+  return created.task.taskId;
 }
 
 /** Every acknowledged id ends with its own result, in both eras. */
@@ -117,9 +119,9 @@ const unreadExtension = (
 /** Clients that never read, of streams with much on them and of large results; the tasks go on and end. */
 const slowReaders: Phase = async (url, scale) => {
   const peer = new Peer(url);
-  const session = await SessionPeer.open(url);
   const big = await peer.start("big", { bytes: 5_000_000 });
   await assertEnds(url, big, "x".repeat(5_000_000));
+  const session = await SessionPeer.open(url);
   const bigInCore = await coreTask(session, "big", { bytes: 5_000_000 });
   const chatty = await peer.start("chats", { times: 500 * scale });
   const inSession = { "mcp-session-id": session.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };
@@ -141,15 +143,15 @@ const slowReaders: Phase = async (url, scale) => {
 
 /** Five megabytes, whole, in both eras. */
 const largeResults: Phase = async (url, scale) => {
-  const session = await SessionPeer.open(url);
-  for (const n of many(10 * scale)) {
+  for (const n of many(6 * scale)) {
     const text = "x".repeat(5_000_000 + n);
     await assertEnds(url, await new Peer(url).start("big", { bytes: text.length }), text);
+    const session = await SessionPeer.open(url);
     const taskId = await coreTask(session, "big", { bytes: text.length });
     const result = await session.request("tasks/result", { taskId });
     assert(textOf(result["result"]) === text, `Task ${taskId} has lost its result.`);
+    await session.send("DELETE");
   }
-  await session.send("DELETE");
 };
 
 /** Many clients that ask for the same tasks as fast as they can, and for ones that are not there. */
@@ -158,9 +160,9 @@ const pollStorm: Phase = async (url, scale) => {
   const id = await new Peer(url).start("naps");
   const core = await coreTask(session, "naps", {});
   await Promise.all(
-    many(50).map(async () => {
+    many(30).map(async () => {
       const peer = new Peer(url);
-      for (const n of many(100 * scale)) {
+      for (const n of many(60 * scale)) {
         const task = await peer.get(id);
         assert(task["status"] === "working", `The task is lost: ${JSON.stringify(task)}`);
         const other = (await session.request("tasks/get", { taskId: core }))["result"] as Message;

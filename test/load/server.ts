@@ -52,7 +52,7 @@ tasks.tool("naps", {}, async (_args, task) => (await task.sleep("nap", 3_600_000
 
 const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "load", version: "1.0.0" })),
-  { port: 0, sessionIdleMs: 500, unusedSessionMs: 500, maxSessions: 400, maxConnections: 5_000 },
+  { port: 0, sessionIdleMs: 5_000, unusedSessionMs: 5_000, maxSessions: 400, maxConnections: 5_000 },
 );
 
 const loop = monitorEventLoopDelay({ resolution: 5 });
