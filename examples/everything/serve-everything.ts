@@ -28,9 +28,10 @@ const options = {
 };
 
 /** Serves everything over HTTP; rejects where the port or the store cannot be used. */
-export async function serveEverything({ port, storeUrl, tokens }: Settings): Promise<HttpServer> {
+export async function serveEverything(settings: Settings): Promise<HttpServer> {
+  const { port, tokens } = settings;
   const changes = new Changes();
-  const http = await serveHttp(everything(storeUrl, changes), {
+  const http = await serveHttp(everything(settings, changes), {
     port,
     ...(tokens === undefined ? { anonymous: "shared" } : { authenticate: byToken(tokens) }),
   });
@@ -39,12 +40,12 @@ export async function serveEverything({ port, storeUrl, tokens }: Settings): Pro
 }
 
 /** Serves everything to the one client on stdin and stdout; rejects where the store cannot be used. */
-export function serveEverythingOnStdio({ storeUrl }: Pick<Settings, "storeUrl">): Promise<StdioServer> {
-  return serveStdio(everything(storeUrl, new Changes()));
+export function serveEverythingOnStdio(settings: Settings): Promise<StdioServer> {
+  return serveStdio(everything(settings, new Changes()));
 }
 
-function everything(storeUrl: string, changes: Changes): TaskServer {
-  const tasks = createTasks({ store: storeFromUrl(storeUrl), ...options });
+function everything({ storeUrl, plain, plainDeadlineMs }: Settings, changes: Changes): TaskServer {
+  const tasks = createTasks({ store: storeFromUrl(storeUrl), plain, plainDeadlineMs, ...options });
   addTaskTools(tasks);
   return tasks.server(baseServers(changes));
 }

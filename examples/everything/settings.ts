@@ -1,3 +1,5 @@
+import type { PlainPolicy } from "holdfast";
+
 /** What the environment says about one run of the server. */
 export interface Settings {
   readonly port: number;
@@ -5,21 +7,39 @@ export interface Settings {
   readonly storeUrl: string;
   /** Principals by bearer token; undefined: all callers are one principal. */
   readonly tokens: ReadonlyMap<string, string> | undefined;
+  /** How callers without tasks are answered, and how long they wait for a ticket, in ms. */
+  readonly plain: PlainPolicy;
+  readonly plainDeadlineMs: number;
 }
 
 /** Throws an error that names the variable and says what it takes. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const { PORT = "3000", HOLDFAST_STORE = "sqlite:.holdfast/everything.db", EVERYTHING_TOKENS } = env;
+  const { EVERYTHING_PLAIN = "wait", EVERYTHING_PLAIN_DEADLINE_MS = "45000" } = env;
   return {
     port: portOf(PORT),
     storeUrl: HOLDFAST_STORE,
     tokens: EVERYTHING_TOKENS === undefined ? undefined : tokensOf(EVERYTHING_TOKENS),
+    plain: policyOf(EVERYTHING_PLAIN),
+    plainDeadlineMs: deadlineOf(EVERYTHING_PLAIN_DEADLINE_MS),
   };
 }
 
 function portOf(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text);
   throw new Error(`PORT is ${JSON.stringify(text)}. Give a number up to 65535, or 0 for any free port.`);
+}
+
+function policyOf(text: string): PlainPolicy {
+  if (text === "wait" || text === "ticket") return text;
+  throw new Error(`EVERYTHING_PLAIN is ${JSON.stringify(text)}. Give wait or ticket.`);
+}
+
+function deadlineOf(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(
+    `EVERYTHING_PLAIN_DEADLINE_MS is ${JSON.stringify(text)}. Give a whole number of milliseconds.`,
+  );
 }
 
 function tokensOf(text: string): ReadonlyMap<string, string> {

@@ -1,0 +1,51 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { EverythingServer } from "../conformance/everything-server.ts";
+import { ticketOf } from "../server/plain/job.ts";
+import { patienceMs, raw, sdkV1, sdkV2, type Place, type PlainClient } from "./plain-clients.ts";
+
+const env = { EVERYTHING_PLAIN: "ticket", EVERYTHING_PLAIN_DEADLINE_MS: "200", HOLDFAST_STORE: "memory:" };
+
+let server: EverythingServer;
+beforeAll(() => {
+  server = new EverythingServer({ env });
+});
+afterAll(() => server.stop());
+
+const clients: Readonly<Record<string, (place: Place) => Promise<PlainClient>>> = {
+  "SDK v2's client": sdkV2,
+  "SDK v1's client": sdkV1,
+  "JSON-RPC of 2025-06-18": raw("2025-06-18"),
+  "JSON-RPC of 2024-11-05": raw("2024-11-05"),
+};
+
+describe.each(Object.keys(clients))("%s, which knows no tasks", { timeout: 60_000 }, (name) => {
+  it.each(["http", "stdio"])("gets over %s what takes longer than it waits, once", async (way) => {
+    const client = await clients[name]?.(way === "http" ? { url: await server.url } : { env });
+    if (client === undefined) throw new Error("There is no such client.");
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-plain-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const path = join(folder, "lines.txt");
+    const job = { path, count: 3, delayMs: Math.ceil(patienceMs * 0.35) };
+
+    expect(await client.names()).toEqual(
+      expect.arrayContaining(["append_lines", "task_result", "task_list"]),
+    );
+    const first = ticketOf(await client.call("append_lines", job));
+    // As models do that were cut off.
+    const second = ticketOf(await client.call("append_lines", job));
+    expect(second.reference).toBe(first.reference);
+    let result = await client.call("task_result", { reference: first.reference });
+    let asked = 1;
+    while (ticketOf(result).status === "working") {
+      result = await client.call("task_result", { reference: first.reference });
+      asked++;
+    }
+    expect(asked).toBeGreaterThan(1);
+    expect(result).toMatchObject({ content: [{ type: "text", text: "done 3" }] });
+    const lines = (await readFile(path, "utf8")).trim().split("\n");
+    expect(lines.map((line) => line.split(" ")[0])).toEqual(["1", "2", "3"]);
+  });
+});

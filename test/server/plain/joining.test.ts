@@ -1,0 +1,126 @@
+import { expect, it } from "vitest";
+import { FakeStreams } from "../2025-11-25/streams.ts";
+import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
+import { Peer, serve, text } from "../peer.ts";
+import { SessionPeer } from "../session-peer.ts";
+import { Job, ticketOf } from "./job.ts";
+
+const plain = { plain: "ticket", plainDeadlineMs: 20 } as const;
+const without = { capabilities: {} };
+const key = { "holdfast/idempotencyKey": "k".repeat(22) };
+
+function working(job: Job, options = {}): Promise<House> {
+  return house((tasks) => job.add(tasks), { ...plain, ...options });
+}
+
+const called = (session: Session, name = "job", args = {}): Promise<Message> =>
+  session.result(session.call(name, args));
+
+it("is the same call as long as its result was not handed out, and a new one from then on", async () => {
+  const job = new Job();
+  const { server } = await working(job);
+  const [one, other] = [await Session.open(server), await Session.open(server, { version: "2025-06-18" })];
+  const { reference } = ticketOf(await called(one));
+  expect(ticketOf(await called(other)).reference).toBe(reference);
+  // Other arguments are another call.
+  expect(ticketOf(await called(one, "job", { other: true })).reference).not.toBe(reference);
+  job.end();
+  // It may have ended meanwhile, but nobody has its result.
+  expect(await called(one)).toEqual(text("run 2"));
+  for (const run of [3, 4, 5]) expect(await called(one)).toEqual(text(`run ${run}`));
+});
+
+it("does not tell apart how the arguments are written", async () => {
+  const job = new Job();
+  const { server } = await working(job);
+  const session = await Session.open(server);
+  const first = ticketOf(await called(session, "job", { a: 1, b: [2] }));
+  expect(ticketOf(await called(session, "job", { b: [2], a: 1 })).reference).toBe(first.reference);
+  expect(job.runs).toBe(1);
+});
+
+it("never joins across principals, nor sessions without one", async () => {
+  const job = new Job();
+  const { server } = await working(job);
+  const callers = [
+    await Session.open(server, { principal: "alice" }),
+    await Session.open(server, { principal: "bob" }),
+    await Session.open(server, { principal: null, streams: new FakeStreams() }),
+  ];
+  const tickets = await Promise.all(callers.map(async (session) => ticketOf(await called(session))));
+  expect(new Set(tickets.map(({ reference }) => reference)).size).toBe(3);
+  expect(job.runs).toBe(3);
+  const [alice, bob] = callers;
+  const [mine] = tickets;
+  if (alice === undefined || bob === undefined || mine === undefined) throw new Error("There are three.");
+  for (const name of ["task_result", "task_cancel", "task_answer"]) {
+    const args = { reference: mine.reference, ...(name === "task_answer" && { answer: {} }) };
+    const foreign = await called(bob, name, args);
+    const unknown = await called(bob, name, { ...args, reference: "ZZZZ-ZZZZ" });
+    // To tell them apart would be to say that it exists.
+    expect(JSON.stringify(foreign).replaceAll(mine.reference, "ZZZZ-ZZZZ")).toBe(JSON.stringify(unknown));
+  }
+  const { text: listed } = ticketOf(await called(bob, "task_list"));
+  expect(listed).not.toContain(mine.reference);
+  job.end();
+  expect(await called(alice, "task_result", { reference: mine.reference })).toEqual(text("run 3"));
+});
+
+it("does not join over HTTP either, where sessions are all that is known", async () => {
+  const job = new Job();
+  const { http } = await serve({ tools: (tasks) => job.add(tasks), options: plain });
+  const peers = [await SessionPeer.open(http.url), await SessionPeer.open(http.url)];
+  const references = new Set<string>();
+  for (const peer of [...peers, ...peers]) {
+    references.add(ticketOf((await peer.call("job"))["result"] as Message).reference);
+  }
+  expect([references.size, job.runs]).toEqual([2, 2]);
+  const [first = ""] = references;
+  const [, foreign] = peers;
+  expect((await foreign?.call("task_result", { reference: first }))?.["result"]).toMatchObject({
+    isError: true,
+  });
+  job.end();
+});
+
+it("makes each call a new one for a tool that says so, and for callers of whom nothing is known", async () => {
+  const job = new Job();
+  const peer = await Peer.of({ tools: (tasks) => job.add(tasks), options: plain });
+  await peer.call("job", {}, without);
+  await peer.call("job", {}, without);
+  expect(job.runs).toBe(2);
+  const twice = new Job();
+  const { server } = await house((tasks) => twice.add(tasks, { joinCalls: false }), plain);
+  const session = await Session.open(server);
+  await called(session);
+  await called(session);
+  expect(twice.runs).toBe(2);
+});
+
+it("finds a call by its caller's own key, again after its result was handed out [A-48]", async () => {
+  const job = new Job();
+  const peer = await Peer.of({ tools: (tasks) => job.add(tasks) });
+  job.end();
+  const meta = { ...key, "holdfast/repeat": true };
+  for (const given of [key, meta, meta]) {
+    const { result } = await peer.call("job", {}, { ...without, meta: given });
+    expect(result).toMatchObject(text("run 1"));
+  }
+  // Without a key there is nothing to find it by.
+  const { error } = await peer.call("job", {}, { ...without, meta: { "holdfast/repeat": true } });
+  expect(error).toMatchObject({ code: -32602, data: { "holdfast/notRepeatable": true } });
+});
+
+it("keeps the result of a caller whose stream broke for the same call", async () => {
+  const job = new Job();
+  const { server } = await house((tasks) => job.add(tasks));
+  const streams = new FakeStreams();
+  const session = await Session.open(server, { streams });
+  const first = session.call("job");
+  await job.begun.promise;
+  streams.break(first);
+  job.end();
+  expect(await session.result(first)).toEqual(text("run 1"));
+  expect(await called(session)).toEqual(text("run 1"));
+  expect(await called(session)).toEqual(text("run 2"));
+});

@@ -1,0 +1,140 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { createFetchHandler } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it, onTestFinished } from "vitest";
+import { FakeStreams } from "../2025-11-25/streams.ts";
+import { house, Session } from "../2025-11-25/session.ts";
+import { Peer, serve, text } from "../peer.ts";
+import { SessionPeer } from "../session-peer.ts";
+import { Job, ticketOf } from "./job.ts";
+
+const without = { capabilities: {} };
+const shared = { anonymous: "shared" } as const;
+
+it("ends the work of a caller of 2026-07-28 who closes its stream before any answer", async () => {
+  const job = new Job();
+  const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
+  const caller = new AbortController();
+  const call = new Peer(http.url).call("job", {}, { ...without, signal: caller.signal });
+  await job.begun.promise;
+  caller.abort();
+  await expect(call).rejects.toThrow();
+  await job.stopped.promise;
+  // What was called off is not joined.
+  const again = new Peer(http.url).call("job", {}, without);
+  job.end();
+  expect((await again).result).toMatchObject(text("run 2"));
+});
+
+it("goes on for another who waits, until that one leaves as well", async () => {
+  const job = new Job();
+  const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
+  const callers = [new AbortController(), new AbortController()];
+  const joined = callers.map(({ signal }) => new Peer(http.url).call("job", {}, { ...without, signal }));
+  for (const call of joined) call.catch(() => undefined);
+  await job.begun.promise;
+  // A third is answered at last, so by then the others have arrived.
+  const third = new AbortController();
+  const last = new Peer(http.url).call("job", {}, { ...without, signal: third.signal });
+  last.catch(() => undefined);
+  let stopped = false;
+  void job.stopped.promise.then(() => (stopped = true));
+  for (const caller of callers) caller.abort();
+  await Promise.allSettled(joined);
+  await new Peer(http.url).send("server/discover");
+  expect(stopped).toBe(false);
+  third.abort();
+  await job.stopped.promise;
+  expect(job.runs).toBe(1);
+  job.end();
+});
+
+it("leaves alone what was promised by a ticket", async () => {
+  const job = new Job();
+  const { http } = await serve({
+    tools: (tasks) => job.add(tasks, { plain: "ticket", plainDeadlineMs: 20 }),
+    http: shared,
+  });
+  const peer = new Peer(http.url);
+  const { reference } = ticketOf((await peer.call("job", {}, without)).result);
+  for (const [name, args] of [
+    ["job", {}],
+    ["task_result", { reference }],
+  ] as const) {
+    const caller = new AbortController();
+    const call = peer.call(name, args, { ...without, signal: caller.signal });
+    caller.abort();
+    await expect(call).rejects.toThrow();
+  }
+  job.end();
+  expect((await peer.call("task_result", { reference }, without)).result).toMatchObject(text("run 1"));
+});
+
+it("goes on when a server stops, which calls nothing off", async () => {
+  const job = new Job();
+  const store = memoryStore();
+  const commands: string[] = [];
+  const write = store.write.bind(store);
+  store.write = (command) => {
+    commands.push(command.type);
+    return write(command);
+  };
+  const tasks = createTasks({ store, stopDeadlineMs: 100 });
+  job.add(tasks);
+  const handler = createFetchHandler(
+    tasks.server(() => new McpServer({ name: "reports", version: "1" })),
+    { allowedHosts: "any" },
+  );
+  await tasks.start();
+  onTestFinished(() => tasks.stop());
+  const peer = new Peer("http://localhost/mcp", (url, init) => handler.fetch(new Request(url, init)));
+  const call = peer.call("job", {}, without).catch((error: unknown) => error);
+  await job.begun.promise;
+  await handler.close();
+  await call;
+  await tasks.stop();
+  expect(commands).toContain("release");
+  expect(commands.filter((type) => type.startsWith("cancel"))).toEqual([]);
+});
+
+it("never ends the work of an earlier revision for a connection that is gone", async () => {
+  const job = new Job();
+  const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
+  const peer = await SessionPeer.open(http.url, { version: "2025-06-18" });
+  const gone = new AbortController();
+  const stream = await peer.begin("tools/call", { name: "job", arguments: {} }, { signal: gone.signal });
+  await job.begun.promise;
+  gone.abort();
+  await expect(stream.rest()).rejects.toThrow();
+  await peer.send("DELETE");
+  const again = (await SessionPeer.open(http.url)).call("job");
+  job.end();
+  expect(await again).toMatchObject({ result: text("run 1") });
+});
+
+it("ends it for a caller of an earlier revision who cancels before there is a ticket, and not later", async () => {
+  const job = new Job();
+  const { server } = await house((tasks) => {
+    job.add(tasks);
+  });
+  const session = await Session.open(server, { streams: new FakeStreams() });
+  const call = session.call("job");
+  await job.begun.promise;
+  session.notify("notifications/cancelled", { requestId: call });
+  await job.stopped.promise;
+
+  const kept = new Job();
+  const later = await house((tasks) => kept.add(tasks, { plain: "ticket", plainDeadlineMs: 20 }));
+  const other = await Session.open(later.server);
+  const { reference } = ticketOf(await other.result(other.call("job")));
+  for (const [name, args] of [
+    ["job", {}],
+    ["task_result", { reference }],
+  ] as const) {
+    other.notify("notifications/cancelled", { requestId: other.call(name, args) });
+  }
+  kept.end();
+  expect(await other.result(other.call("task_result", { reference }))).toEqual(text("run 1"));
+  job.end();
+});
