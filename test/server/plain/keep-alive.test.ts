@@ -1,0 +1,100 @@
+import { expect, it } from "vitest";
+import { KeepAlive } from "../../../src/server/plain/keep-alive.ts";
+import type { Progress, TaskRecord } from "../../../src/task/record.ts";
+import { FakeClock } from "../../runtime/fake-clock.ts";
+import { FakeStreams } from "../2025-11-25/streams.ts";
+import { house, Session } from "../2025-11-25/session.ts";
+import { Peer, serve, text } from "../peer.ts";
+import { EventReader } from "../session-peer.ts";
+
+interface Kept {
+  readonly clock: FakeClock;
+  readonly keepAlive: KeepAlive;
+  readonly sent: Progress[];
+}
+
+function kept(): Kept {
+  const clock = new FakeClock();
+  const sent: Progress[] = [];
+  const keepAlive = new KeepAlive(clock, (report) => sent.push(report as unknown as Progress));
+  return { clock, keepAlive, sent };
+}
+
+const at = (progress: Progress | null, statusMessage: string | null = null): TaskRecord =>
+  ({ progress, statusMessage, finishedAt: null }) as TaskRecord;
+
+it("says every 15 seconds that a silent call goes on, and each report is larger than the last", async () => {
+  const { clock, keepAlive, sent } = kept();
+  await clock.advance(14_999);
+  expect(sent).toEqual([]);
+  await clock.advance(1);
+  expect(sent).toEqual([{ progress: 0 }]);
+  keepAlive.heard(at({ progress: 3, total: 3, message: "three" }));
+  await clock.advance(14_000);
+  expect(sent.at(-1)).toEqual({ progress: 3, total: 3, message: "three" });
+  await clock.advance(31_000);
+  // The total is left out where it would be passed.
+  expect(sent.slice(2)).toMatchObject([{ message: "three" }, { message: "three" }, { message: "three" }]);
+  expect(sent.slice(2).every((report) => report.total === undefined)).toBe(true);
+  // What the handler reports has to grow too.
+  keepAlive.heard(at({ progress: 3 }));
+  keepAlive.heard(at({ progress: 4, total: 5 }));
+  expect(sent.at(-1)).toEqual({ progress: 4, total: 5 });
+  const values = sent.map(({ progress }) => progress);
+  expect(values).toEqual([...new Set(values)].toSorted((a, b) => a - b));
+  keepAlive.stop();
+  await clock.advance(60_000);
+  expect(sent).toHaveLength(values.length);
+});
+
+it.each([0, 1, -5, 1e9, 2 ** 53])("grows from %d on", async (progress) => {
+  const { clock, keepAlive, sent } = kept();
+  keepAlive.heard(at({ progress }, "busy"));
+  await clock.advance(15_000);
+  expect(sent[1]?.progress).toBeGreaterThan(progress);
+  expect(sent[1]?.message).toBe("busy");
+  keepAlive.stop();
+});
+
+it("reports what the handler reports under the call's own token, on its stream, in both eras", async () => {
+  const report = Promise.withResolvers<void>();
+  const heard = Promise.withResolvers<void>();
+  const { http } = await serve({
+    tools: (tasks) =>
+      tasks.tool("count", {}, async (_args, task) => {
+        await report.promise;
+        task.progress(1, 2, "one");
+        await heard.promise;
+        return text("counted");
+      }),
+  });
+  const meta = { progressToken: "t" };
+  let stream: EventReader | undefined;
+  const peer = new Peer(http.url, async (url, init) => {
+    const response = fetch(url, init);
+    report.resolve();
+    stream = new EventReader(await response);
+    return Response.json({});
+  });
+  await peer.call("count", {}, { capabilities: {}, meta });
+  const expected = { progressToken: "t", progress: 1, total: 2, message: "one" };
+  expect(await stream?.message()).toMatchObject({ method: "notifications/progress", params: expected });
+  heard.resolve();
+  expect(await stream?.message()).toMatchObject({ result: text("counted") });
+
+  const { server } = await house((tasks) =>
+    tasks.tool("count", {}, async (_args, task) => {
+      task.progress(1, 2, "one");
+      await gone.promise;
+      return text("counted");
+    }),
+  );
+  const gone = Promise.withResolvers<void>();
+  const session = await Session.open(server, { streams: new FakeStreams() });
+  const call = session.call("count", {}, { _meta: { progressToken: 7 } });
+  const notification = await session.asked("notifications/progress");
+  expect(notification["params"]).toEqual({ ...expected, progressToken: 7 });
+  gone.resolve();
+  expect(await session.result(call)).toEqual(text("counted"));
+  expect(session.requests("notifications/progress")).toHaveLength(1);
+});

@@ -1,0 +1,96 @@
+import { expect, it } from "vitest";
+import { FakeStreams } from "../2025-11-25/streams.ts";
+import { formClient, house, Session } from "../2025-11-25/session.ts";
+import { memoryStore } from "holdfast/memory";
+import type { TaskRecord } from "../../../src/task/record.ts";
+import { Peer, serve, text } from "../peer.ts";
+import { addConfirm, Job } from "./job.ts";
+
+const versions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+it.each(versions)("answers when the work is done, and keeps a record of it, on %s", async (version) => {
+  const store = memoryStore();
+  const job = new Job();
+  const { server } = await house((tasks) => job.add(tasks), { store });
+  const session = await Session.open(server, { version });
+  const call = session.call("job");
+  await job.begun.promise;
+  const [record] = await store.list({ generation: "plain", principal: "alice" }, null, 10, 0);
+  expect(record).toMatchObject({ tool: "job", state: "running" } satisfies Partial<TaskRecord>);
+  job.end();
+  expect(await session.result(call)).toEqual(text("run 1"));
+});
+
+it("keeps none of what never is a task, nor of a client that has tasks and asks for none", async () => {
+  const store = memoryStore();
+  const { server } = await house(
+    (tasks) => {
+      tasks.tool("quick", { task: "forbidden" }, () => text("quick"));
+      tasks.tool("maybe", {}, () => text("maybe"));
+      tasks.tool("long", { task: "required" }, () => text("long"));
+    },
+    { store },
+  );
+  const plain = await Session.open(server);
+  expect(await plain.result(plain.call("quick"))).toEqual(text("quick"));
+  expect(await plain.error("tools/call", { name: "long", arguments: {} })).toMatchObject({ code: -32601 });
+  const speaks = await Session.open(server, { capabilities: { tasks: {} } });
+  expect(await speaks.result(speaks.call("maybe"))).toEqual(text("maybe"));
+  expect(await store.list({ generation: "plain", principal: "alice" }, null, 10, 0)).toEqual([]);
+});
+
+it("asks on the call's own stream, says nothing of a task there, and on another call where that stream broke", async () => {
+  const { server } = await house(addConfirm);
+  const streams = new FakeStreams();
+  const session = await Session.open(server, { capabilities: formClient, streams });
+  const first = session.call("confirm");
+  const question = await session.asked("elicitation/create");
+  expect(session.sentOn.get(question["id"])).toBe(first);
+  expect(question["params"]).not.toHaveProperty("_meta");
+  expect(question["params"]).not.toHaveProperty("task");
+  streams.break(first);
+  const second = session.call("confirm");
+  const again = await session.asked("elicitation/create", 1);
+  expect(session.sentOn.get(again["id"])).toBe(second);
+  session.reply(again, { action: "accept", content: { note: "b" } });
+  expect(await session.result(second)).toEqual(text("sent: b"));
+  expect(await session.result(first)).toEqual(text("sent: b"));
+  expect(session.requests("notifications/tasks/status")).toEqual([]);
+});
+
+it("is an error result where the client cannot be asked", async () => {
+  const { server } = await house(addConfirm);
+  const session = await Session.open(server);
+  expect(await session.result(session.call("confirm"))).toMatchObject({ isError: true });
+});
+
+it("has the same outcomes as a call that is run directly", async () => {
+  const { http } = await serve({
+    tools: (tasks) => {
+      tasks.tool("throws", {}, () => {
+        throw new Error("no paper");
+      });
+    },
+  });
+  expect((await new Peer(http.url).call("throws", {}, { capabilities: {} })).result).toMatchObject({
+    isError: true,
+    content: [{ text: "no paper" }],
+  });
+});
+
+it("answers a request that comes alone, without a session", async () => {
+  const job = new Job();
+  const { http } = await serve({ tools: (tasks) => job.add(tasks), http: { sessions: false } });
+  job.end();
+  const response = await fetch(http.url, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "job", arguments: {} },
+    }),
+  });
+  expect(await response.text()).toContain('"run 1"');
+});
