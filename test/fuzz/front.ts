@@ -21,6 +21,9 @@ export function tools(tasks: Tasks): void {
   tasks.tool("prepares", { ...loose, prepare }, () => text("prepared"));
 }
 
+/** So that clients without tasks are answered soon, and can ask for what became of their calls. */
+export const tickets = { plain: "ticket", plainDeadlineMs: 20 } as const;
+
 /** What a client knows that is in the middle of something, so that requests can be about it. */
 export interface Known {
   readonly sessionId: string | undefined;
@@ -46,6 +49,7 @@ export async function front({ sessions }: { readonly sessions: boolean }): Promi
       maxUnfinishedPerPrincipal: null,
       maxRetained: null,
       maxBodyBytes: 100_000,
+      ...tickets,
       rates: { pollsPerInterval: null, maxLoopDelayMs: null },
     },
   });

@@ -18,16 +18,16 @@ const meta = {
   },
 };
 
-const tool = fc.constantFrom(
-  "greet",
-  "works",
-  "only",
-  "asks",
-  "prepares",
-  "echo",
-  "ask_user",
-  "progress",
-  "none",
+const tools = [
+  ..."greet works only asks prepares echo ask_user progress none".split(" "),
+  ..."task_result task_cancel task_answer task_list".split(" "),
+];
+const tool = fc.constantFrom(...tools);
+const args = fc.constantFrom(
+  { name: "Ann", say: "a" },
+  { reference: "2222-2222" },
+  { reference: "x", answer: {} },
+  {},
 );
 const clientInfo = { name: "fuzz", version: "1" };
 
@@ -39,7 +39,7 @@ function validParams({
   const taskId = fc.constantFrom(...taskIds, "unknown", "");
   const answer = { action: "accept", content: { name: "Ann" } };
   const inputResponses = { name: answer };
-  const call = fc.record({ name: tool, arguments: fc.constant({ name: "Ann", say: "a" }) });
+  const call = fc.record({ name: tool, arguments: args });
   const task = fc.constantFrom({}, { ttl: 5_000 });
   type Sent = readonly [method: string, params: object];
   const plain: Sent[] = [

@@ -9,14 +9,20 @@ import { text } from "../server/peer.ts";
 import { Pipe } from "../server/pipe.ts";
 import { authorsOwn } from "../server/session-server.ts";
 import { fuzzRuns, fuzzTimeoutMs } from "./fuzz-runs.ts";
-import { tools, type Known } from "./front.ts";
+import { tickets, tools, type Known } from "./front.ts";
 import { assertNothingPolluted } from "./hostile-json.ts";
 import { hostileBody } from "./hostile-request.ts";
 
 /** A server on a pipe, and what its client knows. */
 async function piped(): Promise<{ stdin: PassThrough; pipe: Pipe; known: Known }> {
   const rates = { pollsPerInterval: null, maxLoopDelayMs: null };
-  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, rates, onError: () => undefined });
+  const tasks = createTasks({
+    store: memoryStore(),
+    stopDeadlineMs: 100,
+    rates,
+    onError: () => undefined,
+    ...tickets,
+  });
   tools(tasks);
   const factory = (): McpServer => {
     const mcp = new McpServer({ name: "fuzzed", version: "1" });
