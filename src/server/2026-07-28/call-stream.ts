@@ -72,6 +72,7 @@ export class CallStream implements Tap {
 
   sending(message: JSONRPCMessage): JSONRPCMessage {
     if ("method" in message || message.id === undefined) return message;
+    if (this.#over === undefined) this.#afterAnswers.goesOut(message.id, "sent");
     const params = this.#lists.get(message.id);
     this.#lists.delete(message.id);
     if (params === undefined || !("result" in message)) return message;

@@ -147,6 +147,7 @@ export class Connection implements Tap {
 
   sending(message: JSONRPCMessage): JSONRPCMessage {
     if ("method" in message || message.id === undefined) return message;
+    this.#afterAnswers.goesOut(message.id, this.#broken.has(message.id) ? "kept" : "sent");
     const amend = this.#amend.get(message.id);
     this.#amend.delete(message.id);
     if (amend === undefined || !("result" in message)) return message;

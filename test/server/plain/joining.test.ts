@@ -30,6 +30,26 @@ it("is the same call as long as its result was not handed out, and a new one fro
   for (const run of [3, 4, 5]) expect(await called(one)).toEqual(text(`run ${run}`));
 });
 
+it.each(["2026-07-28", "2025-06-18", "alone"])(
+  "joins no result that was handed out, over HTTP: %s",
+  async (version) => {
+    const job = new Job();
+    job.end();
+    const { http } = await serve({
+      tools: (tasks) => job.add(tasks),
+      http: { anonymous: "shared", sessions: version !== "alone" },
+    });
+    const peer = new Peer(http.url);
+    const earlier =
+      version === "2026-07-28" ? undefined : await SessionPeer.open(http.url, { version: "2025-06-18" });
+    const call = async (): Promise<unknown> =>
+      earlier === undefined
+        ? (await peer.call("job", {}, without)).result
+        : (await earlier.call("job"))["result"];
+    for (const run of [1, 2, 3]) expect(await call()).toMatchObject(text(`run ${run}`));
+  },
+);
+
 it("does not tell apart how the arguments are written", async () => {
   const job = new Job();
   const { server } = await working(job);

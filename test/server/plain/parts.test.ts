@@ -67,8 +67,10 @@ it("tells once what became of an answer", () => {
   for (const name of ["a", "b", "c"]) after.add(name === "c" ? 2 : 1, (end) => told.push(`${name} ${end}`));
   after.end(1, "sent");
   after.end(1, "lost");
+  after.add(3, (end) => told.push(`d ${end}`));
+  after.goesOut(3, "sent"); // a transport that closes on its answer
   after.close();
-  expect(told).toEqual(["a sent", "b sent", "c lost"]);
+  expect(told).toEqual(["a sent", "b sent", "c lost", "d sent"]);
 });
 
 it("lets a companion stand in for forms and samplings, with tickets only", () => {
