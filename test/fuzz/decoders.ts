@@ -16,7 +16,7 @@ import { isAnswerTo } from "../../src/runtime/attempt/answer-form.ts";
 import { requestHash } from "../../src/runtime/request-hash.ts";
 import { Scopes } from "../../src/server/auth/scopes.ts";
 import * as requestsIn from "../../src/server/http/sessions/requests-in.ts";
-import { nestingFault } from "../../src/server/nesting.ts";
+import { messageFault } from "../../src/server/message-fault.ts";
 
 const methods = ["tasks/get", "tasks/update", "tasks/cancel", "tasks/result"] as const;
 const scopes = new Scopes({ tools: { constructor: ["a"] }, tasks: ["b"] });
@@ -65,7 +65,7 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
     requestsIn.wantsJson(input),
   ],
   "body, for its scopes": (input) => scopes.neededFor(input),
-  "body, for its depth": (input) => nestingFault(input, 3),
+  "body, for its form": (input) => messageFault(input, 3),
   "answer to a question": (input) => [
     isAnswerTo(
       "elicitation/create",

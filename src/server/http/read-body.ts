@@ -1,5 +1,5 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
-import { nestingFault } from "../nesting.ts";
+import { messageFault } from "../message-fault.ts";
 import type { BodyReads } from "./body-reads.ts";
 import { refuse } from "./refuse.ts";
 
@@ -30,6 +30,6 @@ export async function readBody(
   if (Array.isArray(body) && body.length > maxBatch) {
     return refuse(400, `The batch has more than ${maxBatch} messages.`);
   }
-  const tooDeep = nestingFault(body, maxNesting);
-  return tooDeep === undefined ? { body } : refuse(400, tooDeep.message);
+  const fault = messageFault(body, maxNesting);
+  return fault === undefined ? { body } : refuse(400, fault.message);
 }

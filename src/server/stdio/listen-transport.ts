@@ -24,7 +24,7 @@ import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskFeed } from "../listen/task-feed.ts";
-import { nestingFault } from "../nesting.ts";
+import { messageFault } from "../message-fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import { Turns } from "./turns.ts";
 
@@ -82,9 +82,9 @@ export class ListenTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
-    const tooDeep = nestingFault(message, this.#server.options.maxNesting);
-    if (tooDeep !== undefined) {
-      this.#refuse(message, tooDeep);
+    const fault = messageFault(message, this.#server.options.maxNesting);
+    if (fault !== undefined) {
+      this.#refuse(message, fault);
       return;
     }
     if (isJSONRPCRequest(message) && message.method === listenMethod) {

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { Peer, serve, text, withTasks } from "../server/peer.ts";
 import { Pipe } from "../server/pipe.ts";
 import { SessionPeer } from "../server/session-peer.ts";
-import { deeperThan } from "../../src/server/nesting.ts";
+import { messageFault } from "../../src/server/message-fault.ts";
 
 function tools(tasks: Tasks): void {
   const loose = { inputSchema: z.looseObject({}) };
@@ -125,5 +125,22 @@ it.each([
   [[[], { a: [] }, 1], 2, true],
   [[[], { a: [] }, null], 3, false],
 ])("counts the levels of %j: more than %i is %s", (value, levels, deeper) => {
-  expect(deeperThan(value, levels)).toBe(deeper);
+  expect(messageFault(value, levels) !== undefined).toBe(deeper);
 });
+
+it.each(["1e999", "-1e999"])(
+  "refuses the number %s, which no tool could be given as it was sent",
+  async (number) => {
+    const { http } = await serve({ tools });
+    const peer = await SessionPeer.open(http.url);
+    const args = `{"x":[{"y":${number}}]}`;
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":${args}}}`;
+    const response = await peer.send("POST", { body });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: -32600, message: "The message has a number that is out of range." },
+    });
+    const almost = body.replace(number, "1.7976931348623157e308");
+    expect((await peer.send("POST", { body: almost })).status).toBe(200);
+  },
+);
