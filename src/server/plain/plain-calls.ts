@@ -36,6 +36,8 @@ export class PlainCalls {
   readonly #onError: OnError;
   readonly #deliveries: Deliveries;
   readonly #holds = new Holds();
+  /** Tasks that nobody wants any more, until they have ended. */
+  readonly #abandoned = new Map<string, Promise<void>>();
 
   constructor(runtime: Runtime, policies: PlainPolicies, onError: OnError) {
     this.policies = policies;
@@ -53,9 +55,15 @@ export class PlainCalls {
     const missing = lacking(tool, call.capabilities, policy);
     if (missing.length > 0) return call.answerOf(cannotAsk(tool, missing));
     call.request.signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
-    const opened = await openCall(this.#runtime, this.#deliveries, { tool, policy }, call, preparation);
-    const kept = opened.keyed || !(opened.fresh || policy === "wait");
-    return this.#follow(opened.snapshot.task, call, { policy, kept });
+    for (;;) {
+      const opened = await openCall(this.#runtime, this.#deliveries, { tool, policy }, call, preparation);
+      const { task } = opened.snapshot;
+      const ending = this.#abandoned.get(task.id);
+      const kept = opened.keyed || !(opened.fresh || policy === "wait");
+      // From here to where the call waits nothing comes between.
+      if (ending === undefined) return this.#follow(task, call, { policy, kept });
+      await ending; // it was called off a moment ago: this is a new call
+    }
   }
 
   /** Goes on with a call that was answered with questions. */
@@ -117,14 +125,9 @@ export class PlainCalls {
       const snapshot = await this.#untilAnswerable(task, look, either, signal);
       return await this.#answer(snapshot, call, terms, hold);
     } catch (error) {
-      if (
-        !signal.aborted &&
-        deadline.signal.aborted &&
-        error === deadline.signal.reason &&
-        last !== undefined
-      ) {
+      if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {
         hold.keep();
-        return this.ticketOf(last, call);
+        return this.ticketOf(last ?? (await this.#runtime.get(task.id, task)), call);
       }
       if (signal.aborted && hold.leave() && call.calledOff()) await this.#abandon(task);
       throw error;
@@ -167,11 +170,13 @@ export class PlainCalls {
 
   /** Nobody wants the task any more. */
   async #abandon(task: TaskRecord): Promise<void> {
-    try {
-      await this.cancel(task);
-    } catch (error) {
-      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
-    }
+    const ended = this.cancel(task)
+      .catch((error: unknown) => {
+        if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
+      })
+      .then(() => void this.#abandoned.delete(task.id));
+    this.#abandoned.set(task.id, ended);
+    await ended;
   }
 
   #deadlineOf(task: TaskRecord): number {

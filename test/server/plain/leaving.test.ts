@@ -113,6 +113,19 @@ it("never ends the work of an earlier revision for a connection that is gone", a
   expect(await again).toMatchObject({ result: text("run 1") });
 });
 
+it("makes a call anew that follows at once on one that was cancelled, as hosts do that gave up", async () => {
+  const job = new Job();
+  const { server } = await house((tasks) => job.add(tasks));
+  const session = await Session.open(server);
+  const call = session.call("job");
+  await job.begun.promise;
+  session.notify("notifications/cancelled", { requestId: call });
+  const again = session.call("job");
+  await job.stopped.promise;
+  job.end();
+  expect(await session.result(again)).toEqual(text("run 2"));
+});
+
 it("ends it for a caller of an earlier revision who cancels before there is a ticket, and not later", async () => {
   const job = new Job();
   const { server } = await house((tasks) => {

@@ -47,6 +47,16 @@ it("answers with a ticket in time, and with the real result later, as the tool w
   expect(errors).toEqual([]);
 });
 
+it("can answer at once", async () => {
+  const job = new Job();
+  const { server, errors } = await house((tasks) => job.add(tasks), { ...plain, plainDeadlineMs: 0 });
+  const session = await Session.open(server);
+  const { reference } = ticketOf(await called(session, "job"));
+  expect(ticketOf(await called(session, "task_result", { reference })).reference).toBe(reference);
+  job.end();
+  expect(errors).toEqual([]);
+});
+
 it("does the same on 2026-07-28", async () => {
   const job = new Job();
   const peer = await Peer.of({
