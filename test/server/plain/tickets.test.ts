@@ -157,6 +157,22 @@ it("takes a session for one without tasks until it asks for a task", async () =>
   job.end();
 });
 
+it("shows clients that speak tasks the list that they would see without tickets, and tells nobody that lists changed", async () => {
+  const list = async (policy: "wait" | "ticket"): Promise<unknown> => {
+    const { server } = await house(
+      (tasks) => tasks.tool("typed", { outputSchema: z.object({}) }, () => text("a")),
+      { plain: policy },
+    );
+    const session = await Session.open(server, { capabilities: { tasks: {} } });
+    const { tools } = await session.request("tools/list");
+    await session.start("typed");
+    await session.request("tools/list");
+    expect(session.requests("notifications/tools/list_changed")).toEqual([]);
+    return tools;
+  };
+  expect(await list("ticket")).toEqual(await list("wait"));
+});
+
 it("has task_answer answer where the client cannot be asked", async () => {
   const { server } = await tickets(new Job());
   const session = await Session.open(server);
