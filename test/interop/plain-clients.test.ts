@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { ticketOf } from "../server/plain/job.ts";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { patienceMs, raw, sdkV1, sdkV2, type Place, type PlainClient } from "./plain-clients.ts";
 
 const env = { EVERYTHING_PLAIN: "ticket", EVERYTHING_PLAIN_DEADLINE_MS: "200", HOLDFAST_STORE: "memory:" };
@@ -48,4 +49,26 @@ describe.each(Object.keys(clients))("%s, which knows no tasks", { timeout: 60_00
     const lines = (await readFile(path, "utf8")).trim().split("\n");
     expect(lines.map((line) => line.split(" ")[0])).toEqual(["1", "2", "3"]);
   });
+});
+
+it("SDK v2's client answers by its own rounds what a durable call asks", { timeout: 60_000 }, async () => {
+  const waits = new EverythingServer();
+  onTestFinished(async () => void (await waits.stop()));
+  const client = new Client(
+    { name: "plain", version: "1.0.0" },
+    { capabilities: { elicitation: {} }, versionNegotiation: { mode: { pin: "2026-07-28" } } },
+  );
+  const asked: string[] = [];
+  client.setRequestHandler("elicitation/create", ({ params }) => {
+    asked.push(params.message);
+    return { action: "accept", content: { confirm: true } };
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL(await waits.url)));
+  onTestFinished(() => client.close());
+  const { tools } = await client.listTools();
+  expect(tools.some(({ name }) => name.startsWith("task_"))).toBe(false);
+  const result = await client.callTool({ name: "confirm_delete", arguments: { filename: "a.txt" } });
+  expect(asked).toHaveLength(1);
+  expect(JSON.stringify(result.content)).toContain("a.txt");
+  expect(result.isError).not.toBe(true);
 });

@@ -1,11 +1,14 @@
+import { PassThrough } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
+import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session } from "../2025-11-25/session.ts";
 import { Peer, serve, text } from "../peer.ts";
+import { Pipe } from "../pipe.ts";
 import { SessionPeer } from "../session-peer.ts";
 import { Job, ticketOf } from "./job.ts";
 
@@ -71,8 +74,8 @@ it("leaves alone what was promised by a ticket", async () => {
   expect((await peer.call("task_result", { reference }, without)).result).toMatchObject(text("run 1"));
 });
 
-it("goes on when a server stops, which calls nothing off", async () => {
-  const job = new Job();
+/** A store, and what was done in it. */
+function watched(): { store: ReturnType<typeof memoryStore>; commands: string[] } {
   const store = memoryStore();
   const commands: string[] = [];
   const write = store.write.bind(store);
@@ -80,6 +83,45 @@ it("goes on when a server stops, which calls nothing off", async () => {
     commands.push(command.type);
     return write(command);
   };
+  return { store, commands };
+}
+
+it("goes on when a pipe ends, with whichever of its processes", async () => {
+  const job = new Job();
+  const { store, commands } = watched();
+  const tasks = createTasks({ store, stopDeadlineMs: 50 });
+  job.add(tasks);
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const factory = (): McpServer => new McpServer({ name: "reports", version: "1" });
+  const server = await serveStdio(tasks.server(factory), { stdin, stdout });
+  const pipe = new Pipe(stdin, stdout);
+  pipe.send(1, "tools/call", { name: "job", arguments: {} }, {});
+  await job.begun.promise;
+  pipe.end();
+  await server.close();
+  expect(commands).toContain("release");
+  expect(commands.filter((type) => type.startsWith("cancel"))).toEqual([]);
+});
+
+it("ends what is cancelled on a pipe", async () => {
+  const job = new Job();
+  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 50 });
+  job.add(tasks);
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const factory = (): McpServer => new McpServer({ name: "reports", version: "1" });
+  const server = await serveStdio(tasks.server(factory), { stdin, stdout });
+  onTestFinished(() => server.close());
+  const pipe = new Pipe(stdin, stdout);
+  pipe.send(1, "tools/call", { name: "job", arguments: {} }, {});
+  await job.begun.promise;
+  pipe.cancel(1);
+  await job.stopped.promise;
+  expect(job.runs).toBe(1);
+});
+
+it("goes on when a server stops, which calls nothing off", async () => {
+  const job = new Job();
+  const { store, commands } = watched();
   const tasks = createTasks({ store, stopDeadlineMs: 100 });
   job.add(tasks);
   const handler = createFetchHandler(
