@@ -1,4 +1,5 @@
 import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
@@ -35,7 +36,7 @@ export interface TaskServer {
   /** Requests that wait for the end of a task, however long that takes: no stop has to wait for them. */
   readonly waiting: number;
   /** What changes in those of the tasks that are the principal's; rejects with `limit_reached`. */
-  listen(taskIds: readonly string[], principal: string | null): Promise<TaskFeed>;
+  listen(taskIds: unknown, principal: string | null): Promise<TaskFeed>;
 }
 
 export interface TaskServerSetup {
@@ -46,6 +47,7 @@ export interface TaskServerSetup {
   readonly requireTasks: boolean;
   readonly rates: RateOptions;
   readonly maxListensPerPrincipal: number;
+  readonly maxIdsPerListen: number;
   readonly policies: PlainPolicies;
 }
 
@@ -57,6 +59,7 @@ export function createTaskServer({
   requireTasks,
   rates: rateOptions,
   maxListensPerPrincipal,
+  maxIdsPerListen,
   policies,
 }: TaskServerSetup): TaskServer {
   const errorOf = errorsFor(onError, legacyErrorCodes);
@@ -99,10 +102,11 @@ export function createTaskServer({
       }
     },
     async listen(taskIds, principal) {
+      const ids = readTaskIds(taskIds, maxIdsPerListen);
       const giveBack = places.take(principal);
       try {
-        const feed = await TaskFeed.open(runtime, principal, taskIds, giveBack);
-        rates.missed(principal, taskIds.length - feed.accepted.length);
+        const feed = await TaskFeed.open(runtime, principal, ids, giveBack);
+        rates.missed(principal, ids.length - feed.accepted.length);
         return feed;
       } catch (error) {
         giveBack();

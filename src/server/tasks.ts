@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
+import { maxTaskIds } from "../generation/2026-07-28/listen.ts";
 import { createRuntime } from "../runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
@@ -35,6 +36,8 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly rates?: Partial<RateOptions>;
   /** Streams on which one principal listens to tasks at a time; default 100. */
   readonly maxListensPerPrincipal?: number;
+  /** Tasks that one of these streams may name; more are refused. Default 1,000. */
+  readonly maxIdsPerListen?: number;
 }
 
 /** The durable tools of a process. */
@@ -93,6 +96,7 @@ export function createTasks({
   companions = {},
   rates = {},
   maxListensPerPrincipal = 100,
+  maxIdsPerListen = maxTaskIds,
   ...options
 }: TasksOptions): Tasks {
   const registry = new Registry();
@@ -102,6 +106,7 @@ export function createTasks({
     requireTasks,
     rates: resolveRates(rates),
     maxListensPerPrincipal,
+    maxIdsPerListen,
     policies,
   };
   const runtime = createRuntime({ store, registry, options, onError });

@@ -1,3 +1,4 @@
+import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { ListenPlaces } from "../../src/server/listen/listen-places.ts";
 import { Listener, listenTo } from "./listener.ts";
@@ -29,6 +30,14 @@ it("refuses a principal one stream too many, and lets it listen again when one h
   expect(await refused.json()).toMatchObject({ error: { code: -32000 } });
   await first.leave();
   while (!(await listens(http.url))); // its end reaches the server when it does
+});
+
+it("refuses a stream that names too many tasks", async () => {
+  const tools = (tasks: Tasks): void => tasks.tool("add", {}, () => text("3"));
+  const { http } = await serve({ tools, options: { maxIdsPerListen: 2 } });
+  const refused = await listenTo(http.url, { taskIds: ["a", "b", "c"] });
+  expect(await refused.json()).toMatchObject({ error: { code: -32602 } });
+  await (await Listener.to(http.url, { taskIds: ["a", "b", "b"] })).leave();
 });
 
 async function listens(url: string): Promise<boolean> {

@@ -8,7 +8,7 @@ export const acknowledgedMethod = "notifications/subscriptions/acknowledged";
 /** Every message of a subscription says which one it belongs to (X-B-013). */
 const subscriptionIdKey = "io.modelcontextprotocol/subscriptionId";
 
-/** More ids than this in one request are refused. */
+/** As many ids as one request may name where the server says nothing else. */
 export const maxTaskIds = 1_000;
 
 /** The JSON-RPC id of the listen request. */
@@ -31,12 +31,12 @@ export function taskListening(params: unknown): TaskListening | undefined {
 }
 
 /** The ids, each once; throws `invalid_params` for what is no list of ids, and for a list that is too long. */
-export function readTaskIds(taskIds: unknown): readonly string[] {
+export function readTaskIds(taskIds: unknown, most = maxTaskIds): readonly string[] {
   if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {
     throw new HoldfastError("invalid_params", "notifications.taskIds has to be a list of strings.");
   }
-  if (taskIds.length > maxTaskIds) {
-    throw new HoldfastError("invalid_params", `notifications.taskIds has more than ${maxTaskIds} ids.`);
+  if (taskIds.length > most) {
+    throw new HoldfastError("invalid_params", `notifications.taskIds has more than ${most} ids.`);
   }
   return [...new Set<string>(taskIds)];
 }

@@ -1,6 +1,5 @@
 import {
   listenMethod,
-  readTaskIds,
   taskListening,
   type SubscriptionId,
   type TaskListening,
@@ -66,7 +65,7 @@ export class TaskListeners {
 
   async #listen({ request, principal, listening, body, response, sdk }: Accepted): Promise<Response> {
     const { signal } = request;
-    const feed = await this.#server.listen(readTaskIds(listening.taskIds), principal);
+    const feed = await this.#server.listen(listening.taskIds, principal);
     if (this.#closed) {
       feed.close();
       throw new HoldfastError("stopping", "The server is stopping.");

@@ -14,7 +14,6 @@ import {
   acknowledgedTasks,
   listenEnd,
   listenMethod,
-  readTaskIds,
   subscriptionOf,
   taskListening,
   taskNotification,
@@ -123,7 +122,7 @@ export class ListenTransport implements Transport {
     const missing = missingForListen(readCapabilities(params) ?? {});
     try {
       if (missing !== undefined) throw missing;
-      const feed = await this.#server.listen(readTaskIds(taskIds), this.#principal);
+      const feed = await this.#server.listen(taskIds, this.#principal);
       if (this.#open.get(id) !== subscription) {
         feed.close(); // cancelled meanwhile
         return;
