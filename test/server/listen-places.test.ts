@@ -37,7 +37,7 @@ it("refuses a stream that names too many tasks", async () => {
   const { http } = await serve({ tools, options: { maxIdsPerListen: 2 } });
   const refused = await listenTo(http.url, { taskIds: ["a", "b", "c"] });
   expect(await refused.json()).toMatchObject({ error: { code: -32602 } });
-  await (await Listener.to(http.url, { taskIds: ["a", "b", "b"] })).leave();
+  await (await Listener.to(http.url, { taskIds: ["a", "b"] })).leave();
 });
 
 async function listens(url: string): Promise<boolean> {
