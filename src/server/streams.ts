@@ -16,6 +16,11 @@ export interface Streams {
   onStandalone(listener: (open: boolean) => void): () => void;
   /** Called with the id of a request whose stream broke before its answer was sent; returns the way to stop it. */
   onBroken(listener: (request: RequestId) => void): () => void;
+  /**
+   * The client's reply to `question`, a request of ours, is not acknowledged before `kept` resolves. Where a host
+   * acknowledges nothing, it is not there.
+   */
+  acknowledgeAfter?(question: RequestId, kept: Promise<void>): void;
 }
 
 const nothing = (): void => undefined;

@@ -18,6 +18,8 @@ interface Offer {
   readonly connection: Connection;
   readonly via: RequestId | undefined;
   readonly withdrawn: AbortController;
+  /** Resolves once the answer is in the store, or is not wanted any more. */
+  readonly kept: Promise<void>;
 }
 
 /**
@@ -76,7 +78,8 @@ export class OpenQuestions {
     const outlet = this.#outletFor(question);
     if (outlet === undefined) return;
     const { key } = question;
-    const offer: Offer = { ...outlet, withdrawn: new AbortController() };
+    const kept = Promise.withResolvers<void>();
+    const offer: Offer = { ...outlet, withdrawn: new AbortController(), kept: kept.promise };
     this.#offers.set(key, offer);
     const made = (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn);
     this.#withdraw.set(key, made);
@@ -86,7 +89,10 @@ export class OpenQuestions {
       .catch((error: unknown) => {
         if (!offer.withdrawn.signal.aborted && !isStopping(error)) this.#setup.onError(error);
       })
-      .finally(() => this.#withdraw.get(key)?.delete(offer.withdrawn));
+      .finally(() => {
+        kept.resolve();
+        this.#withdraw.get(key)?.delete(offer.withdrawn);
+      });
   }
 
   async #ask({ key, method, params }: InputRequest, offer: Offer): Promise<void> {
@@ -103,6 +109,7 @@ export class OpenQuestions {
         via: () => this.#currentVia(offer),
         signal: withdrawn.signal,
         clock: runtime.clock,
+        kept: offer.kept,
       });
     } catch (error) {
       if (!(error instanceof Undelivered)) throw error;

@@ -11,13 +11,16 @@ import { orWithdrawn, type Question } from "./question.ts";
  * with `Undelivered`, and with the signal's reason, which withdraws the question.
  */
 export async function askClient(question: Question): Promise<Reply> {
-  const { connection, method, params, via, signal, mayBeTask = true } = question;
+  const { connection, method, params, via, signal, mayBeTask = true, kept } = question;
   signal.throwIfAborted();
   const { capabilities } = connection;
   const asTask = mayBeTask && method !== "roots/list" && takesTasks(capabilities, method);
   const { task: _unasked, ...own } = params;
   const stream = via();
-  const asked = connection.ask(method, asTask ? { ...own, task: {} } : own, stream);
+  // What a client takes as a task it keeps itself; there it is the result that counts.
+  const asked = asTask
+    ? connection.ask(method, { ...own, task: {} }, stream)
+    : connection.ask(method, own, stream, kept);
   const reply = await orWithdrawn(asked, signal, () => {
     const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
     const taskId = relatedTaskOf(params); // it is of that task as much as the question was (C-098)

@@ -16,7 +16,7 @@ export async function followClientTask(
   created: JsonObject,
   cancel: () => void,
 ): Promise<Reply> {
-  const { connection, via, signal } = question;
+  const { connection, via, signal, kept } = question;
   let task = created;
   while (task["status"] === "working") {
     await changeOrPause(question, taskId, pauseOf(task)).catch((reason: unknown) => {
@@ -28,7 +28,7 @@ export async function followClientTask(
     task = reply.result;
   }
   // Of a task that waits for input too: its stream is where it asks (C-093).
-  return orWithdrawn(connection.ask("tasks/result", { taskId }, via()), signal, cancel);
+  return orWithdrawn(connection.ask("tasks/result", { taskId }, via(), kept), signal, cancel);
 }
 
 function pauseOf({ pollInterval }: JsonObject): number {

@@ -91,13 +91,17 @@ export class Connection implements Tap {
     return this.#closed.signal;
   }
 
-  /** Sends a request on the stream of request `via`, or on the standalone stream. */
-  ask(method: string, params: JsonObject, via: RequestId | undefined): Asked {
+  /**
+   * Sends a request on the stream of request `via`, or on the standalone stream. The client's reply is acknowledged
+   * after `kept`, where that is given.
+   */
+  ask(method: string, params: JsonObject, via: RequestId | undefined, kept?: Promise<void>): Asked {
     this.#count += 1;
     const id = `holdfast-${this.#count}`;
     const answer = Promise.withResolvers<Reply>();
     answer.promise.catch(() => undefined);
     this.#asked.set(id, answer);
+    if (kept !== undefined) this.streams.acknowledgeAfter?.(id, kept);
     this.#write({ jsonrpc: "2.0", id, method, params }, via).catch((cause: unknown) => {
       this.#asked.delete(id);
       answer.reject(new Undelivered("The request could not be sent.", { cause }));

@@ -15,6 +15,8 @@ export interface Question {
   readonly mayBeTask?: boolean;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Resolves once the reply is kept, or not wanted any more. */
+  readonly kept?: Promise<void>;
 }
 
 /** The reply, unless the signal aborts before it: then `withdraw` runs, and the reason is thrown. */

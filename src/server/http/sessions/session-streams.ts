@@ -17,6 +17,8 @@ export class SessionStreams implements Streams {
   readonly #onStandalone = new Set<(open: boolean) => void>();
   readonly #onBroken = new Set<(request: RequestId) => void>();
   readonly #unanswered = new Map<RequestId, Unanswered>();
+  /** What has to happen first, by the question whose reply is acknowledged after it. */
+  readonly #kept = new Map<RequestId, Promise<void>>();
   /** A client may open the next stream before the end of the last one is noticed. */
   #standalone = 0;
 
@@ -36,6 +38,16 @@ export class SessionStreams implements Streams {
   onBroken(listener: (request: RequestId) => void): () => void {
     this.#onBroken.add(listener);
     return () => void this.#onBroken.delete(listener);
+  }
+
+  acknowledgeAfter(question: RequestId, kept: Promise<void>): void {
+    this.#kept.set(question, kept);
+    void kept.finally(() => this.#kept.delete(question));
+  }
+
+  /** Resolves once the replies to all of `questions` are kept, or are not wanted any more. */
+  async kept(questions: readonly RequestId[]): Promise<void> {
+    for (const question of questions) await this.#kept.get(question);
   }
 
   standaloneOpened(): void {

@@ -102,7 +102,10 @@ export class Session {
     if (request.method === "GET" && eventId !== null && !this.#log.canResume(eventId)) {
       return methodNotAllowed("POST, DELETE");
     }
-    for (const question of answeredIds(body)) this.#streams.settled(question);
+    const answered = answeredIds(body);
+    for (const question of answered) this.#streams.settled(question);
+    // Known from before the answer is taken, for it may be kept at once.
+    const kept = this.#streams.kept(answered);
     const ids = requestIds(body);
     // What is answered without a stream has none to come back to, nor to ask on.
     if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
@@ -112,6 +115,7 @@ export class Session {
     if (stream === null || !isStream(response)) {
       for (const id of ids) this.#streams.answered(id); // by this response, or not at all
       await this.#endCancelled(body);
+      if (response.ok) await kept; // a 202 tells the client that it need not answer again
       return response;
     }
     const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
