@@ -23,7 +23,7 @@ it("knows whether a message that belongs to no request reaches the client", asyn
   await peer.listen(undefined, { signal: leaving.signal });
   expect([streams.standaloneOpen, events]).toEqual([true, [true]]);
   // One that is refused changes nothing.
-  expect((await peer.send("GET")).status).toBe(409);
+  expect((await peer.send("GET", { headers: { "last-event-id": "nonsense" } })).status).toBe(405);
   expect(events).toEqual([true]);
   leaving.abort();
   await rest();
@@ -31,6 +31,25 @@ it("knows whether a message that belongs to no request reaches the client", asyn
   for (const end of stop) end();
   await peer.listen();
   expect([streams.standaloneOpen, events]).toEqual([true, [true, false]]);
+});
+
+it("gives the stream of the session to who asks for it again, though nobody noticed that it was gone", async () => {
+  const { host, peer, streams, events } = await heard();
+  const say = (data: string) => host.servers[0]?.server.sendLoggingMessage({ level: "info", data });
+  const first = await peer.listen();
+  await say("one");
+  const one = await first.next();
+  expect(one?.message).toMatchObject({ params: { data: "one" } });
+  const resumed = await peer.listen(one?.id);
+  await say("two");
+  expect(await resumed.message()).toMatchObject({ params: { data: "two" } });
+  expect(await first.rest()).toEqual([]);
+  const fresh = await peer.listen();
+  await say("three");
+  expect(await fresh.message()).toMatchObject({ params: { data: "three" } });
+  expect(await resumed.rest()).toEqual([]);
+  // A break to all who wait for it: what was asked there is asked again.
+  expect([streams.standaloneOpen, events]).toEqual([true, [true, false, true, false, true]]);
 });
 
 it("knows whose stream broke before its answer, and not those that were answered", async () => {

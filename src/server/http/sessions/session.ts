@@ -42,6 +42,8 @@ export class Session {
   #open = 0;
   #ended = false;
   #cancelIdle: () => void = () => undefined;
+  /** Gives up the stream that belongs to no request. */
+  #standalone = new AbortController();
 
   private constructor(id: string, principal: string | null, setup: SessionSetup) {
     this.id = id;
@@ -110,6 +112,9 @@ export class Session {
     // What is answered without a stream has none to come back to, nor to ask on.
     if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
     else this.#streams.received(ids);
+    const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
+    // Who asks for it again has lost it, which nobody here may have noticed: a path that went silent ends no connection.
+    if (standalone) this.#standalone.abort();
     const response = await this.#transport.handleRequest(request, transportOptions(incoming));
     const { body: stream } = response;
     if (stream === null || !isStream(response)) {
@@ -118,10 +123,13 @@ export class Session {
       if (response.ok) await kept; // a 202 tells the client that it need not answer again
       return response;
     }
-    const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
-    if (standalone) this.#streams.standaloneOpened();
+    if (standalone) {
+      this.#standalone = new AbortController();
+      this.#streams.standaloneOpened();
+    }
+    const signals = standalone ? [request.signal, this.#standalone.signal] : [request.signal];
     this.#enter();
-    const watched = watchedBody(stream, request.signal, (end) => {
+    const watched = watchedBody(stream, AbortSignal.any(signals), (end) => {
       if (standalone) this.#streams.standaloneEnded();
       else if (end === "abandoned") this.#streams.broken(ids);
       this.#leave();
