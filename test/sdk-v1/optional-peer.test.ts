@@ -23,3 +23,13 @@ it("names it as a peer that may be missing", async () => {
     peerDependenciesMeta: { "@modelcontextprotocol/sdk": { optional: true } },
   });
 });
+
+it("wants no zod of its host, which on SDK v1 is often zod 3", async () => {
+  const files = await sourceFiles("src", [".ts"]);
+  const specifiers = [...files.values()].flatMap((text) => parseImports(text).map((edge) => edge.specifier));
+  expect(specifiers.filter((specifier) => /^zod(\/|$)/.test(specifier))).toEqual([]);
+  const { peerDependencies } = JSON.parse(
+    await readFile(new URL("../../package.json", import.meta.url), "utf8"),
+  ) as { peerDependencies: object };
+  expect(Object.keys(peerDependencies)).not.toContain("zod");
+});
