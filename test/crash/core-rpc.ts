@@ -1,7 +1,7 @@
 import { EventReader, SessionPeer, type Message } from "../server/session-peer.ts";
 import { RpcError, type SeenTask } from "./rpc.ts";
 
-/** A question of a task; `answer` resolves when the server has the answer, which does not yet keep it. */
+/** A question of a task; `answer` resolves when the server has acknowledged the answer, and so keeps it. */
 export interface Question {
   readonly taskId: string;
   readonly answer: (word: string) => Promise<void>;

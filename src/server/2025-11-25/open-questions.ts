@@ -20,6 +20,8 @@ interface Offer {
   readonly withdrawn: AbortController;
   /** Resolves once the answer is in the store, or is not wanted any more. */
   readonly kept: Promise<void>;
+  /** True once the client made a task of it: it has the question, whatever becomes of the stream. */
+  taken: boolean;
 }
 
 /**
@@ -57,7 +59,8 @@ export class OpenQuestions {
   /** A stream is gone: what went out on it goes out on another, as soon as there is one. */
   lost(connection: Connection, via: RequestId | undefined): void {
     for (const [key, offer] of this.#offers) {
-      if (offer.connection === connection && offer.via === via) this.#offers.delete(key);
+      const stays = offer.taken && !connection.closing.aborted;
+      if (offer.connection === connection && offer.via === via && !stays) this.#offers.delete(key);
     }
     this.offer(this.#open);
   }
@@ -79,7 +82,7 @@ export class OpenQuestions {
     if (outlet === undefined) return;
     const { key } = question;
     const kept = Promise.withResolvers<void>();
-    const offer: Offer = { ...outlet, withdrawn: new AbortController(), kept: kept.promise };
+    const offer: Offer = { ...outlet, withdrawn: new AbortController(), kept: kept.promise, taken: false };
     this.#offers.set(key, offer);
     const made = (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn);
     this.#withdraw.set(key, made);
@@ -109,6 +112,7 @@ export class OpenQuestions {
         via: () => this.#currentVia(offer),
         signal: withdrawn.signal,
         clock: runtime.clock,
+        onTaken: () => (offer.taken = true),
         kept: offer.kept,
       });
     } catch (error) {

@@ -31,6 +31,7 @@ export async function askClient(question: Question): Promise<Reply> {
   // A client may answer at once all the same.
   if (!isJsonObject(task) || typeof task["taskId"] !== "string") return reply;
   const { taskId } = task;
+  question.onTaken?.();
   return followClientTask(question, taskId, task, () => {
     if (clientCancels(capabilities)) connection.ask("tasks/cancel", { taskId }, via());
   });

@@ -15,6 +15,8 @@ export interface Question {
   readonly mayBeTask?: boolean;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Called when the client has taken the question as a task of its own: from then on no stream has to stay open for it. */
+  readonly onTaken?: () => void;
   /** Resolves once the reply is kept, or not wanted any more. */
   readonly kept?: Promise<void>;
 }

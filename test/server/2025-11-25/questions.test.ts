@@ -263,3 +263,22 @@ it("takes an answer that comes at once from a client that takes tasks", async ()
   session.reply(asked, sampled);
   expect(await session.result(call)).toEqual(text("Rain."));
 });
+
+it("asks once what the client took as a task, whatever becomes of its streams [C-001]", async () => {
+  const { server } = await house(tools);
+  const streams = new FakeStreams();
+  streams.setStandalone(true);
+  const session = await Session.open(server, { capabilities: receiver, streams });
+  const taskId = await session.start("model", { prompt: "Weather?" });
+  session.reply(await session.asked("sampling/createMessage"), { task: working });
+  await session.asked("tasks/get");
+  for (let flap = 0; flap < 3; flap += 1) {
+    streams.setStandalone(false);
+    streams.setStandalone(true);
+  }
+  await session.request("tasks/get", { taskId });
+  session.reply(await session.asked("tasks/get"), { ...working, status: "completed" });
+  session.reply(await session.asked("tasks/result"), sampled);
+  expect(await session.request("tasks/result", { taskId })).toMatchObject(text("Rain."));
+  expect(session.requests("sampling/createMessage")).toHaveLength(1);
+});
