@@ -31,7 +31,7 @@ export async function handle(
   switch (method) {
     case "tasks/get": {
       const snapshot = await runtime.get(readTaskId(method, params), requestor);
-      rates.advertised(snapshot.task.wireId, snapshot.task.pollIntervalMs);
+      rates.advertised(snapshot.task.wireId, requestor.principal, snapshot.task.pollIntervalMs);
       desk.polled(snapshot, requestor, connection);
       return { result: { ...shown(snapshot) } };
     }

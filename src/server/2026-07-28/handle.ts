@@ -24,7 +24,7 @@ export async function handle(
   switch (command.type) {
     case "get": {
       const snapshot = await runtime.get(command.taskId, requestor);
-      rates.advertised(command.taskId, snapshot.task.pollIntervalMs);
+      rates.advertised(command.taskId, principal, snapshot.task.pollIntervalMs);
       return { ...detailedTask(snapshot), resultType: "complete" };
     }
     case "update":

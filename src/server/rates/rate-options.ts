@@ -11,7 +11,7 @@ export interface RateOptions {
   readonly listsPerMinute: number | null;
   /** Lookups of tasks that are not there, or not the caller's; then none is looked up for the rest of the minute. */
   readonly missesPerMinute: number | null;
-  /** `tasks/get` of one task in the interval that its last answer advertised (C-123). */
+  /** `tasks/get` of one task by one principal in the interval that its last answer advertised (C-123). */
   readonly pollsPerInterval: number | null;
   /**
    * How late the process may be, in ms, before it takes no new calls: nine tenths of its timers are less late. It goes

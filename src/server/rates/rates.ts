@@ -4,7 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 import type { RateOptions } from "./rate-options.ts";
 
-/** Tasks whose interval is another than the usual one; of more, the oldest count as usual again. */
+/** Tasks of a principal whose interval is another than the usual one; of more, the oldest count as usual again. */
 const maxIntervals = 10_000;
 
 /** When the process may be less busy, in ms. */
@@ -49,11 +49,12 @@ export class Rates {
     if (principal !== null && tasks > 0) void this.#misses?.penalty(principal, tasks);
   }
 
-  /** Clients were told to wait so long between two polls of the task. */
-  advertised(taskId: string, pollIntervalMs: number): void {
-    this.#intervals.delete(taskId);
+  /** The principal was told to wait so long between two polls of its task. */
+  advertised(taskId: string, principal: string | null, pollIntervalMs: number): void {
+    const poller = pollerOf(taskId, principal);
+    this.#intervals.delete(poller);
     if (pollIntervalMs === this.#setup.pollIntervalMs) return;
-    this.#intervals.set(taskId, pollIntervalMs);
+    this.#intervals.set(poller, pollIntervalMs);
     if (this.#intervals.size <= maxIntervals) return;
     for (const oldest of this.#intervals.keys()) {
       this.#intervals.delete(oldest);
@@ -71,7 +72,7 @@ export class Rates {
       case "tasks/list":
         return taken(this.#lists, principal, "lists of tasks");
       case "tasks/get":
-        return (await this.#guessing(principal)) ?? (await this.#polling(params));
+        return (await this.#guessing(principal)) ?? (await this.#polling(params, principal));
       case "tasks/result":
       case "tasks/update":
       case "tasks/cancel":
@@ -96,12 +97,18 @@ export class Rates {
     return tooFast("lookups of unknown tasks", misses.msBeforeNext);
   }
 
-  async #polling(params: unknown): Promise<HoldfastError | undefined> {
+  async #polling(params: unknown, principal: string | null): Promise<HoldfastError | undefined> {
     const taskId = isJsonObject(params) ? params["taskId"] : undefined;
     if (typeof taskId !== "string") return undefined;
-    const interval = this.#intervals.get(taskId) ?? this.#setup.pollIntervalMs;
-    return interval <= 0 ? undefined : taken(this.#polls, taskId, "polls of this task", interval / 1_000);
+    const poller = pollerOf(taskId, principal);
+    const interval = this.#intervals.get(poller) ?? this.#setup.pollIntervalMs;
+    return interval <= 0 ? undefined : taken(this.#polls, poller, "polls of this task", interval / 1_000);
   }
+}
+
+/** Each principal by itself: else whoever learned an id could use up its owner's polls, and see its interval. */
+function pollerOf(taskId: string, principal: string | null): string {
+  return JSON.stringify([taskId, principal]);
 }
 
 /** So many in a minute, unless the key says otherwise. */

@@ -62,15 +62,15 @@ it("lets each task be polled so often in the interval that was advertised for it
   const rates = ratesOf({ pollsPerInterval: 2 });
   expect(await letIn(rates, get("a"), "alice", 10)).toBe(2);
   expect(await letIn(rates, get("b"), null, 10)).toBe(2);
-  rates.advertised("c", 0);
+  rates.advertised("c", "alice", 0);
   expect(await letIn(rates, get("c"), "alice", 10)).toBe(10);
-  rates.advertised("c", hour);
+  rates.advertised("c", "alice", hour);
   expect(await letIn(rates, get("c"), "alice", 10)).toBe(2);
 });
 
 it("forgets the oldest of very many intervals, and keeps the others", async () => {
   const rates = ratesOf({ pollsPerInterval: 1 });
-  for (let i = 0; i <= 10_000; i += 1) rates.advertised(`t${i}`, 0);
+  for (let i = 0; i <= 10_000; i += 1) rates.advertised(`t${i}`, "alice", 0);
   expect(await letIn(rates, get("t0"), "alice", 5)).toBe(1);
   expect(await letIn(rates, get("t10000"), "alice", 5)).toBe(5);
 });

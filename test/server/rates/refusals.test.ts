@@ -44,6 +44,34 @@ it("answers 429 with Retry-After and a JSON-RPC error, to the one who is too fas
   expect(errors).toEqual([]);
 });
 
+it("counts nobody's polls for another, and shows nobody another's interval", async () => {
+  const { http } = await serve({
+    tools: (tasks) =>
+      tasks.tool("endless", { pollIntervalMs: 3_600_000 }, async (_args, task) => {
+        await new Promise((resolve) => task.signal.addEventListener("abort", resolve));
+        return text("stopped");
+      }),
+    http: { authenticate },
+    options: { rates: { pollsPerInterval: 2 }, pollIntervalMs: 60_000 },
+  });
+  const peer = new Peer(http.url);
+  const taskId = await peer.start("endless", {}, as("alice"));
+  await peer.get(taskId, as("alice"));
+  const retryAfter = async (guess: string): Promise<number> => {
+    for (let i = 0; i < 2; i += 1) {
+      expect(await peer.send("tasks/get", { taskId: guess }, as("bob"))).toMatchObject({
+        error: { code: -32602 },
+      });
+    }
+    const refused = await peer.send("tasks/get", { taskId: guess }, as("bob"));
+    expect(refused.status).toBe(429);
+    return Number(refused.headers.get("Retry-After"));
+  };
+  expect(await retryAfter(taskId)).toBeLessThanOrEqual(60);
+  expect(await retryAfter("no-such-task")).toBeLessThanOrEqual(60);
+  await peer.get(taskId, as("alice"));
+});
+
 it("stops lookups of who guesses, whatever it guesses with", async () => {
   const { http } = await limited();
   const peer = new Peer(http.url);
