@@ -69,6 +69,7 @@ export function createTaskServer({
     rates: rateOptions,
     pollIntervalMs: options.pollIntervalMs,
     loopDelay: loopDelay(() => clock.now()),
+    companion: (name) => policies.companion(name),
   });
   const plain = new PlainCalls(runtime, policies, onError);
   const companions = new Companions(runtime, plain, rates);

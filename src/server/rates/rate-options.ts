@@ -7,9 +7,12 @@ import { HoldfastError } from "../../task/fault.ts";
 export interface RateOptions {
   /** `tools/call` of any tool. */
   readonly callsPerMinute: number | null;
-  /** `tasks/list`. */
+  /** `tasks/list`, and calls of `task_list`. */
   readonly listsPerMinute: number | null;
-  /** Lookups of tasks that are not there, or not the caller's; then none is looked up for the rest of the minute. */
+  /**
+   * Lookups of tasks that are not there, or not the caller's, by companion tools too; then none is looked up for the rest
+   * of the minute.
+   */
   readonly missesPerMinute: number | null;
   /** `tasks/get` of one task by one principal in the interval that its last answer advertised (C-123). */
   readonly pollsPerInterval: number | null;

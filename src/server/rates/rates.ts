@@ -1,6 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { CompanionKind } from "../plain/companion-names.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 import type { RateOptions } from "./rate-options.ts";
 
@@ -15,6 +16,8 @@ export interface RatesSetup {
   /** What clients are told to wait between polls where nobody says otherwise, in ms. */
   readonly pollIntervalMs: number;
   readonly loopDelay: LoopDelay;
+  /** The companion of that name, where there are any: calls of these are to callers without tasks what methods are. */
+  readonly companion?: (name: unknown) => CompanionKind | undefined;
 }
 
 /** Refuses what comes too fast, before anything is done for it. */
@@ -68,7 +71,7 @@ export class Rates {
   ): Promise<HoldfastError | undefined> {
     switch (method) {
       case "tools/call":
-        return this.#overloaded() ?? (await taken(this.#calls, principal, "calls"));
+        return this.#calling(params, principal);
       case "tasks/list":
         return taken(this.#lists, principal, "lists of tasks");
       case "tasks/get":
@@ -81,6 +84,17 @@ export class Rates {
       default:
         return undefined;
     }
+  }
+
+  async #calling(params: unknown, principal: string | null): Promise<HoldfastError | undefined> {
+    const kind = this.#setup.companion?.(isJsonObject(params) ? params["name"] : undefined);
+    // Those of companions are no new work, but they are calls.
+    const early = kind === undefined ? this.#overloaded() : await this.#companion(kind, principal);
+    return early ?? taken(this.#calls, principal, "calls");
+  }
+
+  #companion(kind: CompanionKind, principal: string | null): Promise<HoldfastError | undefined> {
+    return kind === "list" ? taken(this.#lists, principal, "lists of tasks") : this.#guessing(principal);
   }
 
   /** New work is shed first: answers about tasks that are there cost little, and clients wait for them. */

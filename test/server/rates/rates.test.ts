@@ -106,6 +106,24 @@ it("sheds new calls when the process is late, and answers for the tasks that the
   expect(await rates.refusal(call, null)).toBeUndefined();
 });
 
+it("takes calls of companions for what they ask about tasks that there are", async () => {
+  const companion = (name: unknown): "result" | "list" | undefined =>
+    name === "task_result" ? "result" : name === "task_list" ? "list" : undefined;
+  const setup = { pollIntervalMs: hour, loopDelay: () => 5_000, companion };
+  const rates = new Rates({
+    ...setup,
+    rates: { ...off, maxLoopDelayMs: 1_000, listsPerMinute: 1, missesPerMinute: 1 },
+  });
+  const result = { method: "tools/call", params: { name: "task_result" } };
+  expect(await rates.refusal(call, "alice")).toMatchObject({ code: "limit_reached" });
+  expect(await letIn(rates, result, "alice", 10)).toBe(10);
+  expect(await letIn(rates, { method: "tools/call", params: { name: "task_list" } }, "alice", 10)).toBe(1);
+  rates.missed("alice");
+  expect(await letIn(rates, result, "alice", 10)).toBe(0);
+  const called = new Rates({ ...setup, rates: { ...off, callsPerMinute: 2 } });
+  expect(await letIn(called, result, "alice", 10)).toBe(2);
+});
+
 it("passes over what is no message", async () => {
   const rates = ratesOf({ callsPerMinute: 1, pollsPerInterval: 1 });
   for (const body of [

@@ -4,7 +4,7 @@ import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, serve, text, type Served } from "../peer.ts";
+import { Peer, serve, text, type Served, type WireResponse } from "../peer.ts";
 import { Pipe } from "../pipe.ts";
 import { SessionPeer } from "../session-peer.ts";
 
@@ -80,6 +80,23 @@ it("stops lookups of who guesses, whatever it guesses with", async () => {
   expect(await peer.send("tasks/cancel", guess, as("eve"))).toMatchObject({ error: { code: -32602 } });
   expect(await peer.send("tasks/get", guess, as("eve"))).toMatchObject({ status: 429 });
   expect(await peer.send("tasks/get", guess, as("bob"))).toMatchObject({ error: { code: -32602 } });
+});
+
+it("stops lookups by companion tools, too", async () => {
+  const options = { plain: "ticket", rates: { missesPerMinute: 2 } } as const;
+  const { http } = await serve({ tools, http: { authenticate }, options });
+  const peer = new Peer(http.url);
+  const guess = (name: string, who: string): Promise<WireResponse> =>
+    peer.call(name, { reference: "K7QM-2XWD", answer: {} }, { capabilities: {}, ...as(who) });
+  const look = { reference: "K7QM-2XWD" };
+  for (let i = 0; i < 2; i += 1) {
+    const { result } = await peer.call("task_result", look, { capabilities: {}, ...as("eve") });
+    expect(result).toMatchObject({ isError: true });
+  }
+  for (const name of ["task_result", "task_cancel", "task_answer"]) {
+    expect(await guess(name, "eve")).toMatchObject({ status: 429, error: { code: -32000 } });
+    expect((await guess(name, "bob")).status).toBe(200);
+  }
 });
 
 it("does the same on a session of an earlier revision", async () => {
