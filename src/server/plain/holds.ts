@@ -16,12 +16,15 @@ export interface Hold {
 export class Holds {
   readonly #entries = new Map<string, Entry>();
 
-  /** `kept`: somebody who does not wait now may want the task. */
-  enter(id: string, kept: boolean): Hold {
-    const entry = this.#entries.get(id) ?? { waiting: 0, kept };
+  /**
+   * `kept`: somebody who does not wait now may want the task. `"unless_known"`: nobody can say, but those who wait for it
+   * since it was made were told nothing yet.
+   */
+  enter(id: string, kept: boolean | "unless_known"): Hold {
+    const entry = this.#entries.get(id) ?? { waiting: 0, kept: kept !== false };
     this.#entries.set(id, entry);
     entry.waiting += 1;
-    entry.kept ||= kept;
+    entry.kept ||= kept === true;
     let left = false;
     return {
       keep: () => void (entry.kept = true),

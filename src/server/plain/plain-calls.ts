@@ -20,7 +20,7 @@ import { watchTask } from "./watch-task.ts";
 interface Terms {
   readonly policy: PlainPolicy;
   /** Somebody who does not wait may come back for the task, so no caller that leaves ends it. */
-  readonly kept: boolean;
+  readonly kept: boolean | "unless_known";
 }
 
 /** Two questions that a handler asks side by side are stored one after the other: the second one may be this late, in ms. */
@@ -59,7 +59,7 @@ export class PlainCalls {
       const opened = await openCall(this.#runtime, this.#deliveries, { tool, policy }, call, preparation);
       const { task } = opened.snapshot;
       const ending = this.#abandoned.get(task.id);
-      const kept = opened.keyed || !(opened.fresh || policy === "wait");
+      const kept = opened.keyed || (!opened.fresh && policy === "ticket" && "unless_known");
       // From here to where the call waits nothing comes between.
       if (ending === undefined) return this.#follow(task, call, { policy, kept });
       await ending; // it was called off a moment ago: this is a new call

@@ -53,6 +53,27 @@ it("goes on for another who waits, until that one leaves as well", async () => {
   job.end();
 });
 
+it("ends what nobody was given a ticket for, when all who waited have left", async () => {
+  const job = new Job();
+  const { http } = await serve({
+    tools: (tasks) => job.add(tasks, { plain: "ticket" }),
+    http: shared,
+  });
+  const peer = new Peer(http.url);
+  const callers = [new AbortController(), new AbortController()];
+  const first = peer.call("job", {}, { ...without, signal: callers[0]?.signal as AbortSignal });
+  first.catch(() => undefined);
+  await job.begun.promise;
+  const second = peer.call("job", {}, { ...without, signal: callers[1]?.signal as AbortSignal });
+  second.catch(() => undefined);
+  // Both have arrived by then.
+  await peer.call("task_list", {}, without);
+  for (const caller of callers) caller.abort();
+  await Promise.allSettled([first, second]);
+  await job.stopped.promise;
+  job.end();
+});
+
 it("leaves alone what was promised by a ticket", async () => {
   const job = new Job();
   const { http } = await serve({

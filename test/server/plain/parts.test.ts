@@ -58,6 +58,9 @@ it("lets the last one who leaves end what nobody kept", () => {
   c.keep();
   expect([c.leave(), d.leave()]).toEqual([false, false]);
   expect(holds.enter("t", true).leave()).toBe(false);
+  const [e, f] = [holds.enter("t", false), holds.enter("t", "unless_known")];
+  expect([e.leave(), f.leave()]).toEqual([false, true]);
+  expect(holds.enter("t", "unless_known").leave()).toBe(false);
   expect(holds.enter("t", false).leave()).toBe(true);
 });
 
