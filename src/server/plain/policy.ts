@@ -26,11 +26,7 @@ export class PlainPolicies {
     assertPlainDeadline("plainDeadlineMs", options.plainDeadlineMs);
     this.#registry = registry;
     this.#options = options;
-    this.names = { ...defaultNames, ...options.companions };
-    const given = Object.values(this.names);
-    if (new Set(given).size < given.length || given.some((name) => name === "" || name in {})) {
-      throw new HoldfastError("configuration", "The companions need four names of their own.");
-    }
+    this.names = namesFrom(options.companions);
   }
 
   /** Undefined for a tool whose calls are never kept for such a caller. */
@@ -62,6 +58,18 @@ export class PlainPolicies {
       if (this.#registry.get(this.names[kind]) !== undefined) throw nameTaken(kind, this.names[kind]);
     }
   }
+}
+
+/** Throws `configuration` for names that cannot all be told apart, or are none; in JavaScript, any can be given. */
+function namesFrom(companions: Readonly<Record<string, unknown>>): CompanionNames {
+  const given = Object.entries(companions).filter(([, name]) => name !== undefined);
+  const names: Readonly<Record<string, unknown>> = { ...defaultNames, ...Object.fromEntries(given) };
+  const all = Object.values(names);
+  const fit = all.every((name) => typeof name === "string" && /^[\w.-]{1,128}$/.test(name) && !(name in {}));
+  if (!fit || all.length > companionKinds.length || new Set(all).size < all.length) {
+    throw new HoldfastError("configuration", "The companions need four names of their own.");
+  }
+  return names as CompanionNames;
 }
 
 /** The fault of a server whose tool has the name of a companion. */

@@ -1,3 +1,5 @@
+import { createTasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { FakeStreams } from "../2025-11-25/streams.ts";
@@ -279,6 +281,31 @@ it("refuses names that are taken, at the start and on an author's server", async
     message: expect.stringContaining("companions.answer") as unknown,
   });
   expect(errors).toHaveLength(1);
+});
+
+it.each([
+  { result: "a", cancel: "a" },
+  { result: "task_list" },
+  { result: "toString" },
+  { result: "" },
+  { result: 5 },
+  { result: null },
+  { result: "get result" },
+  { results: "fetch_result" },
+])("refuses companions' names that are none: %j", (companions) => {
+  expect(() => createTasks({ store: memoryStore(), companions: companions as object })).toThrow(
+    "four names of their own",
+  );
+});
+
+it("takes a name that is left undefined for the usual one", async () => {
+  const companions = { result: undefined } as object;
+  const peer = await Peer.of({
+    tools: (tasks) => new Job().add(tasks, { plain: "ticket" }),
+    options: { companions },
+  });
+  const { tools } = await peer.result("tools/list", {}, { capabilities: {} });
+  expect((tools as { name: string }[]).map(({ name }) => name)).toContain("task_result");
 });
 
 it("calls the companions what their author calls them", async () => {
