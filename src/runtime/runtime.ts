@@ -33,6 +33,11 @@ export interface TaskCall extends Requestor {
    * `minTtlMs` and `maxTtlMs`. What is no number from 0 on is `invalid_params`.
    */
   readonly ttlMs?: number;
+  /**
+   * How long the task is kept after its end, in ms, where that is shorter than its ttl: for a requestor who waits for the
+   * result and knows no other way to it. While it runs, its ttl bounds it as any other.
+   */
+  readonly keptMs?: number;
   /** A-48 */
   readonly idempotencyKey?: string;
   /** What the task is called on the wire, unique in its generation and `scope`; by default its id. */

@@ -96,3 +96,16 @@ it("fails the question that is one too many, in its handler", async () => {
   const { outcome } = await process.until(id, ({ task }) => task.finishedAt !== null);
   expect(outcome?.body).toContain("asked two");
 });
+
+it("has room again soon after calls whose results nobody comes back for", async () => {
+  const options = { maxRetainedPerPrincipal: 2, ttlMs: 3_600_000 };
+  const process = await Process.started({ tools: { add: () => text("3") }, options });
+  const waited = { ...alice, keptMs: 1_000 };
+  const { task } = await process.call("add", waited);
+  expect(task.expiry).toEqual({ from: "terminal", ms: 1_000 });
+  expect(task.runUntil).toBe(task.createdAt + 3_600_000);
+  await process.call("add", waited);
+  await expect(process.call("add", waited)).rejects.toEqual(full);
+  await process.clock.advance(120_000);
+  await expect(process.call("add", waited)).resolves.toBeDefined();
+});

@@ -31,8 +31,7 @@ export function newTask(
       tool: tool.name,
       idempotencyKey: call.idempotencyKey ?? null,
       requestHash: hash,
-      runUntil: clock.now() + (tool.maxRunMs ?? options.maxRunMs),
-      expiry: { from: "created", ms: ttlOf(call, tool, options) },
+      ...lifeOf(call, tool, options, clock.now()),
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
       statusMessage: null,
     },
@@ -42,6 +41,21 @@ export function newTask(
       prepared: call.prepared ?? null,
     },
   };
+}
+
+/** How long the task may run, and how long it is kept. */
+function lifeOf(
+  call: TaskCall,
+  tool: Tool,
+  options: RuntimeOptions,
+  now: number,
+): Pick<NewTask, "runUntil" | "expiry"> {
+  const runMs = tool.maxRunMs ?? options.maxRunMs;
+  const ttlMs = ttlOf(call, tool, options);
+  const { keptMs } = call;
+  if (keptMs === undefined) return { runUntil: now + runMs, expiry: { from: "created", ms: ttlMs } };
+  const mostMs = Math.min(runMs, ttlMs ?? Infinity);
+  return { runUntil: now + mostMs, expiry: { from: "terminal", ms: Math.min(keptMs, ttlMs ?? Infinity) } };
 }
 
 /** What the requestor asked for, within bounds, else the tool's own or the server's. */

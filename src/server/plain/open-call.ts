@@ -29,6 +29,9 @@ export interface Opened {
   readonly keyed: boolean;
 }
 
+/** How long a result that was waited for is kept, in ms: who lost its answer makes the same call again within that. */
+const undeliveredMs = 600_000;
+
 /** One of an owner's 39 bits is taken this often in a row: never. */
 const mostTries = 20;
 
@@ -61,6 +64,8 @@ export async function openCall(
     origin: session === undefined ? origin : { ...origin, session },
     ...(preparation ?? (tool.prepare === undefined ? {} : { prepareInTask: true as const })),
     ...(key === undefined ? {} : { idempotencyKey: key }),
+    // Without a ticket or a key nobody comes for it later than the next same call.
+    ...(policy === "wait" && own === undefined ? { keptMs: undeliveredMs } : {}),
   };
   for (let tries = 1; ; tries++) {
     const reference = newReference((size) => runtime.clock.randomBytes(size));

@@ -117,7 +117,7 @@ export class PlainCalls {
     const look = (snapshot: TaskSnapshot): boolean => {
       last = snapshot;
       keepAlive.heard(snapshot.task);
-      return snapshot.task.finishedAt !== null || waitsForCaller(snapshot, call, terms);
+      return snapshot.task.finishedAt !== null || waitsForCaller(snapshot, call);
     };
     try {
       call.attend?.(task.id, task, over.signal);
@@ -164,6 +164,7 @@ export class PlainCalls {
       if (policy === "ticket") hold.keep();
       return call.askByAnswer(snapshot);
     }
+    if (policy === "wait") return call.answerOf(asksSomebodyElse());
     hold.keep();
     return this.ticketOf(snapshot, call);
   }
@@ -185,10 +186,16 @@ export class PlainCalls {
 }
 
 /** Whether nothing goes on before the caller was answered: it has to come back with answers. */
-function waitsForCaller(snapshot: TaskSnapshot, call: PlainCall, { policy }: Terms): boolean {
+function waitsForCaller(snapshot: TaskSnapshot, call: PlainCall): boolean {
   if (snapshot.inputs.length === 0) return false;
-  const some = someCanBeAsked(snapshot, call);
-  return some ? call.askByAnswer !== undefined : policy === "ticket";
+  return !someCanBeAsked(snapshot, call) || call.askByAnswer !== undefined;
+}
+
+/** A call that joined another one, whose client could be asked: this one would wait for an answer that may never come. */
+function asksSomebodyElse(): ReturnType<typeof resultOutcome> {
+  const text =
+    "The same call was made before and waits for an answer of its user, for which this client cannot be asked.";
+  return resultOutcome({ content: [{ type: "text", text }], isError: true });
 }
 
 function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): boolean {

@@ -144,3 +144,22 @@ it("keeps the result of a caller whose stream broke for the same call", async ()
   expect(await called(session)).toEqual(text("run 1"));
   expect(await called(session)).toEqual(text("run 2"));
 });
+
+it("tells a caller who joins a question that it cannot be asked, and leaves the question to the other", async () => {
+  const { server } = await house((tasks) =>
+    tasks.tool("asks", {}, async (_args, task) => {
+      const { action } = await task.elicit("sure", {
+        message: "Sure?",
+        requestedSchema: { type: "object", properties: {} },
+      });
+      return text(action);
+    }),
+  );
+  const able = await Session.open(server, { capabilities: { elicitation: {} } });
+  const call = able.call("asks");
+  const asked = await able.asked("elicitation/create");
+  const unable = await Session.open(server);
+  expect(await called(unable, "asks")).toMatchObject({ isError: true });
+  able.reply(asked, { action: "accept", content: {} });
+  expect(await able.result(call)).toEqual(text("accept"));
+});
