@@ -28,6 +28,8 @@ export interface TaskServer {
   readonly legacyErrorCodes: boolean;
   /** To be asked before a message is handed to a server that `create` made. */
   readonly rates: Rates;
+  /** Whether a tool of that name stands for a method about tasks, for clients that have none. */
+  readonly isCompanion: (tool: string) => boolean;
   /** Recovers what an earlier process left, and begins to run tasks. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -78,6 +80,7 @@ export function createTaskServer({
   return {
     options,
     rates,
+    isCompanion: (tool) => policies.companion(tool) !== undefined,
     onError,
     errorOf,
     legacyErrorCodes,

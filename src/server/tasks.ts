@@ -1,5 +1,4 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
-import { maxTaskIds } from "../generation/2026-07-28/listen.ts";
 import { createRuntime } from "../runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
@@ -7,6 +6,7 @@ import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../run
 import type { TaskStore } from "../store/store.ts";
 import type { CompanionNames } from "./plain/companion-names.ts";
 import { PlainPolicies } from "./plain/policy.ts";
+import { defaultListenLimits } from "./listen/listen-places.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
 import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
 
@@ -95,8 +95,8 @@ export function createTasks({
   plainDeadlineMs = 45_000,
   companions = {},
   rates = {},
-  maxListensPerPrincipal = 100,
-  maxIdsPerListen = maxTaskIds,
+  maxListensPerPrincipal = defaultListenLimits.maxListensPerPrincipal,
+  maxIdsPerListen = defaultListenLimits.maxIdsPerListen,
   ...options
 }: TasksOptions): Tasks {
   const registry = new Registry();

@@ -4,6 +4,7 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import { defaultOptions } from "../../src/runtime/options.ts";
 import { defaultHttpLimits } from "../../src/server/http/limits.ts";
+import { defaultListenLimits } from "../../src/server/listen/listen-places.ts";
 import { defaultRates } from "../../src/server/rates/rate-options.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -36,13 +37,19 @@ function limitsOf(text = ""): Map<string, number> {
 const rates = Object.fromEntries(
   Object.entries(defaultRates).map(([name, value]) => [`rates.${name}`, value]),
 );
-const defaults: Readonly<Record<string, unknown>> = { ...defaultOptions, ...rates, ...defaultHttpLimits };
+const defaults: Readonly<Record<string, unknown>> = {
+  ...defaultOptions,
+  ...rates,
+  ...defaultHttpLimits,
+  ...defaultListenLimits,
+};
 
 it("names the limits that there are, with their defaults", () => {
   const named = limitsOf(page);
   for (const [name, value] of named) expect([name, value]).toEqual([name, defaults[name]]);
   expect([...named.keys()]).toEqual(expect.arrayContaining(Object.keys(rates)));
   expect([...named.keys()]).toEqual(expect.arrayContaining(Object.keys(defaultHttpLimits)));
+  expect([...named.keys()]).toEqual(expect.arrayContaining(Object.keys(defaultListenLimits)));
   const ofTasks = Object.keys(defaultOptions).filter(
     (name) => name.startsWith("max") && !name.includes("Crash"),
   );

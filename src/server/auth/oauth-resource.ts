@@ -104,8 +104,8 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
         return refuse(503, "Tokens cannot be verified at the moment.", { "Retry-After": "5" }, -32000);
       }
     },
-    refusal({ authInfo }, body) {
-      const needed = scopes.neededFor(body);
+    refusal({ authInfo }, body, isCompanion) {
+      const needed = scopes.neededFor(body, isCompanion);
       if (hasAll(authInfo?.scopes ?? [], needed)) return undefined;
       return refused(scopeMissing, needed);
     },

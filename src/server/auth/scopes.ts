@@ -10,12 +10,16 @@ export interface ScopeRules {
   readonly tools?: Readonly<Record<string, readonly string[]>>;
   /**
    * For all that is asked about tasks, besides `required`: every method that begins with `tasks/`, in every revision,
-   * and listening to tasks. A call that makes a task needs what its tool needs.
+   * listening to tasks, and the companion tools that stand for these where a client has no tasks. A call that makes a
+   * task needs what its tool needs.
    */
   readonly tasks?: readonly string[];
   /** What the metadata offers to clients that do not know what to ask for; default `required`. */
   readonly advertised?: readonly string[];
 }
+
+/** Whether a tool stands for a method about tasks. */
+export type IsCompanion = (tool: string) => boolean;
 
 /** The scopes that messages need. */
 export class Scopes {
@@ -38,19 +42,24 @@ export class Scopes {
   }
 
   /** All that is needed for a body, which is a message or a batch of them: every message counts. */
-  neededFor(body: unknown): ReadonlySet<string> {
+  neededFor(body: unknown, isCompanion: IsCompanion = () => false): ReadonlySet<string> {
     const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-    return new Set([...this.required, ...messages.flatMap((message) => this.#ofMessage(message))]);
+    return new Set([
+      ...this.required,
+      ...messages.flatMap((message) => this.#ofMessage(message, isCompanion)),
+    ]);
   }
 
   /** By the message alone, which is what is carried out; headers may say anything. */
-  #ofMessage(message: unknown): readonly string[] {
+  #ofMessage(message: unknown, isCompanion: IsCompanion): readonly string[] {
     if (!isJsonObject(message)) return [];
     const { method, params } = message;
     if (typeof method !== "string") return [];
     if (method.startsWith("tasks/")) return this.#tasks;
     if (method === listenMethod) return taskListening(params) === undefined ? [] : this.#tasks;
     const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
-    return (typeof name === "string" ? this.#tools.get(name) : undefined) ?? [];
+    if (typeof name !== "string") return [];
+    const own = this.#tools.get(name) ?? [];
+    return isCompanion(name) ? [...this.#tasks, ...own] : own;
   }
 }

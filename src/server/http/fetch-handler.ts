@@ -89,7 +89,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const read = await readBody(request, bodies, form);
     if (read instanceof Response) return read;
     const { body } = read;
-    const beyond = resource?.refusal(owner, body);
+    const beyond = resource?.refusal(owner, body, server.isCompanion);
     if (beyond !== undefined) return beyond;
     const limited = await server.rates.refusal(body, owner.principal);
     if (limited !== undefined) return tooManyRequests(body, server.errorOf(limited));

@@ -21,7 +21,12 @@ export interface ProtectedResource {
   /** Who sent a request, or the refusal of it. What the caller must not see goes to `onError`. */
   authenticate(request: Request, onError: OnError): Promise<Identity | Response>;
   /** The refusal of a parsed body, one message or several, that goes beyond what its sender may do. */
-  refusal(sender: Pick<Identity, "authInfo">, body: unknown): Response | undefined;
+  refusal(
+    sender: Pick<Identity, "authInfo">,
+    body: unknown,
+    /** Whether a tool stands for a method about tasks, for clients that have none. */
+    isCompanion?: (tool: string) => boolean,
+  ): Response | undefined;
 }
 
 /**

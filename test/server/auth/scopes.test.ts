@@ -1,3 +1,4 @@
+import { Scopes } from "../../../src/server/auth/scopes.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { text, Peer } from "../peer.ts";
 import { listenTo } from "../listener.ts";
@@ -196,4 +197,13 @@ describe("a session of 2025-11-25", () => {
     };
     expect((await fetch(url, { method: "POST", headers: all, body })).status).toBe(403);
   });
+});
+
+it("wants for a companion tool what the method needs that it stands for", () => {
+  const scopes = new Scopes({ tasks: ["tasks"], tools: { task_cancel: ["cancel"] } });
+  const call = (name: unknown): object => ({ method: "tools/call", params: { name } });
+  const isCompanion = (name: string): boolean => name.startsWith("task_");
+  expect([...scopes.neededFor(call("task_result"), isCompanion)]).toEqual(["tasks"]);
+  expect([...scopes.neededFor(call("task_cancel"), isCompanion)]).toEqual(["tasks", "cancel"]);
+  for (const name of ["job", 7]) expect([...scopes.neededFor(call(name), isCompanion)]).toEqual([]);
 });
