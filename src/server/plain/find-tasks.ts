@@ -7,8 +7,11 @@ import { generation } from "./open-call.ts";
 import { scopeOf, type PlainOwner } from "./owner.ts";
 import { readReference } from "./reference.ts";
 
-/** So many tasks are shown to a model, and so many looked through at a time, this often. */
-const most = { shown: 20, onPage: 100, pages: 10 };
+/**
+ * So many tasks are shown to a model, and so many looked through at a time, this often: together as many as one principal
+ * may have, of which most have ended long ago.
+ */
+const most = { shown: 20, onPage: 200, pages: 100 };
 
 /** The caller's own task that `typed` means, a reference or an id; undefined for an unknown one and for another's. */
 export async function findTask(

@@ -163,3 +163,15 @@ it("tells a caller who joins a question that it cannot be asked, and leaves the 
   able.reply(asked, { action: "accept", content: {} });
   expect(await able.result(call)).toEqual(text("accept"));
 });
+
+it("lists what runs, however many newer calls have ended since", async () => {
+  const job = new Job();
+  const { server } = await house((tasks) => {
+    job.add(tasks);
+    tasks.tool("add", { plain: "wait" }, () => text("3"));
+  }, plain);
+  const session = await Session.open(server);
+  const { reference } = ticketOf(await called(session));
+  await Promise.all(Array.from({ length: 1_100 }, (_, n) => called(session, "add", { n })));
+  expect(JSON.stringify(await called(session, "task_list"))).toContain(reference);
+});
