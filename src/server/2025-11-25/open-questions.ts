@@ -52,8 +52,17 @@ export class OpenQuestions {
     for (const key of this.#answered) if (!keys.has(key)) this.#answered.delete(key);
     for (const question of open) {
       const { key } = question;
-      if (!this.#offers.has(key) && !this.#answered.has(key)) this.#send(question);
+      if (!this.#answered.has(key) && !this.#isAsked(question)) this.#send(question);
     }
+  }
+
+  /** What a client took as a task stays with it, unless it cannot be reached any more and another one can. */
+  #isAsked(question: InputRequest): boolean {
+    const offer = this.#offers.get(question.key);
+    if (offer === undefined) return false;
+    if (!offer.taken || this.#audience.routeTo(offer.connection) !== undefined) return true;
+    const outlet = this.#outletFor(question);
+    return outlet === undefined || outlet.connection === offer.connection;
   }
 
   /** A stream is gone: what went out on it goes out on another, as soon as there is one. */

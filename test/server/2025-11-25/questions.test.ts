@@ -282,3 +282,18 @@ it("asks once what the client took as a task, whatever becomes of its streams [C
   expect(await session.request("tasks/result", { taskId })).toMatchObject(text("Rain."));
   expect(session.requests("sampling/createMessage")).toHaveLength(1);
 });
+
+it("asks another session when the one that took the question as a task is out of reach [A-14]", async () => {
+  const { server } = await house(tools);
+  const streams = new FakeStreams();
+  streams.setStandalone(true);
+  const session = await Session.open(server, { capabilities: receiver, streams });
+  const taskId = await session.start("model", { prompt: "Weather?" });
+  session.reply(await session.asked("sampling/createMessage"), { task: working });
+  await session.asked("tasks/get");
+  streams.setStandalone(false);
+  const next = await Session.open(server, { capabilities: { sampling: {} } });
+  const waiting = next.begin("tasks/result", { taskId });
+  next.reply(await next.asked("sampling/createMessage"), sampled);
+  expect(await next.result(waiting)).toMatchObject(text("Rain."));
+});
