@@ -20,23 +20,22 @@ export async function followClientTask(
   cancel: () => void,
 ): Promise<Reply> {
   const { connection, via, signal, kept } = question;
+  const pause = (ms: number): Promise<void> =>
+    changeOrPause(question, taskId, ms).catch((reason: unknown) => {
+      cancel();
+      throw reason;
+    });
   let task = created;
   for (;;) {
-    while (task["status"] === "working") {
-      await changeOrPause(question, taskId, pauseOf(task)).catch((reason: unknown) => {
-        cancel();
-        throw reason;
-      });
-      const reply = await inTime(question, connection.ask("tasks/get", { taskId }, via()), cancel);
-      if (reply === undefined) continue;
-      if ("error" in reply) return reply;
-      task = reply.result;
-    }
-    // Of a task that waits for input too: its stream is where it asks (C-093).
-    const asked = connection.ask("tasks/result", { taskId }, via(), kept);
+    if (task["status"] === "working") await pause(pauseOf(task));
+    const method = task["status"] === "working" ? "tasks/get" : "tasks/result";
+    // Of a task that waits for input the result is asked for too: its stream is where it asks (C-093).
+    const asked = connection.ask(method, { taskId }, via(), method === "tasks/result" ? kept : undefined);
     if (task["status"] === "input_required") return orWithdrawn(asked, signal, cancel);
     const reply = await inTime(question, asked, cancel);
-    if (reply !== undefined) return reply;
+    if (reply === undefined) await pause(interval.usual);
+    else if (method === "tasks/result" || "error" in reply) return reply;
+    else task = reply.result;
   }
 }
 
@@ -49,14 +48,18 @@ async function inTime(
   asked: Asked,
   cancel: () => void,
 ): Promise<Reply | undefined> {
-  const late = Promise.withResolvers<undefined>();
-  const callOff = clock.after(patienceMs, () => late.resolve(undefined));
+  const late = new AbortController();
+  const callOff = clock.after(patienceMs, () => late.abort());
   try {
-    return await Promise.race([orWithdrawn(asked, signal, cancel), late.promise]);
+    // A reply that is late is not waited for either: the next one is the same.
+    return await orWithdrawn(asked, AbortSignal.any([signal, late.signal]), () => {
+      if (signal.aborted) cancel();
+    });
   } catch (error) {
-    if (!(error instanceof Undelivered) || connection.closing.aborted) throw error;
-    await waitFor((done) => clock.after(interval.usual, done), signal);
-    return undefined;
+    if (signal.aborted) throw signal.reason;
+    const lost = error instanceof Undelivered && !connection.closing.aborted;
+    if (lost || late.signal.aborted) return undefined;
+    throw error;
   } finally {
     callOff();
   }

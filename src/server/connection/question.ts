@@ -30,6 +30,7 @@ export async function orWithdrawn(asked: Asked, signal: AbortSignal, withdraw: (
     aborted.reject(signal.reason as Error);
   };
   signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort(); // no event comes any more
   try {
     return await Promise.race([asked.reply, aborted.promise]);
   } finally {
