@@ -1,7 +1,7 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { connect, type ConnectOptions, type InputRequest, type TaskClient } from "holdfast/client";
@@ -64,13 +64,9 @@ class Office {
     });
     tasks.tool("wait_for_door", {}, async (_args, task) => {
       await task.step("begin", async () => undefined);
-      let open = false;
-      void this.opened.promise.then(() => (open = true));
-      // Reported again and again, since nobody is told before the session's stream is there.
-      for (let knocks = 1; !open; knocks++) {
-        task.progress(knocks);
-        await Promise.race([this.opened.promise, pause(20, undefined, { signal: task.signal })]);
-      }
+      task.progress(1); // told as soon as the session's stream is there
+      const left = once(task.signal, "abort").then(() => Promise.reject(task.signal.reason as Error));
+      await Promise.race([this.opened.promise, left]);
       return { content: [{ type: "text", text: "through" }] };
     });
     tasks.tool("fail", { task: "required" }, async () => ({
