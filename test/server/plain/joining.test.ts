@@ -1,3 +1,4 @@
+import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
@@ -174,4 +175,22 @@ it("lists what runs, however many newer calls have ended since", async () => {
   const { reference } = ticketOf(await called(session));
   for (let n = 0; n < 1_010; n++) await called(session, "add", { n });
   expect(JSON.stringify(await called(session, "task_list"))).toContain(reference);
+});
+
+it("keeps what was waited for ten minutes after its end, and what has a ticket for its ttl", async () => {
+  const store = memoryStore();
+  const { server } = await house(
+    (tasks) => {
+      tasks.tool("waits", { plain: "wait" }, () => text("here"));
+      tasks.tool("tickets", { plain: "ticket" }, () => text("here"));
+    },
+    { store, ttlMs: 3_600_000 },
+  );
+  const session = await Session.open(server);
+  for (const name of ["waits", "tickets"]) expect(await called(session, name)).toEqual(text("here"));
+  const kept = await store.list({ generation: "plain" }, null, 10, 0);
+  expect(Object.fromEntries(kept.map(({ tool, expiry }) => [tool, expiry]))).toEqual({
+    waits: { from: "terminal", ms: 600_000 },
+    tickets: { from: "created", ms: 3_600_000 },
+  });
 });
