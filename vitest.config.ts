@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -16,6 +17,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // A process per file: suites open database files, start children and end them.
     pool: "forks",
+    // Most files wait for children of theirs, so even two processors have room for two at a time.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // No test waits for time to pass; the limits only end what hangs, on slow and busy machines too.
     testTimeout: 30_000,
     hookTimeout: 30_000,
