@@ -1,0 +1,43 @@
+import { EventEmitter } from "node:events";
+import { expect, it } from "vitest";
+import { watchInterrupts } from "../../../src/cli/terminal/interrupts.ts";
+
+function setup(): { source: EventEmitter; killed: string[]; interrupts: ReturnType<typeof watchInterrupts> } {
+  const source = new EventEmitter();
+  const killed: string[] = [];
+  return { source, killed, interrupts: watchInterrupts(source, (signal) => killed.push(signal)) };
+}
+
+it("tells a first Ctrl-C from a second, as a signal or as a key", () => {
+  const { source, interrupts, killed } = setup();
+  expect(interrupts.signal.aborted).toBe(false);
+  source.emit("SIGINT");
+  expect([interrupts.signal.aborted, interrupts.again.aborted]).toEqual([true, false]);
+  interrupts.press();
+  expect(interrupts.again.aborted).toBe(true);
+  expect(interrupts.terminated.aborted).toBe(false);
+  expect(killed).toEqual([]);
+});
+
+it("ends the process at the third, and leaves no listener behind", () => {
+  const { source, killed } = setup();
+  for (let press = 0; press < 3; press++) source.emit("SIGINT");
+  expect(killed).toEqual(["SIGINT"]);
+  expect(source.eventNames()).toEqual([]);
+});
+
+it("takes SIGTERM for the end, and a second one at its word", () => {
+  const { source, interrupts, killed } = setup();
+  source.emit("SIGTERM");
+  expect([interrupts.signal.aborted, interrupts.terminated.aborted]).toEqual([true, true]);
+  expect(interrupts.again.aborted).toBe(false);
+  source.emit("SIGTERM");
+  expect(killed).toEqual(["SIGTERM"]);
+});
+
+it("gives the signals back", () => {
+  const { source, interrupts } = setup();
+  expect(source.eventNames()).toEqual(["SIGINT", "SIGTERM"]);
+  interrupts[Symbol.dispose]();
+  expect(source.eventNames()).toEqual([]);
+});
