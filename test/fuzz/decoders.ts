@@ -3,7 +3,7 @@ import { readAcknowledgement, readCallAnswer } from "../../src/client/2026-07-28
 import { readGetResult } from "../../src/client/2026-07-28/read-task.ts";
 import { checkReference } from "../../src/client/task/task-reference.ts";
 import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
-import { readCursor } from "../../src/generation/2025-11-25/list.ts";
+import { readCursor } from "../../src/generation/cursor.ts";
 import * as coreMethods from "../../src/generation/2025-11-25/methods.ts";
 import * as coreNegotiate from "../../src/generation/2025-11-25/negotiate.ts";
 import { relatedTaskOf, withRelatedTask } from "../../src/generation/2025-11-25/related-task.ts";
@@ -26,7 +26,7 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
   "task of 2025-11-25 in params": readTaskParams,
   "task id of 2025-11-25": (input) =>
     methods.map((method) => coreMethods.readTaskId(method as "tasks/get", input)),
-  "cursor of 2025-11-25": readCursor,
+  "cursor of a list": readCursor,
   "immediate response": immediateResponseOf,
   "related task": (input) => [relatedTaskOf(input), relatedTaskOf(withRelatedTask(input, "t"))],
   "client capabilities of 2025-11-25": (input) => [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeCursor } from "../../src/generation/2025-11-25/list.ts";
+import { encodeCursor } from "../../src/generation/cursor.ts";
 import { accept } from "../server/prepare-caller.ts";
 import { SessionPeer, type EventReader, type Message } from "../server/session-peer.ts";
 import { seen } from "./seen.ts";

@@ -6,8 +6,9 @@ import { declined } from "./declined.ts";
 import { decisions } from "./decisions.ts";
 import { extension } from "./extension.ts";
 import { notServedYet } from "./not-served-yet.ts";
+import { sep } from "./sep.ts";
 
-const requirements = [...core, ...extension];
+const requirements = [...core, ...extension, ...sep];
 const requirementIds = requirements.map((requirement) => requirement.id);
 const decisionIds = decisions.map((decision) => decision.id);
 const known = new Set<string>([...requirementIds, ...decisionIds]);
@@ -18,7 +19,7 @@ describe("the registry", () => {
   });
 
   it("forms every id alike", () => {
-    for (const id of requirementIds) expect(id).toMatch(/^(X(-[PB])?|C(-[DP])?)-\d{3}$/);
+    for (const id of requirementIds) expect(id).toMatch(/^(X(-[PB])?|C(-[DP])?|S(-P)?)-\d{3}$/);
     for (const id of decisionIds) expect(id).toMatch(/^A-\d{2}$/);
   });
 

@@ -1,14 +1,13 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
+import { metaOf } from "../meta.ts";
+import { readMilliseconds } from "../milliseconds.ts";
 import { relatedTask, type RelatedTask, type relatedTaskKey } from "./related-task.ts";
 import { wireTask, type WireTask } from "./wire-task.ts";
 
 /** What a host may tell its model while the task runs (C-026). */
 export const immediateResponseKey = "io.modelcontextprotocol/model-immediate-response";
-
-/** A hundred years: with a longer ttl the end of a task would be no time that a store can hold exactly. */
-const longestTtlMs = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /** How a request asks to become a task. */
 export interface TaskParams {
@@ -25,15 +24,7 @@ export function readTaskParams(params: unknown): TaskParams | undefined {
   if (task === undefined) return undefined;
   if (!isJsonObject(task)) throw new HoldfastError("invalid_params", "params.task has to be an object.");
   const { ttl } = task;
-  if (ttl === undefined) return {};
-  if (typeof ttl !== "number" || !Number.isFinite(ttl) || ttl < 0) {
-    throw new HoldfastError(
-      "invalid_params",
-      "params.task.ttl has to be a number of milliseconds from 0 on.",
-    );
-  }
-  // receivers may override it (C-103)
-  return { ttlMs: Math.min(Math.ceil(ttl), longestTtlMs) };
+  return ttl === undefined ? {} : { ttlMs: readMilliseconds(ttl, "params.task.ttl") };
 }
 
 /** The answer to a call that became a task: nested, unlike every other answer that shows one (C-024). */
@@ -61,7 +52,6 @@ export function createTaskResult({ task }: TaskSnapshot, immediateResponse?: str
 
 /** What the server said in `_meta` of its answer, if it said anything. */
 export function immediateResponseOf(result: JsonObject): string | undefined {
-  const meta = result["_meta"];
-  const said = isJsonObject(meta) ? meta[immediateResponseKey] : undefined;
+  const said = metaOf(result)[immediateResponseKey];
   return typeof said === "string" ? said : undefined;
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../json-object.ts";
+import { metaOf, withMeta } from "../meta.ts";
 
 /** Where a message says in `_meta` which task it belongs to (C-097). */
 export const relatedTaskKey = "io.modelcontextprotocol/related-task";
@@ -14,14 +15,12 @@ export function relatedTask(taskId: string): { readonly [relatedTaskKey]: Relate
 
 /** A result or params that belong to a task: all members stay as they are, and this task wins over another. */
 export function withRelatedTask(object: JsonObject, taskId: string): JsonObject {
-  const meta = object["_meta"];
-  return { ...object, _meta: { ...(isJsonObject(meta) ? meta : {}), ...relatedTask(taskId) } };
+  return withMeta(object, relatedTask(taskId));
 }
 
 /** The id of the task that params or a result belong to, if they name one. */
 export function relatedTaskOf(object: unknown): string | undefined {
-  const meta = isJsonObject(object) ? object["_meta"] : undefined;
-  const related = isJsonObject(meta) ? meta[relatedTaskKey] : undefined;
+  const related = metaOf(object)[relatedTaskKey];
   const taskId = isJsonObject(related) ? related["taskId"] : undefined;
   return typeof taskId === "string" ? taskId : undefined;
 }

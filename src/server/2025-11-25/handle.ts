@@ -1,9 +1,10 @@
 import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
-import { encodeCursor, listResult, readCursor } from "../../generation/2025-11-25/list.ts";
+import { listResult } from "../../generation/2025-11-25/list.ts";
 import { readTaskId, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
 import { generation } from "../../generation/2025-11-25/name.ts";
 import { taskResult } from "../../generation/2025-11-25/result.ts";
 import { wireStatus, wireTask, type WireTask } from "../../generation/2025-11-25/wire-task.ts";
+import { encodeCursor, readCursor } from "../../generation/cursor.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";

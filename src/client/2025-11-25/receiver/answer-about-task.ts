@@ -1,9 +1,10 @@
 import { diagnose } from "../../../generation/2025-11-25/diagnose.ts";
-import { encodeCursor, listResult, readCursor } from "../../../generation/2025-11-25/list.ts";
+import { listResult } from "../../../generation/2025-11-25/list.ts";
 import { readTaskId, type TasksMethod } from "../../../generation/2025-11-25/methods.ts";
 import { withRelatedTask } from "../../../generation/2025-11-25/related-task.ts";
 import { taskResult } from "../../../generation/2025-11-25/result.ts";
 import { wireTask, type WireTask } from "../../../generation/2025-11-25/wire-task.ts";
+import { encodeCursor, readCursor } from "../../../generation/cursor.ts";
 import type { JsonObject } from "../../../generation/json-object.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
 import { waitFor } from "../../../runtime/wait-for.ts";

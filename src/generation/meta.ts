@@ -1,0 +1,12 @@
+import { isJsonObject, type JsonObject } from "./json-object.ts";
+
+/** What params or a result have in `_meta`; nothing where they have none. */
+export function metaOf(object: unknown): JsonObject {
+  const meta = isJsonObject(object) ? object["_meta"] : undefined;
+  return isJsonObject(meta) ? meta : {};
+}
+
+/** Params or a result with more in `_meta`: all members stay as they are, and what is added wins over what is there. */
+export function withMeta(object: JsonObject, added: JsonObject): JsonObject {
+  return { ...object, _meta: { ...metaOf(object), ...added } };
+}

@@ -1,0 +1,42 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { isJsonObject, type JsonObject } from "../json-object.ts";
+import { metaOf, withMeta } from "../meta.ts";
+import { readMilliseconds } from "../milliseconds.ts";
+
+/** Where a request asks in `_meta` to become a task (S-006). */
+export const taskKey = "modelcontextprotocol.io/task";
+
+/** In UTF-16 code units: far more than any id needs, and little enough to keep as a name. */
+const longestId = 1_024;
+
+/** How a request asks to become a task. */
+export interface TaskParams {
+  /** Chosen by the requestor (S-007). */
+  readonly taskId: string;
+  /** How long the requestor wants the task kept after its end; whole milliseconds (S-008). */
+  readonly keepAliveMs?: number;
+}
+
+/** Whether a request asks to become a task at all; whether it asks rightly, `readTaskParams` says. */
+export function asksForTask(params: unknown): boolean {
+  return metaOf(params)[taskKey] !== undefined;
+}
+
+/** What a request says of the task that it wants to be, or undefined where it wants none; throws `invalid_params` (S-020). */
+export function readTaskParams(params: unknown): TaskParams | undefined {
+  const task = metaOf(params)[taskKey];
+  if (task === undefined) return undefined;
+  const { taskId, keepAlive } = isJsonObject(task) ? task : {};
+  if (typeof taskId !== "string" || taskId === "" || taskId.length > longestId) {
+    const problem = `_meta["${taskKey}"] needs a taskId, a string of 1 to ${longestId} characters.`;
+    throw new HoldfastError("invalid_params", problem);
+  }
+  if (keepAlive === undefined) return { taskId };
+  return { taskId, keepAliveMs: readMilliseconds(keepAlive, `_meta["${taskKey}"].keepAlive`) };
+}
+
+/** Params that ask for a task under an id of the requestor's own. */
+export function withTask(params: JsonObject, { taskId, keepAliveMs }: TaskParams): JsonObject {
+  const keepAlive = keepAliveMs === undefined ? {} : { keepAlive: keepAliveMs };
+  return withMeta(params, { [taskKey]: { taskId, ...keepAlive } });
+}

@@ -1,0 +1,10 @@
+import { relatedTask, type RelatedTask, type relatedTaskKey } from "./related-task.ts";
+
+/** The answer to `tasks/delete`, empty but for the task that it is about (S-051). */
+export interface DeleteTaskResult {
+  readonly _meta: { readonly [relatedTaskKey]: RelatedTask };
+}
+
+export function deleteTaskResult(taskId: string): DeleteTaskResult {
+  return { _meta: relatedTask(taskId) };
+}

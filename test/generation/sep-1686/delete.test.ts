@@ -1,0 +1,8 @@
+import { expect, it } from "vitest";
+import { deleteTaskResult } from "../../../src/generation/sep-1686/delete.ts";
+
+it("is answered with nothing but the task that it is about [S-051]", () => {
+  expect(deleteTaskResult("mine")).toEqual({
+    _meta: { "modelcontextprotocol.io/related-task": { taskId: "mine" } },
+  });
+});
