@@ -1,48 +1,57 @@
-import type { Progress } from "@modelcontextprotocol/client";
+import type { ClientCapabilities, Progress } from "@modelcontextprotocol/client";
 import type { OnInput } from "../../client/question/input-request.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 
-/** How a command ended, for the last line of a display. */
-export interface Ending {
-  readonly kind: "done" | "error" | "cancelled" | "left";
-  /** What a person is to know, on one line: "completed", "failed: the disk is full". */
-  readonly text: string;
+/** The task that a command is about, once there is one. */
+export interface ShownTask {
+  readonly taskId: string;
+  /** Missing for a task that was started elsewhere. */
+  readonly tool: string | undefined;
+  /** What to type to come back to it, such as `holdfast watch 01ab…`. */
+  readonly comeBack: string;
+  /** Whether its server is a process of this command, which ends with it. Default false. */
+  readonly serverEnds?: boolean;
 }
 
 /**
- * What a person sees on stderr while a command works. It makes servers' text harmless by itself. Calls after `end` are
- * of no effect, so that what comes late need not be held back.
+ * Told what happens while a command runs. All of it goes to stderr; results are printed by the command, after `end`.
+ * Texts come as the server sent them: whoever shows them makes them harmless with `sanitizeText`.
  */
 export interface Display {
-  /** What is done now, in a few words of ours: "connecting to reports". Stands until the next. */
-  doing(what: string): void;
-  /** A task as it stands, each time that is told. */
-  task(task: RemoteTask): void;
-  /** A report of progress, from whatever way it came. */
+  connecting(server: string): void;
+  connected(): void;
+  /** There is a task, and it is recorded here: from now on it can be come back to. */
+  started(task: ShownTask): void;
+  /** Each state of the task, the last one too. */
+  update(task: RemoteTask): void;
   progress(progress: Progress): void;
-  /** Words that stay: an id, a hint. May have several lines. */
-  say(text: string): void;
-  /** Makes room for somebody else who writes to the terminal, a prompt for one, until that is disposed of. */
-  suspend(): Disposable;
-  /** The last line, with the time that it took. */
-  end(ending: Ending): void;
+  /** Something to know, one line, which has nothing of the server in it. */
+  note(line: string): void;
+  /** Takes away whatever moves: what follows is the result, or an error. Called once or more. */
+  end(): void;
 }
 
-/** Where Ctrl-C and SIGTERM arrive while a command waits. Each of the signals aborts at most once. */
-export interface Interrupts extends Disposable {
-  /** Either came: for whatever waits. Nobody waits any more then; tasks run on. */
+/** Ctrl-C, while a command waits. */
+export interface Interrupts {
+  /** Aborts at the first Ctrl-C, and at SIGTERM. */
   readonly signal: AbortSignal;
-  /** A second Ctrl-C came. */
-  readonly again: AbortSignal;
-  /** SIGTERM came: its sender waits for the end of the process, and nobody reads. */
-  readonly terminated: AbortSignal;
-  /** A Ctrl-C that was read as a key: a prompt takes all keys. */
-  press(): void;
+  /**
+   * After the first one, tells the user how to come back (`task` is undefined where there is none yet) and resolves
+   * with `"cancel"` if a second one follows soon, and otherwise with `"detach"`. A third ends the process at once.
+   */
+  decide(task: ShownTask | undefined): Promise<"detach" | "cancel">;
 }
 
-/** A person's side of one command. */
+/** Whoever sits in front of a command: a person at a terminal, or nobody. */
 export interface Terminal {
   readonly display: Display;
+  /** Answers the server's questions; for nobody, see `PlainTerminal`. */
   readonly askUser: OnInput;
+  /** Whether there is somebody to ask. */
+  readonly isInteractive: boolean;
+  /** What `askUser` can be asked, as the server is told. */
+  readonly capabilities: ClientCapabilities;
   readonly interrupts: Interrupts;
+  /** Gives signals and streams back. */
+  close(): void;
 }

@@ -1,4 +1,14 @@
-import type { Interrupts } from "./terminal.ts";
+/** Where Ctrl-C and SIGTERM arrive while a command waits. Each of the signals aborts at most once. */
+export interface SignalWatch extends Disposable {
+  /** Either came. */
+  readonly signal: AbortSignal;
+  /** A second Ctrl-C came. */
+  readonly again: AbortSignal;
+  /** SIGTERM came: its sender waits for the end of the process, and nobody reads. */
+  readonly terminated: AbortSignal;
+  /** A Ctrl-C that was read as a key: a prompt takes all keys. */
+  press(): void;
+}
 
 /** What is used of `process`. */
 export interface SignalSource {
@@ -10,10 +20,10 @@ export interface SignalSource {
  * Takes the signals from their default, which is to end the process, until it is disposed of. Whoever presses Ctrl-C a
  * third time, or sends SIGTERM twice, wants the process gone: then the default is back and `kill` sends the signal on.
  */
-export function watchInterrupts(
+export function watchSignals(
   source: SignalSource = process,
   kill: (signal: "SIGINT" | "SIGTERM") => void = (signal) => process.kill(process.pid, signal),
-): Interrupts {
+): SignalWatch {
   const any = new AbortController();
   const again = new AbortController();
   const terminated = new AbortController();

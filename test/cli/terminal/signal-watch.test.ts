@@ -1,11 +1,11 @@
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { watchInterrupts } from "../../../src/cli/terminal/interrupts.ts";
+import { watchSignals } from "../../../src/cli/terminal/signal-watch.ts";
 
-function setup(): { source: EventEmitter; killed: string[]; interrupts: ReturnType<typeof watchInterrupts> } {
+function setup(): { source: EventEmitter; killed: string[]; interrupts: ReturnType<typeof watchSignals> } {
   const source = new EventEmitter();
   const killed: string[] = [];
-  return { source, killed, interrupts: watchInterrupts(source, (signal) => killed.push(signal)) };
+  return { source, killed, interrupts: watchSignals(source, (signal) => killed.push(signal)) };
 }
 
 it("tells a first Ctrl-C from a second, as a signal or as a key", () => {
