@@ -7,6 +7,16 @@ export type {
   OnInput,
   OnInputError,
 } from "./client/question/input-request.ts";
+export { fileHandles } from "./client/handles/file-handles.ts";
+export type {
+  CallName,
+  DamagedEntry,
+  HandleStore,
+  KeptCall,
+  KeptCalls,
+} from "./client/handles/handle-store.ts";
+export { memoryHandles } from "./client/handles/memory-handles.ts";
+export type { PendingCall } from "./client/handles/pending-call.ts";
 export type { ReceiveTasksOptions } from "./client/receive-options.ts";
 export type {
   CancelledTask,

@@ -1,5 +1,6 @@
 import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
 import type { ReceiveTasksOptions } from "./receive-options.ts";
+import type { HandleStore } from "./handles/handle-store.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 
 /** The protocol versions that this client speaks; tasks are in the first two. */
@@ -30,6 +31,13 @@ export interface ConnectOptions {
    * far as `capabilities` declare them. Elsewhere without effect.
    */
   readonly receiveTasks?: ReceiveTasksOptions;
+  /**
+   * Keeps every call from before it is sent until somebody was told its end, and the answers to its questions, so that
+   * `client.pending()` finds after a crash of this process what it left: `fileHandles(folder)`, for which the folder's
+   * path is enough, or `memoryHandles()`. What is in it is a key to tasks, and holds the arguments of calls. Give each
+   * user that this client calls for a store of their own. Default: nothing is kept.
+   */
+  readonly handles?: HandleStore | string;
   /** How this client names itself to the server. Default: holdfast, and its version. */
   readonly clientInfo?: Implementation;
   /**

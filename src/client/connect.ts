@@ -7,6 +7,7 @@ import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.t
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
+import { fileHandles } from "./handles/file-handles.ts";
 import { protocolVersions, type ConnectOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
@@ -49,7 +50,7 @@ export async function connectWith(
   options: ConnectOptions,
   clock: ClientClock,
 ): Promise<TaskClient> {
-  const { onInput, onInputError, signal, pollFloorMs = 250, listen = true } = options;
+  const { onInput, onInputError, signal, pollFloorMs = 250, listen = true, handles } = options;
   assertNodeVersion(process.versions.node);
   signal?.throwIfAborted();
   assertOptions(options);
@@ -76,7 +77,8 @@ export async function connectWith(
     await shared?.runtime.leave();
     throw error;
   });
-  const progress = new ProgressTokens((error) => requester.onerror?.(toError(error)));
+  const onError = (error: unknown): void => requester.onerror?.(toError(error));
+  const progress = new ProgressTokens(onError);
   requester.takers.onNotification((notification) => progress.take(notification));
   const services = { requester, clock };
   const declared = sdk.getServerCapabilities();
@@ -104,6 +106,8 @@ export async function connectWith(
     pollFloorMs,
     listen,
     progress,
+    handles: typeof handles === "string" ? fileHandles(handles) : handles,
+    onError,
     over,
     closeReceiver: receiver && (async () => receiver.close()),
   });

@@ -6,12 +6,17 @@ import { makeIdempotencyKey } from "./call/idempotency-key.ts";
 import type { ProgressReports, ProgressTokens } from "./call/progress-tokens.ts";
 import { Listening } from "./task/listening.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
-import { startCall } from "./call/start-call.ts";
+import { startKeptCall } from "./call/start-kept-call.ts";
+import { CallKeeper } from "./handles/call-keeper.ts";
+import type { HandleStore, KeptCall } from "./handles/handle-store.ts";
+import type { PendingCall } from "./handles/pending-call.ts";
+import { pendingCall } from "./call/take-call.ts";
 import type { CallAndWaitOptions, CallOptions, TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
-import { checkReference, type TaskReference } from "./task/task-reference.ts";
+import { checkReference } from "./task/check-reference.ts";
+import type { TaskReference } from "./task/task-reference.ts";
 import { TaskWatch, type WatchServices } from "./task/task-watch.ts";
 import { WatchedHandle } from "./task/watched-handle.ts";
 
@@ -26,10 +31,18 @@ interface ConnectedClientOptions {
   /** Whether to listen where the server offers it. */
   readonly listen: boolean;
   readonly progress: ProgressTokens;
+  readonly handles: HandleStore | undefined;
+  /** Hears of faults that stop nobody. */
+  readonly onError: (error: unknown) => void;
   /** Aborts when the connection is over, which ends all that waits. */
   readonly over: AbortSignal;
   /** Leaves the server's own questions, where they are taken as tasks, in their store. */
   readonly closeReceiver: (() => Promise<void>) | undefined;
+}
+
+interface StartOptions extends Pick<CallOptions, "signal" | "onProgress"> {
+  readonly findsAgain?: boolean;
+  readonly again?: boolean;
 }
 
 const cancelOnAbortMs = 5_000;
@@ -47,7 +60,8 @@ export class ConnectedClient implements TaskClient {
   /** By task id, until the task is known to have ended (C-108). */
   readonly #reports = new Map<string, ProgressReports>();
 
-  constructor({ sdk, server, over, listen, progress, closeReceiver, ...services }: ConnectedClientOptions) {
+  constructor(options: ConnectedClientOptions) {
+    const { sdk, server, over, listen, progress, handles, onError, closeReceiver, ...services } = options;
     this.sdk = sdk;
     this.#server = server;
     this.#progress = progress;
@@ -55,8 +69,10 @@ export class ConnectedClient implements TaskClient {
     const closing = this.#closing.signal;
     const run = (work: Promise<unknown>): void => this.#keep(work);
     const { protocol, clock } = services;
+    const keeping = { store: handles, server, generation: protocol.generation, run, onError };
     this.#services = {
       ...services,
+      keeper: new CallKeeper(keeping),
       listening: new Listening({ listen: listen ? protocol.listen : undefined, clock, closing, run }),
       closing,
       run,
@@ -78,10 +94,11 @@ export class ConnectedClient implements TaskClient {
   async callTool(
     name: string,
     args: Readonly<Record<string, unknown>> = {},
-    { onUpdate, cancelOnAbort = false, ...options }: CallAndWaitOptions = {},
+    { onUpdate, onTask, cancelOnAbort = false, ...options }: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
     const handle = await this.startTool(name, args, options);
     try {
+      if (handle.reference !== null) await onTask?.(handle.reference);
       if (handle.reference !== null && onUpdate !== undefined) {
         for await (const task of handle.updates(options)) await onUpdate(task);
       }
@@ -95,23 +112,26 @@ export class ConnectedClient implements TaskClient {
   async startTool(
     name: string,
     args: Readonly<Record<string, unknown>> = {},
-    { signal, idempotencyKey, ttlMs, onProgress }: CallOptions = {},
+    { idempotencyKey, ttlMs, ...options }: CallOptions = {},
   ): Promise<TaskHandle> {
     assertTtl(ttlMs);
+    const { clock, keeper } = this.#services;
+    const key = idempotencyKey ?? makeIdempotencyKey();
+    const call = keeper.name({ key, tool: name, args, ttlMs, startedAt: clock.now() });
+    return this.#start(call, { ...options, findsAgain: idempotencyKey !== undefined });
+  }
+
+  async #start(
+    call: KeptCall,
+    { signal, onProgress, findsAgain = false, again = false }: StartOptions,
+  ): Promise<TaskHandle> {
     const { closing, clock } = this.#services;
     const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
     const reports = onProgress && this.#progress.open(onProgress);
-    const call = {
-      name,
-      args,
-      idempotencyKey: idempotencyKey ?? makeIdempotencyKey(),
-      findsAgain: idempotencyKey !== undefined,
-      ttlMs,
-      progressToken: reports?.token,
-    };
+    const options = { signal: either, progressToken: reports?.token, findsAgain, again };
     let live = false;
     try {
-      const starting = startCall(call, this.#services, either);
+      const starting = startKeptCall(call, this.#services, options);
       this.#keep(starting);
       const started = await starting;
       if (started.kind === "result") return directHandle(started.result, clock.now());
@@ -131,18 +151,39 @@ export class ConnectedClient implements TaskClient {
     return this.#handle(taskId, false);
   }
 
+  async pending(): Promise<readonly PendingCall[]> {
+    const { keeper, clock, protocol, closing } = this.#services;
+    closing.throwIfAborted();
+    const services = {
+      keeper,
+      now: () => clock.now(),
+      recognisesRepeats: protocol.recognisesRepeats,
+      resume: (taskId: string) => {
+        closing.throwIfAborted();
+        return this.#handle(taskId, true);
+      },
+      sendAgain: async (call: KeptCall, options: WaitOptions) =>
+        this.#start(call, { ...options, again: true }),
+    };
+    return (await keeper.list()).map((call) => pendingCall(call, services));
+  }
+
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
-    await Promise.allSettled(this.#running);
+    // What ends may have something to write down.
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
     await this.#closeReceiver?.();
     await this.sdk.close();
   }
 
   /** As far as that can be had in time: whoever aborted does not want to wait. */
   async #cancel(handle: TaskHandle): Promise<void> {
-    const deadline = this.#services.clock.deadline(cancelOnAbortMs);
+    const { clock, keeper } = this.#services;
+    const deadline = clock.deadline(cancelOnAbortMs);
     try {
       await handle.cancel({ signal: deadline.signal });
+      // Nobody wants to hear of it any more.
+      if (handle.taskId !== null) keeper.dropTask(handle.taskId);
     } catch {
       // The abort is what the caller is told.
     } finally {

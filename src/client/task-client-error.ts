@@ -1,4 +1,5 @@
 import type { JsonRpcError } from "../task/outcome.ts";
+import type { TaskReference } from "./task/task-reference.ts";
 
 /**
  * Why a call or a wait did not end in a result:
@@ -16,6 +17,7 @@ import type { JsonRpcError } from "../task/outcome.ts";
  * | `protocol` | the server's answer breaks the protocol |
  * | `unanswered` | a question before the task's creation could not be answered |
  * | `reference` | a task reference does not belong to this client's server or is no reference |
+ * | `handles` | the handle store could not keep the call, see `cause`: nothing was sent, or, with a `reference`, its task runs |
  * | `closed` | the client, or its `sdk`, was closed meanwhile; the task lives on |
  */
 export type TaskClientErrorCode =
@@ -30,11 +32,13 @@ export type TaskClientErrorCode =
   | "protocol"
   | "unanswered"
   | "reference"
+  | "handles"
   | "closed";
 
 interface TaskClientErrorOptions extends ErrorOptions {
   readonly taskId?: string | undefined;
-  readonly error?: JsonRpcError;
+  readonly reference?: TaskReference | undefined;
+  readonly error?: JsonRpcError | undefined;
 }
 
 /**
@@ -54,13 +58,16 @@ export class TaskClientError extends Error {
   readonly code: TaskClientErrorCode;
   /** The task that it is about, if there is one. */
   readonly taskId: string | undefined;
+  /** The same task, as `client.resume` takes it: what has not ended yet is not lost with the call or wait that has. */
+  readonly reference: TaskReference | undefined;
   /** The JSON-RPC error for `failed`, `rpc` and `missing_capability`, and where else a server sent one. */
   readonly error: JsonRpcError | undefined;
 
   constructor(code: TaskClientErrorCode, message: string, options: TaskClientErrorOptions = {}) {
     super(message, options);
     this.code = code;
-    this.taskId = options.taskId;
+    this.reference = options.reference;
+    this.taskId = options.reference?.taskId ?? options.taskId;
     this.error = options.error;
   }
 }

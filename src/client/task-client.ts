@@ -1,11 +1,13 @@
 import type { CallToolResult, Client, Progress } from "@modelcontextprotocol/client";
+import type { PendingCall } from "./handles/pending-call.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 
 /**
  * Options of one call. Aborting before the server answered withdraws the call. A task that it has made already runs
- * on, so give an `idempotencyKey` to find it again; in protocol 2025-11-25 it is cancelled, unless you gave one.
+ * on: with `handles`, `pending()` finds it; without, give an `idempotencyKey` to find it again. In protocol 2025-11-25
+ * it is cancelled, unless there is one of the two.
  */
 export interface CallOptions extends WaitOptions {
   /**
@@ -34,6 +36,8 @@ export interface CallAndWaitOptions extends CallOptions {
    * reason, once the server has acknowledged, or after five seconds without that. Default false: the task runs on.
    */
   readonly cancelOnAbort?: boolean;
+  /** Told of the task as soon as the call has become one; never if the server answers at once. */
+  readonly onTask?: (reference: TaskReference) => unknown;
 }
 
 /** A connection to one server. See `connect`. */
@@ -75,6 +79,20 @@ export interface TaskClient {
    * knows the task shows on first use. Throws `reference` for `null` and for another server's task.
    */
   resume(reference: TaskReference | null, options?: WaitOptions): Promise<TaskHandle>;
+  /**
+   * The calls to this server, in its generation of the protocol, whose end nobody was told yet, the oldest first: what
+   * is in the handle store, see `handles`. Those that this client or another process waits for now are among them. A
+   * call leaves the list once a wait was told its end, so a process that dies just then may be told twice, and never
+   * not at all. Entries that cannot be read are told to `sdk.onerror` and left out. Rejects with `handles`.
+   *
+   * ```ts
+   * for (const call of await client.pending()) {
+   *   const handle = await call.take();
+   *   console.log(call.tool, (await handle.result()).content);
+   * }
+   * ```
+   */
+  pending(): Promise<readonly PendingCall[]>;
   /**
    * Ends every wait (`closed`), the connection and the process that was started for it, and resolves when nothing is
    * left running. Tasks run on, or go on when their server does.

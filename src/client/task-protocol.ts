@@ -20,8 +20,10 @@ export interface ToolCall {
   readonly ttlMs?: number | undefined;
   /** Under which the server is to report progress; left out, it is not asked to. */
   readonly progressToken?: string | undefined;
-  /** Whether the caller can find the task again by its own key, should the answer come too late. */
+  /** Whether the task can be found again, by the caller or in its handle store, should the answer come too late. */
   readonly findsAgain: boolean;
+  /** Told of a task that such an answer names; only where an answer can still come then. */
+  readonly onLateTask?: ((taskId: string) => void) | undefined;
 }
 
 /** The three things that a server can say to a call. */
@@ -68,6 +70,8 @@ export interface TaskProtocol {
   readonly generation: string;
   /** Whether the server says that it recognises a repeated call by its idempotency key. */
   readonly recognisesRepeats: boolean;
+  /** Whether a question's key names it for ever, also after a restart of this process. */
+  readonly keepsQuestionKeys: boolean;
   call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>>;
   get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>>;
   answer(taskId: string, key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>>;

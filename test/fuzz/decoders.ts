@@ -1,7 +1,7 @@
 import * as core from "../../src/client/2025-11-25/read-task.ts";
 import { readAcknowledgement, readCallAnswer } from "../../src/client/2026-07-28/read-answer.ts";
 import { readGetResult } from "../../src/client/2026-07-28/read-task.ts";
-import { checkReference } from "../../src/client/task/task-reference.ts";
+import { checkReference } from "../../src/client/task/check-reference.ts";
 import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
 import { readCursor } from "../../src/generation/cursor.ts";
 import * as coreMethods from "../../src/generation/2025-11-25/methods.ts";

@@ -28,6 +28,8 @@ interface CoreProtocolOptions {
 /** The tasks in the core of protocol 2025-11-25; with servers that have none, and in earlier revisions, plain calls. */
 export class CoreProtocol implements TaskProtocol {
   readonly generation = generation;
+  /** A question is a request of its own, whose id lives as long as its stream. */
+  readonly keepsQuestionKeys = false;
   readonly recognisesRepeats: boolean;
   /** Whether the connection speaks this revision, and not an earlier one without tasks. */
   readonly isOwn: boolean;
@@ -123,7 +125,7 @@ export class CoreProtocol implements TaskProtocol {
   }
 
   async #send(call: ToolCall, asTask: boolean, signal: AbortSignal): Promise<Reply<CallAnswer>> {
-    const { name, args, idempotencyKey, repeat, progressToken, ttlMs, findsAgain } = call;
+    const { name, args, idempotencyKey, repeat, progressToken, ttlMs, findsAgain, onLateTask } = call;
     const params = {
       name,
       arguments: args,
@@ -137,7 +139,9 @@ export class CoreProtocol implements TaskProtocol {
     // What became a task is cancelled as one, not as the request that it came of (C-084).
     const late = (reply: Reply<JsonObject>): void => {
       const answer = readReply(reply, readCallAnswer);
-      if (findsAgain || answer.kind !== "value" || answer.value.kind !== "task" || !this.#cancels) return;
+      if (answer.kind !== "value" || answer.value.kind !== "task") return;
+      if (findsAgain) return onLateTask?.(answer.value.taskId);
+      if (!this.#cancels) return;
       const { over } = this.#services.requester;
       this.cancel(answer.value.taskId, over).catch(() => undefined);
     };

@@ -25,6 +25,7 @@ interface ExtensionProtocolOptions {
 /** The extension `io.modelcontextprotocol/tasks` on protocol 2026-07-28. */
 export class ExtensionProtocol implements TaskProtocol {
   readonly generation = protocolVersion;
+  readonly keepsQuestionKeys = true; // X-068, X-069
   readonly recognisesRepeats: boolean;
   readonly listen?: NonNullable<TaskProtocol["listen"]>;
   readonly #services: Pick<ExtensionProtocolOptions, "requester" | "clock">;

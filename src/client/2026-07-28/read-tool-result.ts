@@ -18,5 +18,7 @@ function isToolResult(value: JsonObject): value is CallToolResult {
 }
 
 export function unknownResultType(answer: JsonObject): Violation {
-  return new Violation(`The server answered with resultType ${JSON.stringify(answer["resultType"])}`);
+  const { resultType, taskId } = answer;
+  const named = typeof taskId === "string" && taskId !== "" ? taskId : undefined;
+  return new Violation(`The server answered with resultType ${JSON.stringify(resultType)}`, named);
 }

@@ -10,7 +10,7 @@ import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { AnsweredRound, CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 
-interface StartServices {
+export interface StartServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
@@ -20,7 +20,10 @@ interface StartServices {
 /** A server that goes on asking after this many rounds is not getting anywhere. */
 const mostRounds = 100;
 
-export type StartedCall = Exclude<CallAnswer, { kind: "questions" }>;
+export type StartedCall =
+  | Exclude<CallAnswer, { kind: "questions" }>
+  /** There is no task, and none to come. */
+  | { readonly kind: "refused"; readonly error: unknown };
 
 /**
  * Sends a call until the server answered it with a result or a task. In between the server may ask for input, round
@@ -30,16 +33,19 @@ export type StartedCall = Exclude<CallAnswer, { kind: "questions" }>;
  * proves that the server never began on it (no connection, HTTP 429); after any other lost answer only if the server
  * says that it recognises a repeated call by its idempotency key; otherwise the caller gets the error. Such a server
  * refuses the repeated call of a tool that makes no task, which it would run twice.
+ *
+ * `mayHaveArrived` says that somebody sent it before. Rejects where there may be a task all the same.
  */
 export async function startCall(
   call: Omit<ToolCall, "round" | "repeat">,
   services: StartServices,
   signal: AbortSignal,
+  mayHaveArrived = false,
 ): Promise<StartedCall> {
   const { protocol, clock, pollFloorMs } = services;
   let round: AnsweredRound | undefined;
   for (let rounds = 0; rounds < mostRounds; rounds++) {
-    let repeat = false;
+    let repeat = mayHaveArrived && rounds === 0;
     const sent = { ...call, round };
     const reply = await persist(
       () => protocol.call({ ...sent, repeat }, signal),
@@ -52,18 +58,33 @@ export async function startCall(
     );
     if (repeat && reply.kind === "error" && isNotRepeatable(reply.error)) {
       const message = "The answer was lost, and the tool makes no task that could be found again";
-      throw new TaskClientError("connection", message, { error: reply.error });
+      return refused(new TaskClientError("connection", message, { error: reply.error }));
     }
-    if (reply.kind !== "value") throw replyError(reply);
+    if (reply.kind !== "value") {
+      const error = replyError(reply);
+      if (repeat || reply.kind === "lost" || error.code === "protocol") throw error;
+      return refused(error);
+    }
     if (reply.value.kind !== "questions") return reply.value;
     const { questions, requestState } = reply.value;
     // With nothing to ask, the server only wants to be called again.
     if (questions.size === 0) await clock.sleep(pollFloorMs, signal);
-    const inputResponses =
-      questions.size === 0 ? undefined : await askAll(questions, services.callbacks, signal);
-    round = { inputResponses, requestState };
+    try {
+      const inputResponses =
+        questions.size === 0 ? undefined : await askAll(questions, services.callbacks, signal);
+      round = { inputResponses, requestState };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return refused(error);
+    }
   }
-  throw new TaskClientError("protocol", `The server still asks for input after ${mostRounds} rounds`);
+  return refused(
+    new TaskClientError("protocol", `The server still asks for input after ${mostRounds} rounds`),
+  );
+}
+
+function refused(error: unknown): StartedCall {
+  return { kind: "refused", error };
 }
 
 function isNotRepeatable({ data }: JsonRpcError): boolean {

@@ -6,12 +6,15 @@ import type { Reply } from "../reply/reply.ts";
 import { replyError } from "../reply/reply-error.ts";
 import type { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
+import type { KeptAnswers } from "../handles/call-keeper.ts";
 
 interface TaskQuestionsOptions {
   readonly taskId: string;
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
+  /** What was answered before, perhaps by another process; left out where questions have no lasting keys. */
+  readonly answers: KeptAnswers | undefined;
   /** Takes what runs on by itself, so that closing the client can wait for it. */
   readonly run: (work: Promise<void>) => void;
   /** Takes what a callback threw that has nobody else to go to. */
@@ -65,9 +68,9 @@ export class TaskQuestions {
   }
 
   async #settle(key: string, question: OpenQuestion, signal: AbortSignal): Promise<void> {
-    const { taskId, protocol, clock, callbacks, fail } = this.#options;
+    const { taskId, protocol, clock, fail } = this.#options;
     try {
-      const answer = this.#said.get(key) ?? (await askUser({ ...question, key, taskId }, callbacks, signal));
+      const answer = this.#said.get(key) ?? (await this.#ask(key, question, signal));
       if (answer.kind === "leave_open") return;
       this.#said.set(key, answer);
       const send =
@@ -83,6 +86,17 @@ export class TaskQuestions {
     } finally {
       this.#open.delete(key);
     }
+  }
+
+  /** What was answered already is said again, unasked; what the user says now is kept before it is sent. */
+  async #ask(key: string, question: OpenQuestion, signal: AbortSignal): Promise<UserAnswer> {
+    const { taskId, callbacks, answers } = this.#options;
+    const kept = await answers?.get(key);
+    if (kept !== undefined) return { kind: "answer", result: kept };
+    signal.throwIfAborted();
+    const answer = await askUser({ ...question, key, taskId }, callbacks, signal);
+    if (answer.kind === "answer") await answers?.keep(key, answer.result);
+    return answer;
   }
 }
 

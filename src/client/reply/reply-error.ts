@@ -17,7 +17,10 @@ export function replyError(
       if (reply.error !== undefined) return rpcError(reply.error, taskId);
       return new TaskClientError("connection", reply.message, { cause: reply.cause, taskId });
     case "bad":
-      return new TaskClientError(reply.code, reply.message, { cause: reply.cause, taskId });
+      return new TaskClientError(reply.code, reply.message, {
+        cause: reply.cause,
+        taskId: taskId ?? reply.taskId,
+      });
   }
 }
 

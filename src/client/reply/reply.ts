@@ -19,6 +19,8 @@ export interface BadReply {
   readonly code: "connection" | "unauthorized" | "protocol";
   readonly message: string;
   readonly cause?: unknown;
+  /** The task that the answer names although it breaks the protocol. */
+  readonly taskId?: string | undefined;
 }
 
 export interface ErrorReply {
@@ -38,15 +40,19 @@ export type Reply<Value> = ValueReply<Value> | ErrorReply | LostReply | BadReply
 export function readReply<From, To>(reply: Reply<From>, read: (value: From) => To | Violation): Reply<To> {
   if (reply.kind !== "value") return reply;
   const value = read(reply.value);
-  if (value instanceof Violation) return { kind: "bad", code: "protocol", message: value.message };
-  return { kind: "value", value };
+  if (!(value instanceof Violation)) return { kind: "value", value };
+  const { message, taskId } = value;
+  return { kind: "bad", code: "protocol", message, taskId };
 }
 
 /** Why an answer cannot be accepted. Returned, not thrown. */
 export class Violation {
   readonly message: string;
+  /** The task that it names all the same. */
+  readonly taskId: string | undefined;
 
-  constructor(message: string) {
+  constructor(message: string, taskId?: string) {
     this.message = message;
+    this.taskId = taskId;
   }
 }

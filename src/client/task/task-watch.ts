@@ -1,5 +1,6 @@
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
+import type { CallKeeper } from "../handles/call-keeper.ts";
 import type { Listening } from "./listening.ts";
 import { isUnknown, PollLoop } from "./poll-loop.ts";
 import { PollRun } from "./poll-run.ts";
@@ -18,6 +19,7 @@ export interface WatchServices {
   readonly callbacks: UserCallbacks;
   readonly pollFloorMs: number;
   readonly listening: Listening;
+  readonly keeper: CallKeeper;
   /** Aborts when the client closes. */
   readonly closing: AbortSignal;
   /** Takes what runs on by itself, so that closing the client can wait for it. */
@@ -46,10 +48,16 @@ export class TaskWatch {
     this.taskId = taskId;
     this.#services = services;
     this.#known = created;
-    const { protocol, clock, callbacks, run } = services;
+    const { protocol, clock, callbacks, keeper, run } = services;
     const fail = (error: unknown): void => this.#stop(error);
-    this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, run, fail });
+    const answers = protocol.keepsQuestionKeys ? keeper.answersOf(taskId) : undefined;
+    this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, run, fail });
     if (task !== undefined) this.#state.take(task, this.#state.source(), clock.now());
+  }
+
+  /** What every wait is told once the server no longer knows the task. */
+  get gone(): TaskClientError | undefined {
+    return this.#gone;
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { persist } from "../reply/persist.ts";
+import { aboutTask } from "./about-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
 import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
@@ -31,19 +32,36 @@ export class WatchedHandle implements TaskHandle {
   }
 
   async get({ signal }: WaitOptions = {}): Promise<RemoteTask> {
-    return this.#watch.get(this.#either(signal));
+    return this.#watch.get(this.#either(signal)).catch((error: unknown) => this.#fail(error, signal));
   }
 
-  updates({ signal }: WaitOptions = {}): AsyncIterable<RemoteTask> {
-    return this.#watch.updates(signal);
+  async *updates({ signal }: WaitOptions = {}): AsyncGenerator<RemoteTask, void, undefined> {
+    let isTold = false;
+    try {
+      for await (const task of this.#watch.updates(signal)) {
+        isTold = hasEnded(task);
+        yield task;
+      }
+    } catch (error) {
+      isTold = error === this.#watch.gone;
+      this.#fail(error, signal);
+    } finally {
+      // Whoever was told the end needs the handle no more, also where they stop reading there.
+      if (isTold) this.#services.keeper.dropTask(this.taskId);
+    }
   }
 
   async result({ signal }: WaitOptions = {}): Promise<CallToolResult> {
-    for await (const task of this.#watch.updates(signal)) if (hasEnded(task)) return outcomeOf(task);
-    throw new TaskClientError("protocol", "The task's updates ended without an end", { taskId: this.taskId });
+    const { reference } = this;
+    for await (const task of this.updates({ signal })) if (hasEnded(task)) return outcomeOf(task, reference);
+    throw new TaskClientError("protocol", "The task's updates ended without an end", { reference });
   }
 
   async cancel({ signal }: WaitOptions = {}): Promise<void> {
+    return this.#cancel(signal).catch((error: unknown) => this.#fail(error, signal));
+  }
+
+  async #cancel(signal: AbortSignal | undefined): Promise<void> {
     const { protocol, clock } = this.#services;
     const either = this.#either(signal);
     const reply = await persist(() => protocol.cancel(this.taskId, either), clock, either);
@@ -54,20 +72,25 @@ export class WatchedHandle implements TaskHandle {
     if (reply.kind !== "value") throw replyError(reply, this.taskId);
   }
 
+  /** A caller's own reason is theirs, whatever it is; all else says which task it is about. */
+  #fail(error: unknown, signal: AbortSignal | undefined): never {
+    if (signal?.aborted === true && error === signal.reason) throw error;
+    throw aboutTask(error, this.reference);
+  }
+
   #either(signal: AbortSignal | undefined): AbortSignal {
     const { closing } = this.#services;
     return signal === undefined ? closing : AbortSignal.any([signal, closing]);
   }
 }
 
-function outcomeOf(task: EndedTask): CallToolResult {
-  const { taskId } = task;
+function outcomeOf(task: EndedTask, reference: TaskReference): CallToolResult {
   switch (task.status) {
     case "completed":
       return task.result;
     case "failed":
-      throw new TaskClientError("failed", task.error.message, { error: task.error, taskId });
+      throw new TaskClientError("failed", task.error.message, { error: task.error, reference });
     case "cancelled":
-      throw new TaskClientError("cancelled", task.statusMessage ?? "The task was cancelled", { taskId });
+      throw new TaskClientError("cancelled", task.statusMessage ?? "The task was cancelled", { reference });
   }
 }

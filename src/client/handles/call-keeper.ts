@@ -1,0 +1,154 @@
+import { TaskClientError } from "../task-client-error.ts";
+import type { InputResult } from "../question/input-request.ts";
+import type { TaskReference } from "../task/task-reference.ts";
+import type { HandleStore, KeptCall } from "./handle-store.ts";
+
+interface CallKeeperOptions {
+  /** Left out, nothing is kept. */
+  readonly store: HandleStore | undefined;
+  readonly server: string;
+  readonly generation: string;
+  /** Takes what runs on by itself, so that closing the client can wait for it. */
+  readonly run: (work: Promise<void>) => void;
+  /** Hears of faults of the store that stop nobody. */
+  readonly onError: (error: TaskClientError) => void;
+}
+
+/** What was answered to the questions of one task. */
+export interface KeptAnswers {
+  get(question: string): Promise<InputResult | undefined>;
+  keep(question: string, answer: InputResult): Promise<void>;
+}
+
+/** Keeps the calls of one client in its handle store, under the name of its server. */
+export class CallKeeper {
+  readonly #options: CallKeeperOptions;
+  readonly #store: HandleStore;
+  readonly #dropping = new Set<Promise<void>>();
+
+  constructor(options: CallKeeperOptions) {
+    this.#options = options;
+    this.#store = options.store ?? nothingKept;
+  }
+
+  /** Whether a call can be found again that was left before its answer. */
+  get keeps(): boolean {
+    return this.#options.store !== undefined;
+  }
+
+  /** The call as it is kept: its arguments as they are now, whatever the caller does to them later. */
+  name(call: Omit<KeptCall, "server" | "generation" | "taskId">): KeptCall {
+    const { server, generation } = this.#options;
+    const args = this.keeps ? (JSON.parse(JSON.stringify(call.args)) as KeptCall["args"]) : call.args;
+    return { ...call, args, server, generation, taskId: null };
+  }
+
+  /** To be awaited before the call is sent. Rejects with `handles`. */
+  async begin(call: KeptCall): Promise<void> {
+    try {
+      await this.#store.keep(call);
+    } catch (cause) {
+      const message = "The call was not sent: the handle store could not keep it";
+      throw new TaskClientError("handles", message, { cause });
+    }
+  }
+
+  /** To be awaited before anything else is made of the task. Rejects with `handles` and the reference. */
+  async became(call: KeptCall, taskId: string): Promise<void> {
+    try {
+      await this.#store.keep({ ...call, taskId });
+    } catch (cause) {
+      const message = "The task runs, and the handle store could not keep its reference";
+      throw new TaskClientError("handles", message, { cause, reference: this.referenceTo(taskId) });
+    }
+  }
+
+  /** The same for a task that was learnt of when nobody waited any more. */
+  lateTask(call: KeptCall, taskId: string): void {
+    const { run, onError } = this.#options;
+    run(this.became(call, taskId).catch(onError));
+  }
+
+  /** The call has ended without a task. */
+  drop(call: KeptCall): void {
+    this.#drop(async () => this.#store.drop(call));
+  }
+
+  /** Somebody was told how the task ended. */
+  dropTask(taskId: string): void {
+    this.#drop(async () => this.#store.dropTask(this.referenceTo(taskId)));
+  }
+
+  /** Rejects with `handles`. */
+  async forget(call: KeptCall): Promise<void> {
+    const { taskId } = call;
+    try {
+      await (taskId === null ? this.#store.drop(call) : this.#store.dropTask(this.referenceTo(taskId)));
+    } catch (cause) {
+      throw new TaskClientError("handles", "The handle store could not drop the call", { cause });
+    }
+  }
+
+  /** This server's calls, the oldest first. Rejects with `handles`. */
+  async list(): Promise<readonly KeptCall[]> {
+    const { server, generation, onError } = this.#options;
+    await Promise.all(this.#dropping);
+    try {
+      const { calls, damaged } = await this.#store.list();
+      for (const { name, error } of damaged) {
+        onError(new TaskClientError("handles", `The handle store cannot read ${name}`, { cause: error }));
+      }
+      return calls.filter((call) => call.server === server && call.generation === generation);
+    } catch (cause) {
+      throw new TaskClientError("handles", "The handle store could not list its calls", { cause });
+    }
+  }
+
+  /** What was answered is worth more than its note: a fault of the store is told, and keeps nobody from answering. */
+  answersOf(taskId: string): KeptAnswers {
+    const reference = this.referenceTo(taskId);
+    return {
+      get: async (question) => {
+        try {
+          return await this.#store.answer(reference, question);
+        } catch (cause) {
+          this.#fault("The handle store cannot read an answer", cause, reference);
+          return undefined;
+        }
+      },
+      keep: async (question, answer) => {
+        try {
+          await this.#store.keepAnswer(reference, question, answer);
+        } catch (cause) {
+          this.#fault("The handle store could not keep an answer", cause, reference);
+        }
+      },
+    };
+  }
+
+  referenceTo(taskId: string): TaskReference {
+    const { server, generation } = this.#options;
+    return { server, generation, taskId };
+  }
+
+  #drop(drop: () => Promise<void>): void {
+    const dropping = drop()
+      .catch((cause: unknown) => this.#fault("The handle store could not drop a call that is over", cause))
+      .finally(() => this.#dropping.delete(dropping));
+    this.#dropping.add(dropping);
+    this.#options.run(dropping);
+  }
+
+  #fault(message: string, cause: unknown, reference?: TaskReference): void {
+    this.#options.onError(new TaskClientError("handles", message, { cause, reference }));
+  }
+}
+
+const nothingKept: HandleStore = {
+  keep: async () => undefined,
+  drop: async () => undefined,
+  dropTask: async () => undefined,
+  list: async () => ({ calls: [], damaged: [] }),
+  keepAnswer: async () => undefined,
+  answer: async () => undefined,
+};

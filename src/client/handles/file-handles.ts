@@ -1,0 +1,167 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isJsonObject } from "../../generation/json-object.ts";
+import { systemClock } from "../clock.ts";
+import type { InputResult } from "../question/input-request.ts";
+import type { TaskReference } from "../task/task-reference.ts";
+import type { CallName, DamagedEntry, HandleStore, KeptCall, KeptCalls } from "./handle-store.ts";
+import { decodeCall, decodeKept, encodeKept } from "./kept-form.ts";
+import { isLeftover, makeFolder, writeAtomically } from "./write-atomically.ts";
+
+/** A write takes milliseconds: what is older than this belongs to nobody. */
+const leftoverMs = 3_600_000;
+const mostReads = 64;
+
+/**
+ * A handle store in a folder, which is made when it is first written to: one small file for each call, task and answer,
+ * readable by its owner alone. Any number of processes on one machine may use it at the same time. Its methods reject
+ * with what the file system says.
+ *
+ * ```ts
+ * const client = await connect(url, { handles: fileHandles("./handles") });
+ * ```
+ */
+export function fileHandles(folder: string): HandleStore {
+  return new FileHandles(folder);
+}
+
+type Room = "calls" | "tasks";
+
+/**
+ * No file is ever changed by two writers in two ways: a call has its file while no task of it is known, and its task
+ * has another from then on. Where a crash leaves both, the task's counts.
+ */
+class FileHandles implements HandleStore {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = resolve(folder);
+  }
+
+  async keep(call: KeptCall): Promise<void> {
+    const { taskId } = call;
+    if (taskId === null) return this.#write("calls", this.#callFile(call), call);
+    await this.#write("tasks", this.#taskFile({ ...call, taskId }), call);
+    await this.drop(call);
+  }
+
+  async drop(call: CallName): Promise<void> {
+    await rm(this.#callFile(call), { force: true });
+  }
+
+  async dropTask(task: TaskReference): Promise<void> {
+    const file = this.#taskFile(task);
+    const entry = await read(file, decodeCall);
+    // First, so that no call is left that would be sent again.
+    if (entry !== undefined && !(entry instanceof Error)) await this.drop(entry);
+    await rm(file, { force: true });
+    await rm(this.#answersFolder(task), { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  async list(): Promise<KeptCalls> {
+    const damaged: DamagedEntry[] = [];
+    // In this order: a call whose task is learnt in between is seen twice rather than never.
+    const unanswered = await this.#readAll("calls", damaged);
+    const tasks = await this.#readAll("tasks", damaged);
+    const known = new Set(tasks.map(nameOf));
+    const calls = [...unanswered.filter((call) => !known.has(nameOf(call))), ...tasks];
+    return { calls: calls.toSorted((one, other) => one.startedAt - other.startedAt), damaged };
+  }
+
+  async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {
+    const folder = this.#answersFolder(task);
+    await makeFolder(folder);
+    await writeAtomically(join(folder, fileName([question])), encodeKept({ question, answer }));
+  }
+
+  async answer(task: TaskReference, question: string): Promise<InputResult | undefined> {
+    const file = join(this.#answersFolder(task), fileName([question]));
+    const found = await read(file, (text) => decodeKept(text)["answer"]);
+    if (found === undefined) return undefined;
+    if (isAnswer(found)) return found;
+    throw new Error(`${file} cannot be read`, { cause: found });
+  }
+
+  async #write(room: Room, file: string, call: KeptCall): Promise<void> {
+    await makeFolder(join(this.#folder, room));
+    await writeAtomically(file, encodeKept(call));
+  }
+
+  async #readAll(room: Room, damaged: DamagedEntry[]): Promise<KeptCall[]> {
+    const folder = join(this.#folder, room);
+    const names = await readdir(folder).catch(noneIfAbsent);
+    await Promise.all(names.filter(isLeftover).map((name) => removeOld(join(folder, name))));
+    const entries = names.filter((name) => name.endsWith(".json"));
+    const calls: KeptCall[] = [];
+    for (let from = 0; from < entries.length; from += mostReads) {
+      const files = entries.slice(from, from + mostReads).map((name) => join(folder, name));
+      const found = await Promise.all(files.map((file) => read(file, decodeCall)));
+      for (const [index, entry] of found.entries()) {
+        if (entry instanceof Error) damaged.push({ name: files[index] ?? "", error: entry });
+        else if (entry !== undefined) calls.push(entry);
+      }
+    }
+    return calls;
+  }
+
+  #callFile(call: CallName): string {
+    return join(this.#folder, "calls", fileName([call.server, call.generation, call.key]));
+  }
+
+  #taskFile(task: TaskReference): string {
+    return join(this.#folder, "tasks", fileName(wordsOf(task)));
+  }
+
+  #answersFolder(task: TaskReference): string {
+    return join(this.#folder, "answers", hash(wordsOf(task)));
+  }
+}
+
+function wordsOf({ server, generation, taskId }: TaskReference): string[] {
+  return [server, generation, taskId];
+}
+
+function nameOf({ server, generation, key }: CallName): string {
+  return JSON.stringify([server, generation, key]);
+}
+
+function fileName(words: readonly string[]): string {
+  return `${hash(words)}.json`;
+}
+
+/** What others chose is never part of a path, and some file systems do not tell upper case from lower. */
+function hash(words: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(words)).digest("hex").slice(0, 40);
+}
+
+/** What a file holds; undefined where it is gone, and an error for what cannot be read. */
+async function read<Content>(
+  file: string,
+  decode: (text: string) => Content,
+): Promise<Content | Error | undefined> {
+  try {
+    return decode(await readFile(file, "utf8"));
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+async function removeOld(file: string): Promise<void> {
+  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }));
+  if (systemClock.now() - mtimeMs > leftoverMs) await rm(file, { force: true }).catch(() => undefined);
+}
+
+function noneIfAbsent(error: unknown): string[] {
+  if (isAbsent(error)) return [];
+  throw error;
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+function isAnswer(value: unknown): value is InputResult {
+  return isJsonObject(value) && !(value instanceof Error);
+}

@@ -1,0 +1,35 @@
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { KeptCall } from "./handle-store.ts";
+
+/** Counts up when an earlier version could not read what a later one writes. */
+const format = 1;
+
+/** The text of one file: a kept call, or an answer. */
+export function encodeKept(content: object): string {
+  return `${JSON.stringify({ format, ...content })}\n`;
+}
+
+/** What such a text holds; throws for any other. */
+export function decodeKept(text: string): JsonObject {
+  const value: unknown = JSON.parse(text);
+  if (!isJsonObject(value)) throw new TypeError("It holds no object");
+  if (value["format"] !== format) throw new TypeError(`It has format ${JSON.stringify(value["format"])}`);
+  return value;
+}
+
+export function decodeCall(text: string): KeptCall {
+  const { format: _format, ...call } = decodeKept(text);
+  if (!isKeptCall(call)) throw new TypeError("It is no kept call");
+  return call;
+}
+
+function isKeptCall(value: JsonObject): value is JsonObject & KeptCall {
+  const { key, server, generation, tool, args, ttlMs, startedAt, taskId } = value;
+  return (
+    [key, server, generation, tool].every((name) => typeof name === "string") &&
+    isJsonObject(args) &&
+    typeof startedAt === "number" &&
+    (ttlMs === undefined || typeof ttlMs === "number") &&
+    (taskId === null || (typeof taskId === "string" && taskId !== ""))
+  );
+}

@@ -1,0 +1,57 @@
+import type { InputResult } from "../question/input-request.ts";
+import type { TaskReference } from "../task/task-reference.ts";
+import type { CallName, HandleStore, KeptCall } from "./handle-store.ts";
+
+/**
+ * A handle store for as long as this process lives: for tests, and for tasks that outlive a connection but need not
+ * outlive the process, as with a server that is started again.
+ *
+ * ```ts
+ * const handles = memoryHandles();
+ * const client = await connect(server, { handles });
+ * ```
+ */
+export function memoryHandles(): HandleStore {
+  const calls = new Map<string, KeptCall>();
+  const answers = new Map<string, Map<string, InputResult>>();
+  return {
+    async keep(call) {
+      const name = nameOfCall(call);
+      const taskId = call.taskId ?? calls.get(name)?.taskId ?? null;
+      calls.set(name, { ...structuredClone(call), taskId });
+    },
+    async drop(call) {
+      const name = nameOfCall(call);
+      if (calls.get(name)?.taskId === null) calls.delete(name);
+    },
+    async dropTask(task) {
+      const { server, generation, taskId } = task;
+      for (const [name, call] of calls) {
+        const isOf = call.server === server && call.generation === generation && call.taskId === taskId;
+        if (isOf) calls.delete(name);
+      }
+      answers.delete(nameOfTask(task));
+    },
+    async list() {
+      const kept = [...calls.values()].map((call) => structuredClone(call));
+      return { calls: kept.toSorted((one, other) => one.startedAt - other.startedAt), damaged: [] };
+    },
+    async keepAnswer(task, question, answer) {
+      const name = nameOfTask(task);
+      const ofTask = answers.get(name) ?? new Map<string, InputResult>();
+      answers.set(name, ofTask);
+      ofTask.set(question, structuredClone(answer));
+    },
+    async answer(task, question) {
+      return structuredClone(answers.get(nameOfTask(task))?.get(question));
+    },
+  };
+}
+
+function nameOfCall({ server, generation, key }: CallName): string {
+  return JSON.stringify([server, generation, key]);
+}
+
+function nameOfTask({ server, generation, taskId }: TaskReference): string {
+  return JSON.stringify([server, generation, taskId]);
+}
