@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+import { nodeVersionProblem } from "./task/node-version.ts";
+
+const problem = nodeVersionProblem(process.versions.node);
+if (problem === undefined) {
+  // Only now: what follows asks for modules that an old Node does not have.
+  const { main } = await import("./cli/main.ts");
+  const { argv, stdin, stdout, stderr, env } = process;
+  const now = (): number => Date.now();
+  process.exitCode = await main(argv.slice(2), { stdin, stdout, stderr, env, cwd: process.cwd(), now });
+} else {
+  console.error(problem);
+  process.exitCode = 70;
+}

@@ -1,0 +1,87 @@
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+
+/** What the command line needs to know of a tool's `inputSchema`. */
+export interface InputSchema {
+  /** By key, with local references followed. */
+  readonly properties: ReadonlyMap<string, JsonObject>;
+  readonly required: readonly string[];
+  /** Whether keys that are not among the properties are surely refused, or more likely a slip. */
+  readonly isClosed: boolean;
+  readonly root: JsonObject;
+}
+
+/** Parts of a schema beside `properties` in which keys can be allowed. */
+const otherPlaces = [
+  "$ref",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "if",
+  "then",
+  "else",
+  "patternProperties",
+  "dependentSchemas",
+];
+
+export function readInputSchema(root: JsonObject): InputSchema {
+  const { properties, required, additionalProperties } = root;
+  const found = isJsonObject(properties) ? Object.entries(properties) : [];
+  return {
+    properties: new Map(found.map(([key, schema]) => [key, follow(schema, root)])),
+    required: Array.isArray(required) ? required.filter((key) => typeof key === "string") : [],
+    // JSON Schema lets other keys pass where nothing is said of them, but no tool reads them.
+    isClosed:
+      !otherPlaces.some((place) => place in root) &&
+      (additionalProperties === undefined || additionalProperties === false),
+    root,
+  };
+}
+
+const mostReferences = 10;
+
+/** The schema that a local `$ref` leads to; what cannot be followed says nothing. */
+export function follow(schema: unknown, root: JsonObject): JsonObject {
+  let at: unknown = schema;
+  for (let steps = 0; steps < mostReferences; steps++) {
+    if (!isJsonObject(at)) return {};
+    const { $ref } = at;
+    if (typeof $ref !== "string") return at;
+    if (!$ref.startsWith("#/")) return {};
+    at = $ref
+      .slice(2)
+      .split("/")
+      .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+      .reduce<unknown>((value, part) => (isJsonObject(value) ? value[part] : undefined), root);
+  }
+  return {};
+}
+
+/** The types that a value may have; none where the schema does not say. */
+export function typesOf(schema: JsonObject, root: JsonObject): ReadonlySet<string> {
+  const { type, enum: values, const: only, anyOf, oneOf } = schema;
+  if (typeof type === "string") return new Set([type]);
+  if (Array.isArray(type)) return new Set(type.filter((name) => typeof name === "string"));
+  if (Array.isArray(values)) return new Set(values.map(typeOf));
+  if (only !== undefined) return new Set([typeOf(only)]);
+  const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : [];
+  return new Set(choices.flatMap((choice) => [...typesOf(follow(choice, root), root)]));
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value;
+}
+
+/** How the types are told to a user, such as `number` or `a|b|c`. */
+export function describeType(schema: JsonObject, root: JsonObject): string {
+  const { enum: values, items } = schema;
+  if (Array.isArray(values))
+    return values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join("|");
+  const types = [...typesOf(schema, root)];
+  if (types.length === 1 && types[0] === "array") {
+    const inner = describeType(follow(items, root), root);
+    return inner === "any" ? "list" : `list of ${inner}`;
+  }
+  return types.join(" or ") || "any";
+}

@@ -1,0 +1,77 @@
+import { UsageError } from "../usage-error.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { describeType, typesOf, type InputSchema } from "./input-schema.ts";
+import { readValue } from "./read-value.ts";
+
+/** `key=text`, or `key:=json`. */
+interface Pair {
+  readonly key: string;
+  readonly text: string;
+  readonly isJson: boolean;
+}
+
+/**
+ * The arguments that `pairs` give, on top of `given`. What a text means is told by the schema; a key that comes again
+ * makes a list. Throws a UsageError that names the key.
+ */
+export function parseArguments(pairs: readonly string[], schema: InputSchema, given: JsonObject): JsonObject {
+  const found = new Map<string, unknown>();
+  for (const { key, text, isJson } of pairs.map(readPair)) {
+    const value = isJson ? parseJson(text, key) : readText(key, text, schema);
+    found.set(key, found.has(key) ? repeated(key, found.get(key), value, schema) : value);
+  }
+  return { ...given, ...Object.fromEntries(found) };
+}
+
+/** Throws a UsageError for keys that are missing. */
+export function checkRequired(args: JsonObject, schema: InputSchema): void {
+  const missing = schema.required.filter((key) => !Object.hasOwn(args, key));
+  if (missing.length > 0)
+    throw new UsageError(`Missing: ${missing.join(", ")}. ${describeArguments(schema)}`);
+}
+
+function readPair(word: string): Pair {
+  const { key, sign, text } = /^(?<key>[^=]+?)(?<sign>:?=)(?<text>.*)$/s.exec(word)?.groups ?? {};
+  if (key === undefined || text === undefined) {
+    throw new UsageError(`Arguments are written key=value or key:=json, not ${JSON.stringify(word)}.`);
+  }
+  return { key, text, isJson: sign === ":=" };
+}
+
+function parseJson(text: string, key: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(
+      `${key}:= takes JSON, and ${JSON.stringify(text)} is none; a text is written ${key}=…`,
+    );
+  }
+}
+
+function readText(key: string, text: string, schema: InputSchema): unknown {
+  const known = schema.properties.get(key);
+  if (known === undefined && schema.isClosed) {
+    throw new UsageError(`There is no argument ${JSON.stringify(key)}. ${describeArguments(schema)}`);
+  }
+  const read = readValue(text, known ?? {}, schema.root);
+  if (read.kind === "problem") throw new UsageError(`${key} ${read.text}.`);
+  return read.value;
+}
+
+function repeated(key: string, first: unknown, next: unknown, schema: InputSchema): unknown {
+  const types = typesOf(schema.properties.get(key) ?? {}, schema.root);
+  if (types.size > 0 && !types.has("array"))
+    throw new UsageError(`${key} is given twice, and takes one value.`);
+  const list: unknown[] = Array.isArray(first) ? first : [first];
+  return list.concat(next);
+}
+
+/** Such as `It takes seconds (number, required) and label (string).` */
+function describeArguments({ properties, required, root }: InputSchema): string {
+  if (properties.size === 0) return "It takes no arguments.";
+  const each = [...properties].map(([key, schema]) => {
+    const type = describeType(schema, root);
+    return `${key} (${required.includes(key) ? `${type}, required` : type})`;
+  });
+  return `It takes ${each.join(", ")}.`;
+}

@@ -1,0 +1,33 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { Io } from "../io.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** The object that `--args` gives: JSON, `@file`, or `-` for stdin. */
+export async function readJsonArgument(given: string | undefined, { stdin, cwd }: Io): Promise<JsonObject> {
+  if (given === undefined) return {};
+  const json =
+    given === "-"
+      ? await text(stdin)
+      : given.startsWith("@")
+        ? await read(resolve(cwd, given.slice(1)))
+        : given;
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new UsageError(`--args is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!isJsonObject(value)) throw new UsageError("--args has to be a JSON object.");
+  return value;
+}
+
+async function read(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`--args: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

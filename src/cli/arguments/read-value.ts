@@ -1,0 +1,56 @@
+import type { JsonObject } from "../../generation/json-object.ts";
+import { describeType, follow, typesOf } from "./input-schema.ts";
+
+/** What a text means by a schema, or why it means nothing. */
+export type ReadValue =
+  { readonly kind: "value"; readonly value: unknown } | { readonly kind: "problem"; readonly text: string };
+
+/** The value that `text` stands for where the schema asks for a number, a boolean and so on; else the text itself. */
+export function readValue(text: string, schema: JsonObject, root: JsonObject): ReadValue {
+  const { enum: choices } = schema;
+  const types = typesOf(schema, root);
+  const value = ofTypes(text, types, schema, root);
+  if (value === undefined) {
+    const hint = types.has("object") || types.has("array") ? "; write it as JSON with :=" : "";
+    return problem(`has to be ${describeType(schema, root)}, not ${JSON.stringify(text)}${hint}`);
+  }
+  if (Array.isArray(choices) && !choices.includes(value.value)) {
+    return problem(`has to be one of ${describeType(schema, root)}, not ${JSON.stringify(text)}`);
+  }
+  return { kind: "value", value: value.value };
+}
+
+function problem(text: string): ReadValue {
+  return { kind: "problem", text };
+}
+
+function ofTypes(
+  text: string,
+  types: ReadonlySet<string>,
+  schema: JsonObject,
+  root: JsonObject,
+): { readonly value: unknown } | undefined {
+  if (types.size === 0) return { value: text };
+  if (types.has("null") && text === "null") return { value: null };
+  if (types.has("boolean") && (text === "true" || text === "false")) return { value: text === "true" };
+  const isNumeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text));
+  if (isNumeral && types.has("number")) return { value: Number(text) };
+  if (isNumeral && types.has("integer") && Number.isInteger(Number(text))) return { value: Number(text) };
+  if (types.has("string")) return { value: text };
+  if (types.has("array")) {
+    const whole = parsed(text);
+    if (Array.isArray(whole)) return { value: whole };
+    const item = readValue(text, follow(schema["items"], root), root);
+    return item.kind === "value" ? { value: [item.value] } : undefined;
+  }
+  const whole = types.has("object") ? parsed(text) : undefined;
+  return typeof whole === "object" && whole !== null && !Array.isArray(whole) ? { value: whole } : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

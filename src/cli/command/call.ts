@@ -1,0 +1,68 @@
+import { checkRequired, parseArguments } from "../arguments/parse-arguments.ts";
+import { readInputSchema } from "../arguments/input-schema.ts";
+import { readJsonArgument } from "../arguments/read-json-argument.ts";
+import type { Context } from "../context.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { directJson, taskJson } from "../output/task-json.ts";
+import { askedServer } from "../server/asked-server.ts";
+import { withServer, type Session, type WaitingOptions } from "../with-server.ts";
+import { listTools, pickTool } from "./find-tool.ts";
+import { showOutcome, showResult } from "./show-outcome.ts";
+import { waitForTask } from "./wait-for-task.ts";
+
+export interface CallOptions extends WaitingOptions {
+  readonly args?: string;
+  readonly detach?: true;
+}
+
+interface CallCommand {
+  readonly server: string;
+  readonly tool: string;
+  readonly pairs: readonly string[];
+  readonly options: CallOptions;
+}
+
+/** `holdfast call SERVER TOOL key=value …` */
+export async function call(context: Context, command: CallCommand): Promise<ExitCode> {
+  const { tool, options } = command;
+  const { output } = context;
+  const asked = await askedServer(context, command.server, options);
+  const given = await readJsonArgument(options.args, context.io);
+  return withServer(context, asked, options, async (session) => {
+    const { client, terminal, server, signal } = session;
+    const { display } = terminal;
+    const args = await readArguments(command, given, session);
+    const onProgress = display.progress.bind(display);
+    const handle = await client.startTool(tool, args, { signal, onProgress });
+    const origin = { server: server.spec.given, tool };
+    if (handle.taskId === null) {
+      const result = await handle.result();
+      if (output.json) await output.printJson(directJson(result, origin));
+      return showResult(result, { display, output });
+    }
+    if (options.detach === true) {
+      display.end();
+      if (output.json) await output.printJson(taskJson(await handle.get({ signal }), origin));
+      else await output.print(`${handle.taskId}\n`);
+      return exitCodes.done;
+    }
+    const { taskId } = handle;
+    const serverEnds = typeof server.target !== "string";
+    const shown = { taskId, tool, comeBack: `holdfast watch ${taskId}`, serverEnds };
+    const task = await waitForTask(shown, handle, session);
+    if (output.json) await output.printJson(taskJson(task, origin));
+    return showOutcome(task, { display, output });
+  });
+}
+
+async function readArguments(
+  { tool, pairs }: CallCommand,
+  given: Readonly<Record<string, unknown>>,
+  { client, signal }: Session,
+): Promise<Readonly<Record<string, unknown>>> {
+  const listed = await listTools(client, signal);
+  const schema = readInputSchema(listed === undefined ? {} : pickTool(tool, listed).inputSchema);
+  const args = parseArguments(pairs, schema, given);
+  checkRequired(args, schema);
+  return args;
+}

@@ -1,0 +1,35 @@
+import { SdkError, ProtocolError, type Tool } from "@modelcontextprotocol/client";
+import type { TaskClient } from "../../client/task-client.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** All tools that the server lists; undefined where it lists none at all, or in a form that nobody can read. */
+export async function listTools(
+  client: TaskClient,
+  signal: AbortSignal,
+): Promise<readonly Tool[] | undefined> {
+  const tools: Tool[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  try {
+    do {
+      const page = await client.sdk.listTools(cursor === undefined ? {} : { cursor }, { signal });
+      tools.push(...page.tools);
+      cursor = page.nextCursor;
+      if (cursor !== undefined && seen.has(cursor)) break;
+      if (cursor !== undefined) seen.add(cursor);
+    } while (cursor !== undefined);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ProtocolError || error instanceof SdkError) return undefined;
+    throw error;
+  }
+  return tools;
+}
+
+/** The tool of that name; throws a UsageError that names the others. */
+export function pickTool(name: string, tools: readonly Tool[]): Tool {
+  const found = tools.find((tool) => tool.name === name);
+  if (found !== undefined) return found;
+  const names = tools.map((tool) => tool.name).join(", ");
+  throw new UsageError(`The server has no tool ${JSON.stringify(name)}. It has ${names || "none"}.`);
+}

@@ -1,0 +1,51 @@
+import { hasEnded, type EndedTask, type RemoteTask } from "../../client/task/remote-task.ts";
+import type { TaskHandle } from "../../client/task/task-handle.ts";
+import { exitCodes } from "../exit-code.ts";
+import { Stopped } from "../stopped.ts";
+import type { ShownTask } from "../terminal/terminal.ts";
+import type { Session } from "../with-server.ts";
+
+/** Waits until the task has ended, and resolves with how. Throws `Stopped` where the user, or `--timeout`, gives up. */
+export async function waitForTask(
+  task: ShownTask,
+  handle: TaskHandle,
+  { terminal: { display, interrupts }, signal }: Session,
+  onTask: (task: RemoteTask) => Promise<void> = async () => undefined,
+): Promise<EndedTask> {
+  const { comeBack, taskId } = task;
+  display.started(task);
+  try {
+    return await follow(handle, signal, async (state) => {
+      display.update(state);
+      await onTask(state);
+    });
+  } catch (error) {
+    if (error !== signal.reason) throw error;
+    if (!interrupts.signal.aborted) {
+      const message = `Not done in time; the task goes on. Come back to it with: ${comeBack}`;
+      throw new Stopped(exitCodes.unfinished, message, { taskId });
+    }
+    if ((await interrupts.decide(task)) === "detach") {
+      throw new Stopped(exitCodes.interrupted, "Interrupted; the task goes on", { wasTold: true, taskId });
+    }
+    return cancelled(handle);
+  }
+}
+
+async function follow(
+  handle: TaskHandle,
+  signal: AbortSignal | undefined,
+  onTask: (task: RemoteTask) => Promise<void>,
+): Promise<EndedTask> {
+  for await (const state of handle.updates(signal && { signal })) {
+    await onTask(state);
+    if (hasEnded(state)) return state;
+  }
+  throw new Error("The task's updates ended without an end");
+}
+
+/** A cancelled task can still end in another way, which then counts. A third Ctrl-C ends the process meanwhile. */
+async function cancelled(handle: TaskHandle): Promise<EndedTask> {
+  await handle.cancel();
+  return follow(handle, undefined, async () => undefined);
+}

@@ -1,0 +1,11 @@
+/** All that a command has of the world, given by the entry. */
+export interface Io {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The working directory, against which relative paths are resolved. */
+  readonly cwd: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}

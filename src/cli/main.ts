@@ -1,0 +1,30 @@
+import { CommanderError } from "commander";
+import { exitCodes, type ExitCode } from "./exit-code.ts";
+import type { Io } from "./io.ts";
+import { makeProgram } from "./program.ts";
+import { BrokenPipe, Output } from "./output/output.ts";
+import { reportFailure } from "./output/report-failure.ts";
+import { serverAfterDashes } from "./server-after-dashes.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Runs one command, and resolves with the code to exit with. Never rejects. */
+export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
+  // Writes report it too; without a listener it would end the process with a stack trace.
+  for (const stream of [io.stdout, io.stderr]) stream.on("error", () => undefined);
+  const output = new Output(io, argv.includes("--json"));
+  let exitCode: ExitCode = exitCodes.done;
+  const program = makeProgram({ io, output }, (code) => (exitCode = code));
+  try {
+    await program.parseAsync(serverAfterDashes(argv), { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof BrokenPipe) return exitCodes.brokenPipe;
+    if (error instanceof CommanderError) {
+      // It has printed what there is to say, unless a program reads it.
+      if (error.exitCode === 0) return exitCodes.done;
+      if (!output.json) return exitCodes.usage;
+      return reportFailure(new UsageError(error.message.replace(/^error: /, "")), output);
+    }
+    return reportFailure(error, output);
+  }
+}

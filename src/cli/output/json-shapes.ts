@@ -1,0 +1,59 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import type { TaskClientErrorCode } from "../../client/task-client-error.ts";
+
+/** What `--json` prints of a task: `call`, `get`, `watch` (one for each line), `result`, `answer`, `cancel`. */
+export interface TaskJson {
+  /** `null` for a call that was answered at once. */
+  readonly id: string | null;
+  /** As it was given. */
+  readonly server: string;
+  readonly tool?: string;
+  readonly status: "working" | "input_required" | "completed" | "failed" | "cancelled";
+  readonly statusMessage?: string;
+  /** ISO 8601, by the server's clock. */
+  readonly createdAt?: string;
+  readonly lastUpdatedAt?: string;
+  readonly ttlMs?: number | null;
+  readonly pollIntervalMs?: number;
+  /** With the status `input_required`. */
+  readonly questions?: readonly QuestionJson[];
+  /** With the status `completed`: as the server sent it. */
+  readonly result?: CallToolResult;
+  /** With the status `failed`. */
+  readonly error?: JsonRpcError;
+}
+
+export interface QuestionJson {
+  readonly key: string;
+  /** Such as `elicitation/create`. */
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** What `tools --json` prints. */
+export interface ToolsJson {
+  readonly server: { readonly name: string; readonly version: string };
+  readonly tools: readonly ToolJson[];
+}
+
+export interface ToolJson {
+  readonly name: string;
+  readonly description?: string;
+  /** Whether calls become tasks: `unknown` where the protocol does not let a server say. */
+  readonly task: "required" | "optional" | "forbidden" | "unknown";
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** What `--json` prints where a command ends without what it was asked for. */
+export interface ErrorJson {
+  readonly error: {
+    readonly kind: TaskClientErrorCode | "usage" | "stopped" | "fault";
+    readonly message: string;
+    /** The task that it is about, if there is one. */
+    readonly id?: string;
+    /** Where a server answered with one. */
+    readonly rpc?: JsonRpcError;
+  };
+  readonly exitCode: number;
+}

@@ -1,0 +1,40 @@
+import { TaskClientError } from "../../client/task-client-error.ts";
+import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
+import { Stopped } from "../stopped.ts";
+import { UsageError } from "../usage-error.ts";
+import type { ErrorJson } from "./json-shapes.ts";
+import type { Output } from "./output.ts";
+import { sanitizeText } from "../terminal/sanitize.ts";
+
+/** Says on stderr, or as JSON on stdout, why a command ends without what it was asked for. */
+export async function reportFailure(error: unknown, output: Output): Promise<ExitCode> {
+  const { exitCode, ...said } = describe(error);
+  if (output.json) {
+    const document: ErrorJson = { error: said, exitCode };
+    await output.printJson(document, { line: true }).catch(() => undefined);
+  } else if (!(error instanceof Stopped && error.wasTold))
+    output.tell(`holdfast: ${sanitizeText(said.message)}`);
+  return exitCode;
+}
+
+function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: ExitCode } {
+  if (error instanceof UsageError) {
+    return { kind: "usage", message: error.message, exitCode: exitCodes.usage };
+  }
+  if (error instanceof Stopped) {
+    const { message, taskId, exitCode } = error;
+    return { kind: "stopped", message, ...(taskId !== undefined && { id: taskId }), exitCode };
+  }
+  if (error instanceof TaskClientError) {
+    const { code, message, taskId, error: rpc } = error;
+    return {
+      kind: code,
+      message,
+      ...(taskId !== undefined && { id: taskId }),
+      ...(rpc !== undefined && { rpc }),
+      exitCode: exitCodeOf(code),
+    };
+  }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { kind: "fault", message, exitCode: exitCodes.fault };
+}

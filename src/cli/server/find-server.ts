@@ -1,0 +1,111 @@
+import { isAbsolute, resolve } from "node:path";
+import { split } from "shlex";
+import { processName, type ServerProcess } from "../../client/transport/server-process.ts";
+import type { Io } from "../io.ts";
+import { UsageError } from "../usage-error.ts";
+import { expandVariables } from "./expand-variables.ts";
+import { entryOf, readHostConfig, usualPaths, type HostConfig } from "./host-config.ts";
+import type { HostEntry } from "./host-entry.ts";
+
+/** SERVER as it was given, with what it takes to find the same one again. Holds nothing of the environment. */
+export interface ServerSpec {
+  readonly given: string;
+  /** The working directory then. */
+  readonly cwd: string;
+  /** The config file that was named, by option or environment. */
+  readonly config?: string | undefined;
+}
+
+export interface FoundServer {
+  readonly spec: ServerSpec;
+  readonly target: string | ServerProcess;
+  /** How task references name it: without what came out of the environment. */
+  readonly name: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Marks a command line that came after `--`, and so is no name. */
+export const commandPrefix = "stdio:";
+
+/** The server that SERVER means: a URL, a name from a host's config file, or a command line. */
+export async function findServer(spec: ServerSpec, env: Io["env"]): Promise<FoundServer> {
+  const { given, cwd } = spec;
+  if (/^https?:\/\//i.test(given)) return ofUrl(spec);
+  if (given.startsWith(commandPrefix)) return ofCommandLine(spec, given.slice(commandPrefix.length), env);
+  const looksLikeCommand = /[\s/\\]/.test(given);
+  const config = await readHostConfig(spec.config, { env, cwd }).catch((error: unknown) => {
+    if (looksLikeCommand && spec.config === undefined) return undefined;
+    throw error;
+  });
+  const entry = config && entryOf(config, given);
+  if (config !== undefined && entry !== undefined) return ofEntry(spec, entry, config, env);
+  if (looksLikeCommand) return ofCommandLine(spec, given, env);
+  throw new UsageError(unknownName(given, config, { env, cwd }));
+}
+
+function ofUrl(spec: ServerSpec): FoundServer {
+  if (!URL.canParse(spec.given)) throw new UsageError(`${spec.given} is no URL.`);
+  const { href } = new URL(spec.given);
+  return { spec, target: href, name: href, headers: {} };
+}
+
+/** What a user types starts as a shell would start it: here, and with all variables. */
+function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundServer {
+  let words: readonly string[];
+  try {
+    words = split(line);
+  } catch (error) {
+    throw new UsageError(`The command line ${line} cannot be read: ${String(error)}`);
+  }
+  const [command, ...args] = words;
+  if (command === undefined) throw new UsageError("The server's command line is empty.");
+  const target = { command, args, cwd: spec.cwd, env: withoutToken(env) };
+  return { spec, target, name: inFolder(processName(target), spec.cwd), headers: {} };
+}
+
+/** The same command line in another folder is likely to have other tasks. */
+function inFolder(name: string, folder: string): string {
+  return `${name}@${encodeURIComponent(folder)}`;
+}
+
+/** What a host would start: with the variables that the file names, and the few that every process is given. */
+function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io["env"]): FoundServer {
+  const where = `${config.path}, server ${JSON.stringify(spec.given)},`;
+  const fill = (text: string): string => expandVariables(text, env, where);
+  const fillAll = (texts: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, fill(text)]));
+  if (entry.kind === "http") {
+    const url = fill(entry.url);
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+      throw new UsageError(`${where} has a "url" that is none: ${url}`);
+    return { spec, target: new URL(url).href, name: entry.url, headers: fillAll(entry.headers) };
+  }
+  const command = fill(entry.command);
+  const target = {
+    // A relative path, not a name that is looked up.
+    command: /[/\\]/.test(command) && !isAbsolute(command) ? resolve(config.folder, command) : command,
+    args: entry.args.map(fill),
+    env: fillAll(entry.env),
+    cwd: resolve(config.folder, fill(entry.cwd ?? ".")),
+  };
+  return {
+    spec,
+    target,
+    name: inFolder(processName({ command: entry.command, args: entry.args }), target.cwd),
+    headers: {},
+  };
+}
+
+function withoutToken(env: Io["env"]): Record<string, string> {
+  const kept = Object.entries(env).filter(([name]) => name !== "HOLDFAST_TOKEN");
+  return Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
+}
+
+function unknownName(given: string, config: HostConfig | undefined, io: Pick<Io, "env" | "cwd">): string {
+  const forms = "SERVER is a URL, a quoted command line, or such a name; a command can also follow after --.";
+  if (config === undefined) {
+    return `There is no server ${JSON.stringify(given)}: no config file was found (${usualPaths(io).join(", ")}). ${forms}`;
+  }
+  const names = [...config.servers.keys()].map((name) => JSON.stringify(name)).join(", ");
+  return `There is no server ${JSON.stringify(given)} in ${config.path}, which has ${names || "none"}. ${forms}`;
+}

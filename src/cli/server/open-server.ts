@@ -1,0 +1,62 @@
+import { connect } from "../../client/connect.ts";
+import type { ConnectOptions } from "../../client/connect-options.ts";
+import type { TaskClient } from "../../client/task-client.ts";
+import type { ServerOptions } from "../context.ts";
+import type { Io } from "../io.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { UsageError } from "../usage-error.ts";
+import type { FoundServer } from "./find-server.ts";
+import { ServerLog } from "./server-log.ts";
+
+interface OpenOptions {
+  readonly server: FoundServer;
+  readonly options: ServerOptions;
+  readonly env: Io["env"];
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+  readonly more?: Pick<ConnectOptions, "protocolVersion" | "onInput">;
+}
+
+/** Connects as `connect` does; an error about a process that ended tells what the process had to say. */
+export async function openServer({
+  server,
+  options,
+  env,
+  terminal,
+  signal,
+  more,
+}: OpenOptions): Promise<TaskClient> {
+  const { target, name, headers } = server;
+  const log = new ServerLog();
+  const token = options.token ?? env["HOLDFAST_TOKEN"];
+  terminal.display.connecting(server.spec.given);
+  try {
+    const client = await connect(
+      typeof target === "string" ? target : { ...target, stderr: (text) => log.take(text) },
+      {
+        serverName: name,
+        headers: { ...headers, ...readHeaders(options.header) },
+        ...(token !== undefined && token !== "" && { token }),
+        capabilities: terminal.capabilities,
+        onInput: terminal.askUser,
+        signal,
+        ...more,
+      },
+    );
+    terminal.display.connected();
+    return client;
+  } catch (error) {
+    throw log.explain(error);
+  }
+}
+
+function readHeaders(given: readonly string[] = []): Record<string, string> {
+  const headers = given.map((line): [string, string] => {
+    const { name, value } = /^(?<name>[!#$%&'*+.^_`|~\w-]+)\s*:\s*(?<value>.*)$/s.exec(line)?.groups ?? {};
+    if (name === undefined || value === undefined) {
+      throw new UsageError(`--header takes "Name: value", not ${JSON.stringify(line)}.`);
+    }
+    return [name, value.trim()];
+  });
+  return Object.fromEntries(headers);
+}

@@ -1,0 +1,54 @@
+import type { Progress } from "@modelcontextprotocol/client";
+import type { RemoteTask } from "../../client/task/remote-task.ts";
+import { sanitizeLine } from "./sanitize.ts";
+import type { Display, ShownTask } from "./terminal.ts";
+
+/** Plain lines, one for each thing that is new: for pipes, scripts and logs. */
+export class PlainDisplay implements Display {
+  readonly #write: (text: string) => void;
+  #task: ShownTask | undefined;
+  #last = "";
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
+  }
+
+  connecting(): void {
+    // Nobody watches: what is only begun need not be told.
+  }
+
+  connected(): void {
+    // The same.
+  }
+
+  started(task: ShownTask): void {
+    this.#task = task;
+    this.#line(`task ${sanitizeLine(task.taskId)}`);
+  }
+
+  update({ status, statusMessage, taskId }: RemoteTask): void {
+    this.#line(sanitizeLine(statusMessage === undefined ? status : `${status}: ${statusMessage}`));
+    if (status === "input_required" && this.#task !== undefined) {
+      this.#line(`It asks a question. Answer with: holdfast answer ${sanitizeLine(taskId)}`);
+    }
+  }
+
+  progress({ progress, total, message }: Progress): void {
+    const of = total === undefined ? `${progress}` : `${progress}/${total}`;
+    this.#line(sanitizeLine(message === undefined ? of : `${of} ${message}`));
+  }
+
+  note(line: string): void {
+    this.#line(line);
+  }
+
+  end(): void {
+    // Nothing moves.
+  }
+
+  #line(line: string): void {
+    if (line === this.#last) return;
+    this.#last = line;
+    this.#write(`${line}\n`);
+  }
+}

@@ -1,0 +1,83 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EverythingServer } from "../conformance/everything-server.ts";
+import { folder, holdfast, root } from "./run-cli.ts";
+
+const deadline = 60_000;
+
+describe("holdfast call", { timeout: deadline }, () => {
+  let server: EverythingServer;
+  let url: string;
+  beforeAll(async () => {
+    server = new EverythingServer();
+    url = await server.url;
+  });
+  afterAll(async () => void (await server.stop("SIGKILL")));
+
+  it("prints a task's text on stdout, and its states on stderr", async () => {
+    const { code, stdout, stderr } = await holdfast(["call", url, "slow_compute", "seconds=0", "label=soon"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "soon: computed for 0 s\n" });
+    expect(stderr).toMatch(/^task \S+\n(working\n)?completed\n$/);
+  });
+
+  it("takes a call that is answered at once", async () => {
+    expect(await holdfast(["call", url, "greet", "name=Ada"])).toEqual({
+      code: 0,
+      stdout: "Hello, Ada!\n",
+      stderr: "",
+    });
+  });
+
+  it("tells a result that is an error from a JSON-RPC error", async () => {
+    const failing = await holdfast(["call", url, "failing_job"]);
+    expect(failing).toMatchObject({ code: 1, stdout: "The job failed, as it always does.\n" });
+    const protocol = await holdfast(["call", url, "protocol_error_job"]);
+    expect(protocol).toMatchObject({ code: 3, stdout: "" });
+    expect(protocol.stderr).toContain("deliberate failure (4001)");
+  });
+
+  it.each([
+    [["add", "a=1"], /Missing: b\. It takes a \(number, required\), b \(number, required\)/],
+    [["add", "a=1", "b=two"], /b has to be number, not "two"/],
+    [["add", "a=1", "b=2", "c=3"], /no argument "c"/],
+    [["ad", "a=1"], /no tool "ad"\. It has .*\badd\b/],
+    [["add", "a:=1", "--args", "[]"], /--args has to be a JSON object/],
+  ])("refuses %j before it sends", async (words, message) => {
+    const { code, stdout, stderr } = await holdfast(["call", url, ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(message);
+  });
+
+  it("merges --args, from stdin and from a file too, with what is given by key", async () => {
+    const cwd = await folder();
+    await writeFile(join(cwd, "args.json"), '{ "a": 40 }');
+    const fromFile = await holdfast(["call", url, "add", "b=2", "--args", "@args.json"], { cwd });
+    const fromStdin = await holdfast(["call", url, "add", "b=3", "--args", "-"], {
+      input: '{ "a": 1, "b": 1 }',
+    });
+    expect([fromFile.stdout, fromStdin.stdout]).toEqual(["42\n", "4\n"]);
+  });
+
+  it("prints one JSON document with --json, and nothing else", async () => {
+    const { code, stdout, stderr } = await holdfast(["call", url, "add", "a=1", "b=2", "--json"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({
+      server: url,
+      tool: "add",
+      status: "completed",
+      result: { content: [{ type: "text", text: "3" }] },
+    });
+  });
+
+  it("starts a server that is a command line, quoted or after --", async () => {
+    const env = { HOLDFAST_STORE: "memory:" };
+    const quoted = await holdfast(["call", "node examples/everything/main.ts --stdio", "greet", "name=Ada"], {
+      env,
+    });
+    expect(quoted).toEqual({ code: 0, stdout: "Hello, Ada!\n", stderr: "" });
+    const words = ["node", `${root}examples/everything/main.ts`, "--stdio"];
+    const after = await holdfast(["call", "add", "a=1", "b=2", "--", ...words], { env });
+    expect(after).toMatchObject({ code: 0, stdout: "3\n" });
+  });
+});
