@@ -19,7 +19,7 @@ export const exitCodes = {
   unfinished: 7,
   /** A question that comes before the task could not be answered. */
   unanswered: 8,
-  /** A fault in this program. */
+  /** A fault in this program, or a state folder that it cannot write. */
   fault: 70,
   /** Ctrl-C; the task goes on. */
   interrupted: 130,
@@ -43,6 +43,7 @@ const ofErrors: Readonly<Record<TaskClientErrorCode, ExitCode>> = {
   protocol: exitCodes.unreachable,
   unanswered: exitCodes.unanswered,
   reference: exitCodes.usage,
+  handles: exitCodes.fault,
   closed: exitCodes.fault,
 };
 
