@@ -4,7 +4,7 @@ import { isOver } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { Origin, TaskRecord } from "../task/record.ts";
 import { Attempts } from "./attempt/attempts.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { systemClock, type Clock } from "./clock.ts";
@@ -128,11 +128,12 @@ class LocalRuntime implements Runtime {
 
   async list(
     { generation, principal }: Requestor,
-    { after, limit }: ListPage,
+    { scope, after, limit }: ListPage,
   ): Promise<readonly TaskRecord[]> {
     await this.#running();
     const { store, clock } = this.#services;
-    return store.list({ generation, principal }, after ?? null, limit, clock.now());
+    const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
+    return store.list(owner, after ?? null, limit, clock.now());
   }
 
   async find(wire: WireName): Promise<string | undefined> {
@@ -177,6 +178,22 @@ class LocalRuntime implements Runtime {
     if (result.ok) return { task: result.task, inputs: [], outcome: null };
     if (result.reason === "unknown") throw unknownTask();
     throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
+  }
+
+  async delete(id: string, requestor: Requestor): Promise<void> {
+    await this.get(id, requestor);
+    const { store, clock } = this.#services;
+    const result = await store.write<"delete">({ type: "delete", now: clock.now(), id });
+    if (result.ok) return;
+    if (result.reason === "unknown") throw unknownTask();
+    throw new HoldfastError("unfinished", "The task has not ended: cancel it first, then delete it");
+  }
+
+  async originOf(id: string, requestor: Requestor): Promise<Origin> {
+    await this.get(id, requestor);
+    const request = await this.#services.store.request(id);
+    if (request === undefined) throw unknownTask();
+    return request.origin;
   }
 
   async #start(): Promise<void> {

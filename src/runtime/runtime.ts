@@ -2,7 +2,7 @@ import type { WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
-import type { GenerationName, Origin, TaskRecord } from "../task/record.ts";
+import type { GenerationName, Origin, TaskMethod, TaskRecord } from "../task/record.ts";
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./tool/registry.ts";
@@ -15,8 +15,13 @@ export interface Requestor {
   readonly principal: string | null;
 }
 
-/** One accepted tools/call that becomes a task. */
+/** One accepted request that becomes a task. */
 export interface TaskCall extends Requestor {
+  /** The task's id, from `taskId`, where somebody has to know it before the task runs; by default a new one. */
+  readonly id?: string;
+  /** Of what kind the request is; by default a tools/call. */
+  readonly method?: TaskMethod;
+  /** The tool; for another request than a tools/call its method. */
   readonly tool: string;
   /** As the requestor sent them; undefined where it sent none. */
   readonly arguments: unknown;
@@ -33,6 +38,10 @@ export interface TaskCall extends Requestor {
    * `minTtlMs` and `maxTtlMs`. What is no number from 0 on is `invalid_params`.
    */
   readonly ttlMs?: number;
+  /** True where the ttl counts from the end of the task: until then `maxRunMs` alone bounds it (S-072, A-30). */
+  readonly keepAlive?: true;
+  /** True where the task waits in the queue first, whether or not a handler is free (S-026). */
+  readonly queued?: true;
   /**
    * How long the task is kept after its end, in ms, where that is shorter than its ttl: for a requestor who waits for the
    * result and knows no other way to it. While it runs, its ttl bounds it as any other.
@@ -48,6 +57,8 @@ export interface TaskCall extends Requestor {
 
 /** A part of a list of tasks. */
 export interface ListPage {
+  /** Those alone whose wire ids are unique in this scope, which is not empty. */
+  readonly scope?: string;
   /** The id of the last task before this part; left out, it begins with the newest task. */
   readonly after?: string;
   /** How many tasks at most. */
@@ -114,4 +125,8 @@ export interface Runtime {
    * task has ended before (C-078).
    */
   cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot>;
+  /** Deletes a task that has ended, with all that is kept of it. Rejects with `unfinished` before its end (S-053, S-054). */
+  delete(id: string, requestor: Requestor): Promise<void>;
+  /** What the task remembers of the request that created it. */
+  originOf(id: string, requestor: Requestor): Promise<Origin>;
 }

@@ -26,6 +26,8 @@ export function applyCommand(tables: TaskTables, command: TaskCommand): Applied 
       return deleteExpired(tables, command);
     case "release_key":
       return releaseKey(tables, command);
+    case "delete":
+      return deleteFinished(tables, command);
     case "keep_secret":
       return { result: { ok: true, value: tables.keepSecret(command.name, command.value) }, changes: [] };
     case "put_message":
@@ -107,6 +109,14 @@ function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_e
     result: { ok: true, deleted },
     changes: deleted.map((id) => ({ id, event: "delete" as const })),
   };
+}
+
+function deleteFinished(tables: TaskTables, { id }: TaskCommand<"delete">): Applied {
+  const task = tables.task(id);
+  if (task === undefined) return { result: { ok: false, reason: "unknown" }, changes: [] };
+  if (!isTerminal(task.state)) return { result: { ok: false, reason: "state" }, changes: [] };
+  tables.remove(id);
+  return { result: { ok: true }, changes: [{ id, event: "delete" }] };
 }
 
 /** No change that anybody could see: a finished task stays as it is. */

@@ -12,11 +12,12 @@ export interface TaskChange {
 
 /**
  * Whose tasks: made through one generation by one principal; null is the principal of callers who are not told apart.
- * Without a principal: those of all of them.
+ * Without a principal: those of all of them. With a scope, which is not empty: those alone whose wire ids are unique in it.
  */
 export interface TaskOwner {
   readonly generation: GenerationName;
   readonly principal?: string | null;
+  readonly scope?: string;
 }
 
 /** What a task is called on the wire of its generation; unique there in its scope. */

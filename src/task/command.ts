@@ -107,6 +107,8 @@ export interface TaskCommands {
    * end. Nothing else of the task changes.
    */
   release_key: { readonly id: string };
+  /** Deletes a finished task with all that belongs to it, before its time. Refused as `state` before its end. */
+  delete: { readonly id: string };
   /** Keeps `value` under `name`, unless there is one already; answers with the one that is kept. */
   keep_secret: { readonly name: string; readonly value: string };
   /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
@@ -179,6 +181,7 @@ interface SpecialResults {
   };
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
   release_key: { readonly ok: true } | Refused;
+  delete: { readonly ok: true } | Refused;
   keep_secret: { readonly ok: true; readonly value: string };
   put_message: { readonly ok: true } | Refused;
   /** `messages`: their bodies; empty where there are none, or no such task. */

@@ -9,7 +9,13 @@ import { nextState, transitions, type TaskEvent } from "./transition.ts";
 
 /** Commands about the whole store, or about what lies beside a task and changes nothing in it. */
 type OtherName =
-  "delete_expired" | "release_key" | "keep_secret" | "put_message" | "take_messages" | "drop_bound_messages";
+  | "delete_expired"
+  | "release_key"
+  | "delete"
+  | "keep_secret"
+  | "put_message"
+  | "take_messages"
+  | "drop_bound_messages";
 
 /** Commands about one existing task. */
 export type TaskChangeName = Exclude<TaskCommandName, "create" | "recover" | OtherName> | "recover";

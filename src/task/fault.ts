@@ -5,6 +5,8 @@ export type FaultCode =
   | "unknown_task"
   // the task has ended, and what was asked for is possible only before
   | "finished"
+  // the task has not ended, and what was asked for is possible only then
+  | "unfinished"
   | "invalid_params"
   | "invalid_request"
   | "method_not_found"
@@ -63,6 +65,7 @@ export class HoldfastError extends Error {
 const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   unknown_task: -32602,
   finished: -32602,
+  unfinished: -32602,
   invalid_params: -32602,
   invalid_request: -32600,
   method_not_found: -32601,

@@ -9,7 +9,8 @@ export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain";
  * Request types that a task can stand for; a list, so that more can be added (X-012). `other` is one that only the
  * server behind `holdfast/sdk-v1` knows: its name stands in the request.
  */
-export type TaskMethod = "tools/call" | "sampling/createMessage" | "elicitation/create" | "other";
+export type TaskMethod =
+  "tools/call" | "resources/read" | "prompts/get" | "sampling/createMessage" | "elicitation/create" | "other";
 
 /** Where a task came from: what later decides how it may talk to its client (A-24, A-47). */
 export interface Origin {

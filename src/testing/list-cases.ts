@@ -59,6 +59,23 @@ export const listCases = storeCases("list", {
     assert.equal(await names(store, { generation }), "dba");
   },
 
+  "with a scope: the tasks in it, of one principal or of all": async ({ store }) => {
+    await create(store, "ae");
+    await create(store, "bd", { scope: "s\u0000" });
+    await create(store, "c", { scope: "s\u0000", principal: null });
+    await create(store, "f", { scope: "s" });
+    await create(store, "g", { scope: "s\u0000", generation: "sep-1686" });
+    const { generation } = ann;
+    assert.equal(await names(store, { ...ann, scope: "s\u0000" }), "db");
+    assert.equal(await names(store, { generation, scope: "s\u0000" }), "dcb");
+    assert.equal(await names(store, { generation, scope: "s\u0000", principal: null }), "c");
+    assert.equal(await names(store, { generation, scope: "s\u0000" }, { before: "task-d", limit: 1 }), "c");
+    await store.write({ type: "cancel", now: noon, id: "task-c" });
+    assert.equal(await names(store, { generation, scope: "s\u0000" }, { now: noon + 60_000 }), "db");
+    assert.equal(await names(store, { ...ann, scope: "t" }), "");
+    assert.equal(await names(store, ann), "fedba");
+  },
+
   "a page goes on below the last one, whether or not that task is still there": async ({ store }) => {
     await create(store, "abcefg");
     assert.equal(await names(store, ann, { limit: 2 }), "gf");

@@ -1,5 +1,6 @@
 import { changeFeedCases } from "./change-feed-cases.ts";
 import { createCases } from "./create-cases.ts";
+import { deleteCases } from "./delete-cases.ts";
 import { durableCases } from "./durable-cases.ts";
 import { forgettingCases } from "./forgetting-cases.ts";
 import { journalCases } from "./journal-cases.ts";
@@ -43,6 +44,7 @@ const casesOfAll = [
   secretCases,
   messageCases,
   sweepCases,
+  deleteCases,
   orderCases,
   changeFeedCases,
   textCases,

@@ -126,6 +126,7 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   cancel: fc.record({ ...about, statusMessage: text }, { requiredKeys: ["id", "now"] }),
   recover: fc.record({ now }),
   release_key: fc.record(about),
+  delete: fc.record(about),
   keep_secret: fc.record({ now, name: key, value: text }),
   delete_expired: fc.record({ now: fc.integer({ min: 0, max: 100 }), limit: fc.integer({ min: 0, max: 3 }) }),
   put_message: fc.record({

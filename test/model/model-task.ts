@@ -19,6 +19,7 @@ type Elsewhere =
   | "recover"
   | "delete_expired"
   | "release_key"
+  | "delete"
   | "keep_secret"
   | "put_message"
   | "take_messages"

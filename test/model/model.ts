@@ -40,6 +40,14 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
       if (old.task.finishedAt === null) return refuse(model, "state");
       return unchanged(put(model, { ...old, task: { ...old.task, idempotencyKey: null } }), { ok: true });
     }
+    case "delete": {
+      const old = model.tasks.get(command.id);
+      if (old === undefined) return refuse(model, "unknown");
+      if (old.task.finishedAt === null) return refuse(model, "state");
+      const tasks = new Map(model.tasks);
+      tasks.delete(command.id);
+      return step({ ...model, tasks }, { ok: true }, "delete", command.id);
+    }
     case "keep_secret": {
       const value = model.secrets.get(command.name) ?? command.value;
       const secrets = new Map(model.secrets).set(command.name, value);

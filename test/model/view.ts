@@ -15,6 +15,10 @@ export interface Look {
 const owners = (["2026-07-28", "plain"] as const).flatMap((generation) => [
   { generation },
   ...[null, "ann", "", "bob"].map((principal) => ({ generation, principal })),
+  ...["s", "t"].flatMap((scope) => [
+    { generation, scope },
+    { generation, scope, principal: "ann" },
+  ]),
 ]);
 
 /** All that a store gives away when it is read; plain data, so that it can cross to another process. */
@@ -70,5 +74,6 @@ export function viewOfModel(model: Model, { now, after, before, limit, key }: Lo
 
 function isOf(task: TaskRecord, owner: TaskOwner): boolean {
   if (task.generation !== owner.generation) return false;
+  if ("scope" in owner && task.scope !== owner.scope) return false;
   return !("principal" in owner) || task.principal === owner.principal;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Process, nobody, text } from "./harness.ts";
+import { Process, bodyOf, nobody, text } from "./harness.ts";
 
 const tools = { add: () => text("3") };
 
@@ -29,4 +29,29 @@ it("takes a call for a new one once its result was delivered, and not before [A-
   await expect(process.runtime.delivered(id, { ...nobody, principal: "bob" })).rejects.toMatchObject({
     code: "unknown_task",
   });
+});
+
+it("tells the handler what its requestor calls the task", async () => {
+  const process = await Process.started({
+    tools: { name: (_args, { id, wireId }) => text(`${id} ${wireId}`) },
+  });
+  const own = await process.callId("name");
+  expect(bodyOf(await process.ended(own))).toEqual(text(`${own} ${own}`));
+  const id = await process.callId("name", { wireId: "mine", scope: "s1" });
+  expect(bodyOf(await process.ended(id))).toEqual(text(`${id} mine`));
+});
+
+it("remembers the request that a task came from, for its owner", async () => {
+  const process = await Process.started({ tools });
+  const origin = { requestId: 7, session: "s", capabilities: {} };
+  const id = await process.callId("add", { origin });
+  expect(await process.runtime.originOf(id, nobody)).toEqual(origin);
+  await expect(process.runtime.originOf(id, { ...nobody, principal: "bob" })).rejects.toMatchObject({
+    code: "unknown_task",
+  });
+});
+
+it("takes an id that was made before", async () => {
+  const process = await Process.started({ tools });
+  expect(await process.callId("add", { id: "made-before" })).toBe("made-before");
 });

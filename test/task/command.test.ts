@@ -8,6 +8,7 @@ const aboutNoTask = [
   "create",
   "delete_expired",
   "release_key",
+  "delete",
   "keep_secret",
   "put_message",
   "take_messages",

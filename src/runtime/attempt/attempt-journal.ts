@@ -6,6 +6,7 @@ import type { JournalEntry, JournalKey } from "../../task/journal.ts";
  */
 export interface AttemptJournal {
   readonly taskId: string;
+  readonly wireId: string;
   readonly attempt: number;
   readonly signal: AbortSignal;
   readonly maxBodyBytes: number;

@@ -39,6 +39,7 @@ function forEver(): Promise<never> {
  */
 export class Attempt implements AttemptJournal {
   readonly taskId: string;
+  readonly wireId: string;
   readonly attempt: number;
   readonly maxBodyBytes: number;
   readonly task: TaskRecord;
@@ -69,6 +70,7 @@ export class Attempt implements AttemptJournal {
     this.#slot = new SlotHolder(setup.slots);
     this.task = task;
     this.taskId = task.id;
+    this.wireId = task.wireId;
     this.attempt = task.attempt;
     this.maxBodyBytes = setup.maxBodyBytes;
     this.#earlier = new Map(setup.journal.map((entry) => [entry.key, entry]));

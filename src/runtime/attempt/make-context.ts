@@ -50,6 +50,7 @@ export function makeContext(
   return {
     prepared: prepared === null ? undefined : (JSON.parse(prepared) as unknown),
     id: journal.taskId,
+    wireId: journal.wireId,
     attempt: journal.attempt,
     signal: journal.signal,
     step,

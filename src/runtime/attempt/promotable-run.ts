@@ -39,6 +39,7 @@ export type PromotableEnd =
  */
 export class PromotableRun implements AttemptJournal {
   readonly taskId: string;
+  readonly wireId: string;
   readonly attempt = 1;
   readonly maxBodyBytes: number;
   readonly #setup: PromotableSetup;
@@ -54,6 +55,7 @@ export class PromotableRun implements AttemptJournal {
   constructor(setup: PromotableSetup) {
     this.#setup = setup;
     this.taskId = setup.id;
+    this.wireId = setup.id;
     this.maxBodyBytes = setup.maxBodyBytes;
   }
 

@@ -40,8 +40,10 @@ export async function runInline(
   maxBodyBytes: number,
 ): Promise<Outcome> {
   const keys = new ClaimedKeys();
+  const id = taskId(clock.now(), (size) => clock.randomBytes(size));
   const journal: AttemptJournal = {
-    taskId: taskId(clock.now(), (size) => clock.randomBytes(size)),
+    taskId: id,
+    wireId: id,
     attempt: 1,
     signal: run.signal,
     maxBodyBytes,

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { isOver } from "../../task/expiry.ts";
+import type { WireName } from "../../store/store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Attempts } from "../attempt/attempts.ts";
@@ -118,7 +119,7 @@ export class Creation {
     const { services, slots, sweeper, dispatcher } = this.#setup;
     const { store, clock, options } = services;
     const fresh = newTask(call, tool, options, clock);
-    const token = this.#tryTakeSlot() ? clock.uniqueName() : null;
+    const token = call.queued !== true && this.#tryTakeSlot() ? clock.uniqueName() : null;
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
@@ -130,6 +131,7 @@ export class Creation {
     if (!result.ok || !result.created) giveSlot();
     if (!result.ok && result.reason === "quota") throw noRoom();
     if (!result.ok && result.reason === "taken") {
+      if (await this.#isOver(fresh.task)) return this.#create(call, tool);
       throw new HoldfastError("wire_id_taken", "Task id is already in use");
     }
     if (!result.ok) {
@@ -152,13 +154,23 @@ export class Creation {
     return this.#create(call, tool);
   }
 
+  /** Whether the time of the task that is called so is over: then it is deleted, and the name is free. */
+  async #isOver(wire: WireName): Promise<boolean> {
+    const { store, clock } = this.#setup.services;
+    const id = await store.find(wire);
+    const task = id === undefined ? undefined : await store.get(id);
+    if (task === undefined || !isOver(task, clock.now())) return false;
+    const result = await store.write<"delete">({ type: "delete", now: clock.now(), id: task.id });
+    return result.ok || result.reason === "unknown";
+  }
+
   /** A new call does not pass tasks that wait. */
   #tryTakeSlot(): boolean {
     return this.#setup.dispatcher.idle && this.#setup.slots.tryTake();
   }
 
   #toolOf(call: TaskCall): Tool {
-    const tool = this.#setup.services.registry.get(call.tool);
+    const tool = this.#setup.services.registry.handlerOf({ method: "tools/call", ...call });
     if (tool === undefined) throw new HoldfastError("invalid_params", `Tool ${call.tool} not found`);
     return tool;
   }

@@ -72,7 +72,7 @@ export class Dispatcher {
     const start = () => store.write({ type: "start", now: clock.now(), id, token: clock.uniqueName() });
     try {
       const result = await untilStoreAnswers(start, this.#services, this.#closing.signal);
-      const tool = result.ok ? this.#services.registry.get(result.task.tool) : undefined;
+      const tool = result.ok ? this.#services.registry.handlerOf(result.task) : undefined;
       if (result.ok && tool !== undefined) this.run(result.task, tool);
       else this.#slots.give(); // cancelled or expired while it was queued
     } catch (error) {

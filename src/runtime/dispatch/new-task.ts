@@ -19,7 +19,7 @@ export function newTask(
   if (Buffer.byteLength(raw) > options.maxBodyBytes) {
     throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
   }
-  const id = taskId(clock.now(), (size) => clock.randomBytes(size));
+  const id = call.id ?? taskId(clock.now(), (size) => clock.randomBytes(size));
   return {
     task: {
       id,
@@ -27,7 +27,7 @@ export function newTask(
       generation: call.generation,
       scope: call.scope ?? "",
       principal: call.principal,
-      method: "tools/call",
+      method: call.method ?? "tools/call",
       tool: tool.name,
       idempotencyKey: call.idempotencyKey ?? null,
       requestHash: hash,
@@ -53,6 +53,7 @@ function lifeOf(
   const runMs = tool.maxRunMs ?? options.maxRunMs;
   const ttlMs = ttlOf(call, tool, options);
   const { keptMs } = call;
+  if (call.keepAlive === true) return { runUntil: now + runMs, expiry: { from: "terminal", ms: ttlMs } };
   if (keptMs === undefined) return { runUntil: now + runMs, expiry: { from: "created", ms: ttlMs } };
   const mostMs = Math.min(runMs, ttlMs ?? Infinity);
   return { runUntil: now + mostMs, expiry: { from: "terminal", ms: Math.min(keptMs, ttlMs ?? Infinity) } };

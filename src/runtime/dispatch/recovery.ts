@@ -31,7 +31,7 @@ export class Recovery {
     for (let after = ""; ;) {
       const tasks = await store.unfinished(after, page);
       for (const task of tasks) {
-        const plan = planRecovery(task, registry.get(task.tool), options);
+        const plan = planRecovery(task, registry.handlerOf(task), options);
         if (plan.do === "await_tool") orphans.push(task);
         else await this.#carryOut(task, plan);
       }

@@ -1,7 +1,12 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
+import type { TaskMethod } from "../../task/record.ts";
 import { assertToolConfig } from "./assert-tool-config.ts";
+import type { TaskContext } from "./task-context.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
+
+/** A request of another kind than a tools/call, which the server's own handlers answer. */
+export type OtherRequest = "resources/read" | "prompts/get";
 
 /**
  * The tools of a process. It belongs to the process and not to a connection, so that work resumes with nobody
@@ -9,6 +14,7 @@ import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
  */
 export class Registry {
   readonly #tools = new Map<string, Tool>();
+  readonly #others = new Map<TaskMethod, Tool>();
   #sealed = false;
 
   add<Input extends StandardSchemaV1 | undefined = undefined, Prepared = undefined>(
@@ -30,8 +36,22 @@ export class Registry {
     });
   }
 
+  /** What answers requests of another kind; what `handler` returns is the whole result. */
+  addOther(
+    method: OtherRequest,
+    handler: (params: Record<string, unknown>, task: TaskContext) => Promise<object>,
+  ): void {
+    const raw = { raw: true, requires: [], task: "required", onCrash: "resume" } as const;
+    this.#others.set(method, { ...raw, name: method, handler: handler as Tool["handler"] });
+  }
+
   seal(): void {
     this.#sealed = true;
+  }
+
+  /** What runs a task; undefined where nothing does any more. */
+  handlerOf({ method, tool }: { readonly method: TaskMethod; readonly tool: string }): Tool | undefined {
+    return method === "tools/call" ? this.get(tool) : this.#others.get(method);
   }
 
   get(name: string): Tool | undefined {

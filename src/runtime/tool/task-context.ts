@@ -44,6 +44,11 @@ export interface TaskContext<Prepared = unknown> {
   readonly prepared: Prepared;
   /** The task's id; for a call that is answered directly an id of this run only. */
   readonly id: string;
+  /**
+   * What the requestor calls the task: in SEP-1686 the id that it made up itself, else the `id` that it was given, or the
+   * reference of its ticket. One requestor's is not another's: where it names something to others, put the `id` beside it.
+   */
+  readonly wireId: string;
   /** 1 for the first run of the handler, one more for each that followed a crash or a release. */
   readonly attempt: number;
   /** Aborts on cancel, expiry, lost ownership and stop. */

@@ -7,6 +7,7 @@ import {
   resultOutcome,
   type JsonRpcError,
   type Outcome,
+  type OutcomeKind,
 } from "../../task/outcome.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import type { Tool } from "./tool.ts";
@@ -32,6 +33,8 @@ export async function outcomeOfReturn(
   returned: CallToolResult,
   maxBytes: number,
 ): Promise<Outcome> {
+  if (tool.raw === true)
+    return sized(tool, "result", encodeJson(returned, `The result of ${tool.name}`), maxBytes);
   if (!isToolResult(returned)) {
     throw new HoldfastError(
       "not_json",
@@ -41,10 +44,12 @@ export async function outcomeOfReturn(
   const problem = await outputProblem(tool, returned);
   if (problem !== undefined) return toolErrorOutcome(`Output validation error: ${problem}`);
   const body = encodeJson(withTextFallback(returned), `The result of tool ${tool.name}`);
-  if (Buffer.byteLength(body) > maxBytes) {
-    throw new HoldfastError("too_large", `The result of tool ${tool.name} is larger than ${maxBytes} bytes.`);
-  }
-  return { kind: kindOfResult(returned), body };
+  return sized(tool, kindOfResult(returned), body, maxBytes);
+}
+
+function sized({ name }: Tool, kind: OutcomeKind, body: string, maxBytes: number): Outcome {
+  if (Buffer.byteLength(body) <= maxBytes) return { kind, body };
+  throw new HoldfastError("too_large", `The result of tool ${name} is larger than ${maxBytes} bytes.`);
 }
 
 /**

@@ -103,4 +103,6 @@ export interface Tool extends Omit<ToolConfig, "prepare"> {
   readonly onCrash: OnCrash;
   readonly prepare?: Prepare<never, unknown>;
   readonly handler: ToolHandler<never, never>;
+  /** What the handler returns is no tool's result, and kept as it is. */
+  readonly raw?: true;
 }

@@ -42,9 +42,9 @@ export async function unfinishedTasks(runtime: Runtime, owner: PlainOwner): Prom
   const { principal } = owner;
   let after: string | undefined;
   for (let pages = 0; pages < most.pages && tasks.length < most.shown; pages++) {
-    const page = { limit: most.onPage, ...(after === undefined ? {} : { after }) };
+    const page = { scope, limit: most.onPage, ...(after === undefined ? {} : { after }) };
     const records = await runtime.list({ generation, principal }, page);
-    tasks.push(...records.filter((task) => task.scope === scope && !isTerminal(task.state)));
+    tasks.push(...records.filter((task) => !isTerminal(task.state)));
     if (records.length < most.onPage) break;
     after = records.at(-1)?.id;
   }

@@ -36,7 +36,7 @@ export class MemoryTables implements TaskTables {
   readonly unfinished = new SortedSet<string>(compareText);
   readonly due = new SortedSet<Sweep>(compareSweeps);
   readonly done = new SortedSet<Sweep>(compareSweeps);
-  /** By owner, and by generation alone; the newest come last. */
+  /** By owner, with and without scope, and by generation alone; the newest come last. */
   readonly #owned = new Map<string, SortedSet<string>>();
   readonly #idByIdempotencyKey = new Map<string, string>();
   readonly #idByWireId = new Map<string, string>();
@@ -225,12 +225,14 @@ function idempotencyIndex(principal: string | null, key: string): string {
   return JSON.stringify([principal ?? "", key]);
 }
 
-function ownerIndex({ generation, principal }: TaskOwner): string {
-  return JSON.stringify(principal === undefined ? [generation] : [generation, principal]);
+function ownerIndex({ generation, principal, scope }: TaskOwner): string {
+  return JSON.stringify({ generation, principal, scope }); // what is undefined is left out
 }
 
-function ownersOf({ generation, principal }: TaskRecord): readonly string[] {
-  return [ownerIndex({ generation, principal }), ownerIndex({ generation })];
+function ownersOf({ generation, principal, scope }: TaskRecord): readonly string[] {
+  const owners: TaskOwner[] = [{ generation, principal }, { generation }];
+  if (scope !== "") owners.push({ generation, principal, scope }, { generation, scope });
+  return owners.map(ownerIndex);
 }
 
 function wireIndex({ generation, scope, wireId }: WireName): string {

@@ -76,6 +76,8 @@ const generations: Readonly<Record<GenerationName, true>> = {
 };
 const methods: Readonly<Record<TaskMethod, true>> = {
   "tools/call": true,
+  "resources/read": true,
+  "prompts/get": true,
   "sampling/createMessage": true,
   "elicitation/create": true,
   other: true,

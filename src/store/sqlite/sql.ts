@@ -39,6 +39,13 @@ export const selectOwned = `
     AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
   ORDER BY id DESC LIMIT ?`;
 
+/** The same of one scope, of all principals where the third value says so. */
+export const selectOfScope = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_scope
+  WHERE scope <> '' AND generation = ? AND scope = ? AND (? OR principal IS ?) AND id < ?
+    AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
+  ORDER BY id DESC LIMIT ?`;
+
 /** The same of all principals, along the primary key. */
 export const selectOfGeneration = `
   SELECT ${allOfTask} FROM task NOT INDEXED

@@ -27,6 +27,7 @@ export class SqliteReader {
   readonly #journal: StatementSync;
   readonly #journalEntry: StatementSync;
   readonly #owned: StatementSync;
+  readonly #ofScope: StatementSync;
   readonly #ofGeneration: StatementSync;
   readonly #unfinished: StatementSync;
   readonly #due: StatementSync;
@@ -41,6 +42,7 @@ export class SqliteReader {
     this.#journal = db.prepare(sql.selectJournal);
     this.#journalEntry = db.prepare(sql.selectJournalEntry);
     this.#owned = db.prepare(sql.selectOwned);
+    this.#ofScope = db.prepare(sql.selectOfScope);
     this.#ofGeneration = db.prepare(sql.selectOfGeneration);
     this.#unfinished = db.prepare(sql.selectUnfinished);
     this.#due = db.prepare(sql.selectDue);
@@ -87,12 +89,17 @@ export class SqliteReader {
   }
 
   list(
-    { generation, principal }: TaskOwner,
+    { generation, principal, scope }: TaskOwner,
     before: string | null,
     limit: number,
     now: number,
   ): TaskRecord[] {
     const from = before === null ? behindAllTexts : toStored(before);
+    if (scope !== undefined) {
+      const anybody = Number(principal === undefined);
+      const of = [generation, toStored(scope), anybody, principal == null ? null : toStored(principal)];
+      return readable(from, limit, (end, count) => this.#ofScope.all(...of, end, now, count));
+    }
     if (principal === undefined) {
       return readable(from, limit, (end, count) => this.#ofGeneration.all(generation, end, now, count));
     }
