@@ -33,6 +33,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     const { display } = terminal;
     const args = await readArguments(command, given, session);
     const onProgress = display.progress.bind(display);
+    display.calling(tool);
     const handle = await client.startTool(tool, args, { signal, onProgress });
     const origin = { server: server.spec.given, tool };
     if (handle.taskId === null) {

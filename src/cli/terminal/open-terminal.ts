@@ -1,8 +1,16 @@
 import type { Io } from "../io.ts";
+import { interactiveTerminal } from "./interactive-terminal.ts";
 import { plainTerminal } from "./plain-terminal.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `quiet`: the output is for a program, and nothing is shown of what happens meanwhile. */
+/**
+ * The terminal that a command has. A line that is drawn again and again, and prompts, need one whose cursor can be
+ * moved: not a pipe, not `TERM=dumb`, and not what `ACCESSIBLE` asks for. `quiet`: the output is for a program, and
+ * nothing is shown of what happens meanwhile, nor asked.
+ */
 export async function openTerminal(io: Io, options: { readonly quiet: boolean }): Promise<Terminal> {
-  return plainTerminal(io, options);
+  const { stdin, stderr, env } = io;
+  const moves = stderr.isTTY && env["TERM"] !== "dumb" && (env["ACCESSIBLE"] ?? "") === "";
+  if (options.quiet || !moves) return plainTerminal(io, options);
+  return interactiveTerminal(io, { asks: stdin.isTTY });
 }

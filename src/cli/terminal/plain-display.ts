@@ -21,6 +21,10 @@ export class PlainDisplay implements Display {
     // The same.
   }
 
+  calling(): void {
+    // The same.
+  }
+
   started(task: ShownTask): void {
     this.#task = task;
     this.#line(`task ${sanitizeLine(task.taskId)}`);

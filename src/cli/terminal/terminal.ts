@@ -20,6 +20,8 @@ export interface ShownTask {
 export interface Display {
   connecting(server: string): void;
   connected(): void;
+  /** A tool is called; whether that makes a task is not known yet. */
+  calling(tool: string): void;
   /** There is a task, and it is recorded here: from now on it can be come back to. */
   started(task: ShownTask): void;
   /** Each state of the task, the last one too. */

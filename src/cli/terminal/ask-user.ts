@@ -1,0 +1,69 @@
+import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
+import { askForm, type FormAnswer } from "./form/ask-form.ts";
+import { questionOf } from "./form/question-text.ts";
+import type { Prompts } from "./prompts.ts";
+
+export interface Asking {
+  readonly prompts: Prompts;
+  /** Who asks, harmless already: "reports, for its tool send_report,". */
+  readonly asker: (request: InputRequest) => string;
+  /** Makes room on the screen for as long as the prompts last. */
+  readonly suspend: () => Disposable;
+  /** Aborts when the person leaves the command: nothing is asked any more. */
+  readonly interrupted: AbortSignal;
+  /** Something to say beside the prompts, on one line. */
+  readonly note: (line: string) => void;
+}
+
+/**
+ * Puts questions to the person at the terminal, one after the other in the order in which they came. To one that is
+ * left open, or that the person interrupted, there is no answer: it settles when its request's signal aborts.
+ */
+export function askUser(asking: Asking): OnInput {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (request) => {
+    const turn = last.then(async () => ask(request, asking));
+    last = turn.catch(() => {});
+    return (await turn) ?? leaveOpen(request.signal);
+  };
+}
+
+async function ask(request: InputRequest, asking: Asking): Promise<InputResult | undefined> {
+  const { prompts, interrupted } = asking;
+  const signal = AbortSignal.any([request.signal, interrupted]);
+  if (signal.aborted) return undefined;
+  if (request.method !== "elicitation/create") return refuse(request, asking);
+  using _room = asking.suspend();
+  try {
+    const { lines, fields, isForm, obstacle } = questionOf(request.params);
+    const hint = fields.length === 0 ? [] : ["", "Escape leads to other ways to answer."];
+    await prompts.tell([`${asking.asker(request)} asks:`, ...lines, ...hint].join("\n"));
+    const canWait = request.taskId !== null;
+    return resultOf(await askForm(fields, { prompts, obstacle, canWait, signal }), isForm);
+  } catch (error) {
+    if (interrupted.aborted) return undefined;
+    if (request.signal.aborted) asking.note("The question is no longer open.");
+    throw error;
+  }
+}
+
+function resultOf(answer: FormAnswer, isForm: boolean): InputResult | undefined {
+  if (answer.action === "later") return undefined;
+  return answer.action === "accept" && isForm ? answer : { action: answer.action };
+}
+
+/** Not declared as capabilities, so that only a server that breaks the protocol asks for them. */
+function refuse({ method, taskId }: InputRequest, { note }: Asking): undefined {
+  const wanted = method === "sampling/createMessage" ? "a model" : "the roots of a project";
+  if (taskId === null) throw new Error(`The server asks for ${wanted}, and a command line has none`);
+  note(`The server asks for ${wanted}, which a command line has not. The question stays open for others.`);
+  return undefined;
+}
+
+async function leaveOpen(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}

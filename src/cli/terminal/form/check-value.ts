@@ -1,0 +1,120 @@
+import type { ChoicesField, NumberField, TextField } from "./form-field.ts";
+
+/** Why `text` is no value of the field, in a sentence for whoever typed it; undefined if it is one. */
+export function checkText(text: string, field: TextField): string | undefined {
+  const { minLength = 0, maxLength = Infinity, format = "" } = field;
+  const length = Array.from(text).length; // JSON Schema counts code points
+  if (length < minLength) return `At least ${count(minLength, "character")}, please; this has ${length}.`;
+  if (length > maxLength) return `At most ${count(maxLength, "character")}, please; this has ${length}.`;
+  const rule = formats.get(format);
+  return rule === undefined || rule.test(text) ? undefined : rule.problem;
+}
+
+/** Why `text` is no number that the field takes. */
+export function checkNumber(text: string, field: NumberField): string | undefined {
+  const value = numberFrom(text);
+  if (value === undefined) return "This is no number.";
+  const { integer, minimum = -Infinity, maximum = Infinity } = field;
+  if (integer && !Number.isInteger(value)) return "A whole number, please.";
+  // A JSON number that cannot be told from its neighbours would be another one on its way.
+  if (integer && !Number.isSafeInteger(value)) return "This number is too long to be sent exactly.";
+  if (value < minimum) return `At least ${minimum}, please.`;
+  if (value > maximum) return `At most ${maximum}, please.`;
+  return undefined;
+}
+
+/** Why so many choices cannot be made. */
+export function checkChoices(chosen: readonly string[], field: ChoicesField): string | undefined {
+  const { minItems = 0, maxItems = Infinity } = field;
+  if (chosen.length < minItems) return `Choose at least ${minItems}, please; ${chosen.length} chosen.`;
+  if (chosen.length > maxItems) return `Choose at most ${maxItems}, please; ${chosen.length} chosen.`;
+  return undefined;
+}
+
+/** As JSON writes numbers, with spaces around. */
+export function numberFrom(text: string): number | undefined {
+  if (!/^\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$/.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** What a person is told of a field's limits before typing, if it has any. */
+export function limitsOf(field: TextField | NumberField | ChoicesField): string | undefined {
+  switch (field.kind) {
+    case "text": {
+      const length = range(field.minLength, field.maxLength);
+      const format =
+        field.format === undefined ? undefined : (formats.get(field.format)?.name ?? field.format);
+      const pattern = field.pattern === undefined ? undefined : `pattern ${field.pattern}`;
+      return joined(format, length === undefined ? undefined : `${length} characters`, pattern);
+    }
+    case "number":
+      return joined(field.integer ? "whole number" : "number", range(field.minimum, field.maximum));
+    case "choices":
+      return joined(range(field.minItems, field.maxItems));
+  }
+}
+
+function joined(...parts: readonly (string | undefined)[]): string | undefined {
+  const told = parts.filter((part) => part !== undefined);
+  return told.length === 0 ? undefined : told.join(", ");
+}
+
+function range(low: number | undefined, high: number | undefined): string | undefined {
+  if (low !== undefined && high !== undefined) return low === high ? `exactly ${low}` : `${low} to ${high}`;
+  if (low !== undefined) return `at least ${low}`;
+  return high === undefined ? undefined : `at most ${high}`;
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+interface Format {
+  readonly name: string;
+  readonly problem: string;
+  test(text: string): boolean;
+}
+
+/** The formats of elicitation. */
+const formats: ReadonlyMap<string, Format> = new Map([
+  [
+    "email",
+    {
+      name: "e-mail address",
+      problem: "This is no e-mail address, such as ann@example.com.",
+      test: (text: string) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text),
+    },
+  ],
+  [
+    "uri",
+    {
+      name: "URI",
+      problem: "This is no full address, such as https://example.com/page.",
+      test: (text: string) => !/\s/.test(text) && URL.canParse(text),
+    },
+  ],
+  ["date", { name: "date, YYYY-MM-DD", problem: "This is no date, such as 2026-07-28.", test: isDate }],
+  [
+    "date-time",
+    {
+      name: "date and time, such as 2026-07-28T14:30:00Z",
+      problem:
+        "This is no date and time with its zone, such as 2026-07-28T14:30:00Z or 2026-07-28T14:30:00+02:00.",
+      test: isDateTime,
+    },
+  ],
+]);
+
+const timeOfDay =
+  /^(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+function isDateTime(text: string): boolean {
+  const [, date = "", time = ""] = /^(.{10})[Tt ](.+)$/.exec(text) ?? [];
+  return isDate(date) && timeOfDay.test(time);
+}
+
+/** `Date` alone takes the 30th of February for the 2nd of March. */
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}

@@ -1,0 +1,144 @@
+import { styleText } from "node:util";
+import type { Progress } from "@modelcontextprotocol/client";
+import type { ClientClock } from "../../client/clock.ts";
+import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
+import { LiveLine } from "./live-line.ts";
+import { sanitizeLine } from "./sanitize.ts";
+import { duration, statusLine } from "./status-line.ts";
+import type { Display, ShownTask } from "./terminal.ts";
+
+interface LiveOptions {
+  readonly clock: Pick<ClientClock, "now">;
+  /** Whether the terminal shows more than ASCII. */
+  readonly unicode: boolean;
+  /** Whether somebody can be asked here; otherwise the way to answer is told. */
+  readonly asks: boolean;
+}
+
+/** One line at the bottom of a terminal that tells how far the work is, and above it what stays. */
+export class LiveDisplay implements Display {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #options: LiveOptions;
+  readonly #line: LiveLine;
+  readonly #since: number;
+  #server = "the server";
+  #tool: string | undefined;
+  #what = "";
+  #task: RemoteTask | undefined;
+  #progress: Progress | undefined;
+  #ended = false;
+
+  constructor(stream: NodeJS.WriteStream, options: LiveOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#since = options.clock.now();
+    this.#line = new LiveLine(stream, (columns, frame) => this.#status(columns, frame));
+  }
+
+  /** Who asks, when the server asks something: "reports, tool render". */
+  get asker(): string {
+    return this.#tool === undefined ? this.#server : `${this.#server}, tool ${this.#tool},`;
+  }
+
+  connecting(server: string): void {
+    this.#server = sanitizeLine(server, 200);
+    this.#begin(`connecting to ${this.#server}`);
+  }
+
+  connected(): void {
+    this.#begin(`waiting for ${this.#server}`);
+  }
+
+  calling(tool: string): void {
+    this.#tool = sanitizeLine(tool, 200);
+    this.#begin(`calling ${this.#tool}`);
+  }
+
+  started({ taskId, tool }: ShownTask): void {
+    this.#tool = tool === undefined ? undefined : sanitizeLine(tool, 200);
+    this.note(`task ${sanitizeLine(taskId)}`);
+    this.#begin(this.#tool ?? "waiting");
+  }
+
+  update(task: RemoteTask): void {
+    const asked = task.status === "input_required" && this.#task?.status !== "input_required";
+    this.#task = task;
+    if (asked && !this.#options.asks) {
+      this.note(`It asks a question. Answer with: holdfast answer ${sanitizeLine(task.taskId)}`);
+    }
+    this.#line.draw();
+  }
+
+  progress(progress: Progress): void {
+    this.#progress = progress;
+    this.#line.draw();
+  }
+
+  note(line: string): void {
+    this.#line.print(line);
+  }
+
+  suspend(): Disposable {
+    return this.#line.suspend();
+  }
+
+  /** Nobody waits any more: nothing moves until `cancelling`. */
+  leaving(): void {
+    this.#line.pause();
+  }
+
+  cancelling(): void {
+    this.#begin("cancelling");
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#line.end();
+    const task = this.#task;
+    if (task === undefined || !hasEnded(task)) return;
+    const isError = task.status === "failed" || (task.status === "completed" && task.result.isError === true);
+    const [sign, ascii, colour] =
+      task.status === "cancelled"
+        ? (["■", "x", "yellow"] as const)
+        : isError
+          ? (["✖", "x", "red"] as const)
+          : (["✔", "*", "green"] as const);
+    const outcome = task.status === "completed" && isError ? "ended with an error" : task.status;
+    const mark = styleText(colour, this.#options.unicode ? sign : ascii, { stream: this.#stream });
+    this.#line.print(
+      `${mark} ${this.#tool ?? "task"} ${outcome} ${this.#dim(`after ${duration(this.#elapsed())}`)}`,
+    );
+  }
+
+  #begin(what: string): void {
+    if (this.#ended) return;
+    this.#what = what;
+    this.#line.begin();
+  }
+
+  #status(columns: number, frame: number): string {
+    const { progress, total, message } = this.#progress ?? {};
+    const task = this.#task;
+    const said = task?.statusMessage ?? message;
+    const asks = task?.status === "input_required" ? "waits for an answer" : undefined;
+    const texts = [asks, said].filter((text) => text !== undefined).map((text) => sanitizeLine(text));
+    return statusLine(
+      { what: this.#what, message: texts.join(": "), progress, total, elapsedMs: this.#elapsed() },
+      {
+        columns,
+        frame,
+        unicode: this.#options.unicode,
+        paint: (format, text) => styleText(format, text, { stream: this.#stream }),
+      },
+    );
+  }
+
+  #elapsed(): number {
+    return this.#options.clock.now() - this.#since;
+  }
+
+  #dim(text: string): string {
+    return styleText("dim", text, { stream: this.#stream });
+  }
+}

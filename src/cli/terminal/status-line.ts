@@ -1,0 +1,82 @@
+import widthOf from "fast-string-truncated-width";
+
+/** What a line tells of work that goes on. Texts are harmless and have no newlines. */
+export interface Status {
+  /** What is done: "connecting to reports", "render_report". */
+  readonly what: string;
+  /** What the server says about it, if anything. */
+  readonly message?: string | undefined;
+  readonly progress?: number | undefined;
+  readonly total?: number | undefined;
+  readonly elapsedMs: number;
+}
+
+interface Looks {
+  /** Cells in a row of the terminal. */
+  readonly columns: number;
+  /** Counts on from one drawing to the next. */
+  readonly frame: number;
+  /** Whether there are more than ASCII's characters. */
+  readonly unicode: boolean;
+  readonly paint: (format: "cyan" | "dim", text: string) => string;
+}
+
+const spinners = { unicode: "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", ascii: "-\\|/" } as const;
+
+/**
+ * One line that fits into a row and leaves its last cell free, where some terminals would begin a new one. What there
+ * is no room for goes in this order: the message's end, the bar, the message, the end of what is done.
+ */
+export function statusLine(status: Status, { columns, frame, unicode, paint }: Looks): string {
+  const room = Math.max(0, columns - 1);
+  const frames = unicode ? spinners.unicode : spinners.ascii;
+  const spinner = frames[frame % frames.length] ?? "";
+  const elapsed = duration(status.elapsedMs);
+  const parts = [
+    status.what,
+    ...progressOf(status, unicode, room >= 50),
+    ...(status.message ? [status.message] : []),
+  ];
+  const body = fit(parts.join(unicode ? " · " : " - "), room - spinner.length - elapsed.length - 2, unicode);
+  if (body === "") return fit(elapsed, room, unicode);
+  return `${paint("cyan", spinner)} ${body} ${paint("dim", elapsed)}`;
+}
+
+/** `text`, or as much of it as fits into `cells` with a sign that there is more. */
+export function fit(text: string, cells: number, unicode: boolean): string {
+  if (cells <= 0) return "";
+  const ellipsis = unicode ? "…" : "...";
+  const { index, ellipsed, width } = widthOf(text, {
+    limit: cells,
+    ellipsis,
+    ellipsisWidth: ellipsis.length,
+  });
+  if (width <= cells && index >= text.length) return text;
+  return `${text.slice(0, index)}${ellipsed ? ellipsis : ""}`;
+}
+
+/** "7s", "3m 05s", "2h 05m", "3d 02h". */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const pair = (high: number, unit: string, low: number, lowUnit: string): string =>
+    `${high}${unit} ${String(low).padStart(2, "0")}${lowUnit}`;
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return pair(minutes, "m", seconds % 60, "s");
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return pair(hours, "h", minutes % 60, "m");
+  return pair(Math.floor(hours / 24), "d", hours % 24, "h");
+}
+
+const barCells = 16;
+
+function progressOf({ progress, total }: Status, unicode: boolean, hasRoom: boolean): readonly string[] {
+  if (progress === undefined || !Number.isFinite(progress)) return [];
+  if (total === undefined || !Number.isFinite(total) || total <= 0) return [String(progress)];
+  const part = Math.min(1, Math.max(0, progress / total));
+  const percent = `${Math.floor(part * 100)}%`;
+  if (!hasRoom) return [percent];
+  const full = Math.floor(part * barCells);
+  const [on, off] = unicode ? ["█", "░"] : ["#", "-"];
+  return [`${on.repeat(full)}${off.repeat(barCells - full)} ${percent}`];
+}
