@@ -1,18 +1,22 @@
+import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { generation } from "../../generation/2025-11-25/name.ts";
 import { serverCancels, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { relatedTaskOf } from "../../generation/2025-11-25/related-task.ts";
 import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
+import { withoutQuestions } from "../session/task-room.ts";
+import { TaskRooms } from "../session/task-rooms.ts";
 import { isUnknown } from "../task/poll-loop.ts";
 import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
 import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestInTime } from "../transport/request-in-time.ts";
-import { readAbout, readCallAnswer, readToolResult, type SeenTask } from "./read-task.ts";
-import { TaskRooms } from "./task-rooms.ts";
+import { CoreRoom } from "./core-room.ts";
+import { readAbout, readCallAnswer, readTask, readToolResult, type SeenTask } from "./read-task.ts";
 import { TaskSupport } from "./task-support.ts";
 
 interface CoreProtocolOptions {
@@ -37,7 +41,7 @@ export class CoreProtocol implements TaskProtocol {
   readonly #hasTasks: boolean;
   readonly #cancels: boolean;
   readonly #support: TaskSupport;
-  readonly #rooms: TaskRooms;
+  readonly #rooms: TaskRooms<CoreRoom>;
   /** Tasks that this client knows as cancelled: their server may have dropped them since (C-082, C-083). */
   readonly #cancelled = new Map<string, RemoteTask>();
 
@@ -49,11 +53,9 @@ export class CoreProtocol implements TaskProtocol {
     const { experimental } = server;
     this.recognisesRepeats = isJsonObject(experimental) && isJsonObject(experimental[idempotencyKeyMeta]);
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
-    this.#rooms = new TaskRooms(requester, callbacks);
-    requester.takers.onNotification(({ method }) => {
-      if (method === "notifications/tools/list_changed") this.#support.changed();
-      return false;
-    });
+    const makeRoom = (taskId: string): CoreRoom => new CoreRoom(taskId, requester);
+    this.#rooms = new TaskRooms({ requester, callbacks, relatedTaskOf, makeRoom });
+    requester.takers.onNotification((notification) => this.#notified(notification));
   }
 
   async call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {
@@ -85,8 +87,9 @@ export class CoreProtocol implements TaskProtocol {
         return { kind: "value", value: this.#wasCancelled(value) };
       case "working":
       case "input_required": {
-        const task = this.#rooms.get(taskId)?.goesOn(value);
-        return { kind: "value", value: task ?? withoutQuestions(value) };
+        const seenOn = { ...value, status: value.status };
+        const task = this.#rooms.get(taskId)?.goesOn(seenOn);
+        return { kind: "value", value: task ?? withoutQuestions(seenOn) };
       }
     }
   }
@@ -122,6 +125,17 @@ export class CoreProtocol implements TaskProtocol {
 
   attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {
     return this.#rooms.enter(taskId, attendant, known);
+  }
+
+  /** What a server says by itself may interest the host too. */
+  #notified({ method, params }: JSONRPCNotification): boolean {
+    if (method === "notifications/tools/list_changed") this.#support.changed();
+    if (method === "notifications/tasks/status" && isJsonObject(params)) {
+      const seen = readTask(params);
+      // One that cannot be read is left to the next poll, which says what is wrong with it.
+      if (!(seen instanceof Violation)) this.#rooms.get(seen.taskId)?.told(seen);
+    }
+    return false;
   }
 
   async #send(call: ToolCall, asTask: boolean, signal: AbortSignal): Promise<Reply<CallAnswer>> {
@@ -194,9 +208,3 @@ type Ended = SeenTask & { readonly status: "completed" | "failed" };
 const mostCancelled = 1_000;
 
 const done: Reply<undefined> = { kind: "value", value: undefined };
-
-function withoutQuestions(seen: SeenTask): RemoteTask {
-  return seen.status === "input_required"
-    ? { ...seen, status: "input_required", inputRequests: {} }
-    : { ...seen, status: "working" };
-}

@@ -1,34 +1,37 @@
 import type { JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/client";
-import { relatedTaskOf } from "../../generation/2025-11-25/related-task.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
 import { inputMethods } from "../../task/input.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
-import { Violation } from "../reply/reply.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import type { TaskAttendant } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { LooseQuestions } from "./loose-questions.ts";
-import { readTask } from "./read-task.ts";
-import { TaskRoom } from "./task-room.ts";
+import type { TaskRoom } from "./task-room.ts";
+
+interface TaskRoomsOptions<Room> {
+  readonly requester: RawRequester;
+  readonly callbacks: UserCallbacks;
+  /** The task that a request of the server says it is of. */
+  readonly relatedTaskOf: (params: unknown) => string | undefined;
+  readonly makeRoom: (taskId: string) => Room;
+}
 
 const methods: ReadonlySet<string> = new Set(inputMethods);
 
-/** Brings what a server sends by itself, on whatever stream, to the tasks that it is about (C-095). */
-export class TaskRooms {
-  readonly #requester: RawRequester;
-  readonly #callbacks: UserCallbacks;
+/** Brings what a server asks by itself, on whatever stream, to the tasks that it is about (C-095, S-062). */
+export class TaskRooms<Room extends TaskRoom> {
+  readonly #options: TaskRoomsOptions<Room>;
   readonly #loose: LooseQuestions;
-  readonly #rooms = new Map<string, TaskRoom>();
+  readonly #rooms = new Map<string, Room>();
 
-  constructor(requester: RawRequester, callbacks: UserCallbacks) {
-    this.#requester = requester;
-    this.#callbacks = callbacks;
+  constructor(options: TaskRoomsOptions<Room>) {
+    const { requester, callbacks } = options;
+    this.#options = options;
     this.#loose = new LooseQuestions(requester, callbacks);
     requester.takers.onRequest((request) => this.#asked(request));
     requester.takers.onNotification((notification) => this.#notified(notification));
   }
 
-  get(taskId: string): TaskRoom | undefined {
+  get(taskId: string): Room | undefined {
     return this.#rooms.get(taskId);
   }
 
@@ -51,7 +54,8 @@ export class TaskRooms {
   }
 
   #asked(request: JSONRPCRequest): boolean {
-    const { onInput, declares } = this.#callbacks;
+    const { callbacks, relatedTaskOf } = this.#options;
+    const { onInput, declares } = callbacks;
     // Where there is nobody to ask, the SDK's client may have a handler of the host's own.
     if (!methods.has(request.method) || onInput === undefined || !declares(request.method)) return false;
     const taskId = relatedTaskOf(request.params);
@@ -63,27 +67,22 @@ export class TaskRooms {
     return true;
   }
 
-  /** All of these may interest the host too. */
+  /** It may interest the host too. */
   #notified({ method, params }: JSONRPCNotification): boolean {
-    if (method === "notifications/cancelled") {
-      const id = params?.["requestId"];
-      this.#loose.withdraw(id);
-      for (const room of this.#rooms.values()) if (room.askings.withdraw(id)) room.askingsChanged();
-    } else if (method === "notifications/tasks/status" && isJsonObject(params)) {
-      const seen = readTask(params);
-      // One that cannot be read is left to the next poll, which says what is wrong with it.
-      if (!(seen instanceof Violation)) this.#rooms.get(seen.taskId)?.told(seen);
-    }
+    if (method !== "notifications/cancelled") return false;
+    const id = params?.["requestId"];
+    this.#loose.withdraw(id);
+    for (const room of this.#rooms.values()) if (room.askings.withdraw(id)) room.askingsChanged();
     return false;
   }
 
-  #room(taskId: string): TaskRoom {
+  #room(taskId: string): Room {
     let room = this.#rooms.get(taskId);
-    if (room === undefined) this.#rooms.set(taskId, (room = new TaskRoom(taskId, this.#requester)));
+    if (room === undefined) this.#rooms.set(taskId, (room = this.#options.makeRoom(taskId)));
     return room;
   }
 
-  #tidy(taskId: string, room: TaskRoom): void {
+  #tidy(taskId: string, room: Room): void {
     if (room.isEmpty && this.#rooms.get(taskId) === room) this.#rooms.delete(taskId);
   }
 }

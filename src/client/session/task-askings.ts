@@ -1,6 +1,6 @@
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
-import { withRelatedTask } from "../../generation/2025-11-25/related-task.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { Reply } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
@@ -18,6 +18,9 @@ interface Asking extends OpenQuestion {
   next: PromiseWithResolvers<void>;
 }
 
+/** A result that says which task it is of. */
+export type Relate = (result: JsonObject, taskId: string) => JsonObject;
+
 /**
  * The questions that a server has asked for one task and that are not answered. A server asks again where a stream or
  * a session broke before the answer: then it is the same question, which nobody is asked twice.
@@ -25,11 +28,13 @@ interface Asking extends OpenQuestion {
 export class TaskAskings {
   readonly #taskId: string;
   readonly #requester: RawRequester;
+  readonly #relate: Relate;
   readonly #askings = new Map<string, Asking>();
 
-  constructor(taskId: string, requester: RawRequester) {
+  constructor(taskId: string, requester: RawRequester, relate: Relate) {
     this.#taskId = taskId;
     this.#requester = requester;
+    this.#relate = relate;
   }
 
   get size(): number {
@@ -90,7 +95,7 @@ export class TaskAskings {
   async answer(key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>> {
     const asking = this.#askings.get(key);
     if (asking === undefined) return done;
-    const message = { jsonrpc: "2.0" as const, result: withRelatedTask(result, this.#taskId) };
+    const message = { jsonrpc: "2.0" as const, result: this.#relate({ ...result }, this.#taskId) };
     let told = false;
     for (;;) {
       signal.throwIfAborted();
