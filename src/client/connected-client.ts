@@ -96,7 +96,7 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     { onUpdate, onTask, cancelOnAbort = false, ...options }: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
-    const handle = await this.startTool(name, args, options);
+    const handle = await this.#begin(name, args, { ...options, cancelOnAbort });
     try {
       if (handle.reference !== null) await onTask?.(handle.reference);
       if (handle.reference !== null && onUpdate !== undefined) {
@@ -112,18 +112,27 @@ export class ConnectedClient implements TaskClient {
   async startTool(
     name: string,
     args: Readonly<Record<string, unknown>> = {},
-    { idempotencyKey, ttlMs, ...options }: CallOptions = {},
+    options: CallOptions = {},
+  ): Promise<TaskHandle> {
+    return this.#begin(name, args, options);
+  }
+
+  async #begin(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    { idempotencyKey, ttlMs, cancelOnAbort = false, ...options }: CallAndWaitOptions,
   ): Promise<TaskHandle> {
     assertTtl(ttlMs);
     const { clock, keeper } = this.#services;
     const key = idempotencyKey ?? makeIdempotencyKey();
     const call = keeper.name({ key, tool: name, args, ttlMs, startedAt: clock.now() });
-    return this.#start(call, { ...options, findsAgain: idempotencyKey !== undefined });
+    const findsAgain = idempotencyKey !== undefined || (keeper.keeps && !cancelOnAbort);
+    return this.#start(call, { ...options, findsAgain });
   }
 
   async #start(
     call: KeptCall,
-    { signal, onProgress, findsAgain = false, again = false }: StartOptions,
+    { signal, onProgress, findsAgain = true, again = false }: StartOptions,
   ): Promise<TaskHandle> {
     const { closing, clock } = this.#services;
     const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);

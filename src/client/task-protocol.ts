@@ -5,8 +5,8 @@ import type { Reply } from "./reply/reply.ts";
 
 /** The answers to a round of questions that came before a task existed, with the state to hand back unread. */
 export interface AnsweredRound {
-  readonly inputResponses: Readonly<Record<string, InputResult>> | undefined;
-  readonly requestState: string | undefined;
+  readonly inputResponses?: Readonly<Record<string, InputResult>> | undefined;
+  readonly requestState?: string | undefined;
 }
 
 export interface ToolCall {

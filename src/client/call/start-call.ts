@@ -17,6 +17,15 @@ export interface StartServices {
   readonly pollFloorMs: number;
 }
 
+/** What became of the same call before. */
+interface Earlier {
+  readonly mayHaveArrived: boolean;
+  /** What it was sent with last. */
+  readonly round: AnsweredRound | undefined;
+  /** To be awaited before a round is sent, so that the next process need not ask again. */
+  readonly keepRound: (round: AnsweredRound) => Promise<void>;
+}
+
 /** A server that goes on asking after this many rounds is not getting anywhere. */
 const mostRounds = 100;
 
@@ -34,18 +43,18 @@ export type StartedCall =
  * says that it recognises a repeated call by its idempotency key; otherwise the caller gets the error. Such a server
  * refuses the repeated call of a tool that makes no task, which it would run twice.
  *
- * `mayHaveArrived` says that somebody sent it before. Rejects where there may be a task all the same.
+ * Rejects where there may be a task all the same.
  */
 export async function startCall(
   call: Omit<ToolCall, "round" | "repeat">,
   services: StartServices,
   signal: AbortSignal,
-  mayHaveArrived = false,
+  earlier: Earlier,
 ): Promise<StartedCall> {
   const { protocol, clock, pollFloorMs } = services;
-  let round: AnsweredRound | undefined;
+  let { mayHaveArrived, round } = earlier;
   for (let rounds = 0; rounds < mostRounds; rounds++) {
-    let repeat = mayHaveArrived && rounds === 0;
+    let repeat = mayHaveArrived;
     const sent = { ...call, round };
     const reply = await persist(
       () => protocol.call({ ...sent, repeat }, signal),
@@ -60,6 +69,10 @@ export async function startCall(
       const message = "The answer was lost, and the tool makes no task that could be found again";
       return refused(new TaskClientError("connection", message, { error: reply.error }));
     }
+    if (reply.kind === "error" && reply.error.code === -32602 && isFrom(earlier, round)) {
+      round = undefined; // the server's state lives for a time only
+      continue;
+    }
     if (reply.kind !== "value") {
       const error = replyError(reply);
       if (repeat || reply.kind === "lost" || error.code === "protocol") throw error;
@@ -67,12 +80,14 @@ export async function startCall(
     }
     if (reply.value.kind !== "questions") return reply.value;
     const { questions, requestState } = reply.value;
+    mayHaveArrived = false;
     // With nothing to ask, the server only wants to be called again.
     if (questions.size === 0) await clock.sleep(pollFloorMs, signal);
     try {
       const inputResponses =
         questions.size === 0 ? undefined : await askAll(questions, services.callbacks, signal);
       round = { inputResponses, requestState };
+      if (inputResponses !== undefined) await earlier.keepRound(round);
     } catch (error) {
       if (signal.aborted) throw error;
       return refused(error);
@@ -81,6 +96,10 @@ export async function startCall(
   return refused(
     new TaskClientError("protocol", `The server still asks for input after ${mostRounds} rounds`),
   );
+}
+
+function isFrom(earlier: Earlier, round: AnsweredRound | undefined): boolean {
+  return round !== undefined && round === earlier.round;
 }
 
 function refused(error: unknown): StartedCall {

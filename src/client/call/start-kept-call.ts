@@ -2,6 +2,7 @@ import type { CallKeeper } from "../handles/call-keeper.ts";
 import type { KeptCall } from "../handles/handle-store.ts";
 import { aboutTask } from "../task/about-task.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import type { AnsweredRound } from "../task-protocol.ts";
 import { startCall, type StartedCall, type StartServices } from "./start-call.ts";
 
 interface StartKeptServices extends StartServices {
@@ -11,7 +12,7 @@ interface StartKeptServices extends StartServices {
 interface KeptCallOptions {
   readonly signal: AbortSignal;
   readonly progressToken: string | undefined;
-  /** Whether the caller has the call's key and can find its task by itself. */
+  /** Whether its task is to be left alone, for the caller or the next process to find, if the answer comes too late. */
   readonly findsAgain: boolean;
   /** Whether the call comes from the store, where it is because it may have been sent before. */
   readonly again: boolean;
@@ -37,10 +38,15 @@ export async function startKeptCall(
     idempotencyKey: kept.key,
     ttlMs: kept.ttlMs,
     progressToken,
-    findsAgain: findsAgain || keeper.keeps,
+    findsAgain,
     onLateTask: (taskId: string) => keeper.lateTask(kept, taskId),
   };
-  const started = await startCall(call, services, signal, again).catch(async (error: unknown) => {
+  const earlier = {
+    mayHaveArrived: again,
+    round: kept.round,
+    keepRound: async (round: AnsweredRound) => keeper.answered(kept, round),
+  };
+  const started = await startCall(call, services, signal, earlier).catch(async (error: unknown) => {
     // An answer that breaks the protocol may name its task all the same.
     if (!(error instanceof TaskClientError) || error.taskId === undefined) throw error;
     await keeper.became(kept, error.taskId);

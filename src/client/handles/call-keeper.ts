@@ -1,5 +1,6 @@
 import { TaskClientError } from "../task-client-error.ts";
 import type { InputResult } from "../question/input-request.ts";
+import type { AnsweredRound } from "../task-protocol.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 import type { HandleStore, KeptCall } from "./handle-store.ts";
 
@@ -50,6 +51,15 @@ export class CallKeeper {
     } catch (cause) {
       const message = "The call was not sent: the handle store could not keep it";
       throw new TaskClientError("handles", message, { cause });
+    }
+  }
+
+  /** To be awaited before the answers are sent; a fault of the store does not keep them back. */
+  async answered(call: KeptCall, round: AnsweredRound): Promise<void> {
+    try {
+      await this.#store.keep({ ...call, round });
+    } catch (cause) {
+      this.#fault("The handle store could not keep an answer", cause);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { InputResult } from "../question/input-request.ts";
+import type { AnsweredRound } from "../task-protocol.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 
 /** A call that was begun and whose end nobody was told yet. Plain JSON. */
@@ -14,6 +15,8 @@ export interface KeptCall {
   readonly ttlMs?: number | undefined;
   /** Epoch milliseconds, by the client's clock. */
   readonly startedAt: number;
+  /** What the server was told last of the questions that it asked before there was a task. */
+  readonly round?: AnsweredRound | undefined;
   /** The task that the call became; `null` while no answer has told of one. */
   readonly taskId: string | null;
 }
@@ -43,7 +46,7 @@ export interface KeptCalls {
  */
 export interface HandleStore {
   /**
-   * Called before the call is sent, and again with the task's id as soon as it is known. A call that has its task does
+   * Called before the call is sent, again with each round of answers, and with the task's id as soon as it is known. A call that has its task does
    * not lose it by coming again without: a caller may use a key twice.
    */
   keep(call: KeptCall): Promise<void>;

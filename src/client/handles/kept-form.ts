@@ -24,12 +24,20 @@ export function decodeCall(text: string): KeptCall {
 }
 
 function isKeptCall(value: JsonObject): value is JsonObject & KeptCall {
-  const { key, server, generation, tool, args, ttlMs, startedAt, taskId } = value;
+  const { key, server, generation, tool, args, ttlMs, startedAt, round, taskId } = value;
   return (
     [key, server, generation, tool].every((name) => typeof name === "string") &&
     isJsonObject(args) &&
     typeof startedAt === "number" &&
     (ttlMs === undefined || typeof ttlMs === "number") &&
+    (round === undefined || isRound(round)) &&
     (taskId === null || (typeof taskId === "string" && taskId !== ""))
   );
+}
+
+function isRound(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { inputResponses, requestState } = value;
+  const hasAnswers = inputResponses === undefined || isJsonObject(inputResponses);
+  return hasAnswers && (requestState === undefined || typeof requestState === "string");
 }

@@ -78,7 +78,7 @@ describe("a call that is kept", () => {
     expect(second).toMatchObject({ name: first?.["name"], arguments: first?.["arguments"] });
     const key = "holdfast/idempotencyKey";
     expect(second?.["_meta"]).toMatchObject({
-      [key]: (first?.["_meta"] as Record<string, string>)[key],
+      [key]: (first?.["_meta"] as Record<string, string> | undefined)?.[key],
       "holdfast/repeat": true,
     });
   });

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { fileHandles } from "../../../src/client/handles/file-handles.ts";
+import type { HandleStore, KeptCall } from "../../../src/client/handles/handle-store.ts";
+import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
+import { generation, keptCall, server, taskOf } from "./calls.ts";
+import { folderForHandles } from "./folder.ts";
+
+const stores: readonly (readonly [name: string, make: () => Promise<HandleStore>])[] = [
+  ["fileHandles", async () => fileHandles(await folderForHandles())],
+  ["memoryHandles", async () => memoryHandles()],
+];
+
+const accepted = { action: "accept" as const, content: { ok: true } };
+
+async function callsOf(store: HandleStore): Promise<readonly KeptCall[]> {
+  const { calls, damaged } = await store.list();
+  expect(damaged).toEqual([]);
+  return calls;
+}
+
+describe.each(stores)("%s", (_name, make) => {
+  it("has nothing at first, and nothing to drop", async () => {
+    const store = await make();
+    await store.drop(keptCall());
+    await store.dropTask(taskOf("t1"));
+    expect(await callsOf(store)).toEqual([]);
+    expect(await store.answer(taskOf("t1"), "approve")).toBeUndefined();
+  });
+
+  it("lists calls as they were kept, the oldest first", async () => {
+    const store = await make();
+    const round = { inputResponses: { approve: accepted }, requestState: "sealed" };
+    const calls = [
+      keptCall({ key: "b", startedAt: 1, ttlMs: 60_000, round }),
+      keptCall({ key: "c", startedAt: 2, taskId: "t2" }),
+      keptCall({ key: "a", startedAt: 3 }),
+    ];
+    for (const call of calls.toReversed()) await store.keep(call);
+    expect(await callsOf(store)).toEqual(calls);
+  });
+
+  it("tells calls of one key apart by server and generation", async () => {
+    const store = await make();
+    await store.keep(keptCall());
+    await store.keep(keptCall({ server: "http://127.0.0.1:3001/mcp", startedAt: 1 }));
+    await store.keep(keptCall({ generation: "2025-11-25", startedAt: 2 }));
+    await store.drop(keptCall());
+    expect(await callsOf(store)).toMatchObject([{ startedAt: 1 }, { startedAt: 2 }]);
+  });
+
+  it("keeps a call's task, whatever comes of the same call made again", async () => {
+    const store = await make();
+    await store.keep(keptCall());
+    await store.keep(keptCall({ taskId: "t1" }));
+    await store.keep(keptCall({ startedAt: 5 }));
+    expect(await callsOf(store)).toMatchObject([{ taskId: "t1" }]);
+    await store.drop(keptCall());
+    expect(await callsOf(store)).toMatchObject([{ taskId: "t1" }]);
+    await store.dropTask(taskOf("t1"));
+    expect(await callsOf(store)).toEqual([]);
+  });
+
+  it("drops a task with its calls and answers, and no other's", async () => {
+    const store = await make();
+    await store.keep(keptCall({ key: "a", taskId: "t1" }));
+    await store.keep(keptCall({ key: "b", taskId: "t2" }));
+    await store.keepAnswer(taskOf("t1"), "approve", accepted);
+    await store.keepAnswer(taskOf("t2"), "approve", accepted);
+    await store.dropTask(taskOf("t1"));
+    expect(await callsOf(store)).toMatchObject([{ taskId: "t2" }]);
+    expect(await store.answer(taskOf("t1"), "approve")).toBeUndefined();
+    expect(await store.answer(taskOf("t2"), "approve")).toEqual(accepted);
+  });
+
+  it("keeps answers by question, whatever its name, also of tasks that no call of its own became", async () => {
+    const store = await make();
+    const names = ["approve", "../../approve", "__proto__", "Approve", "a/b\0", "x".repeat(5_000)];
+    for (const [index, name] of names.entries()) {
+      await store.keepAnswer(taskOf("../t"), name, { action: "accept", content: { index } });
+    }
+    const found = await Promise.all(names.map((name) => store.answer(taskOf("../t"), name)));
+    expect(found).toEqual(names.map((_, index) => ({ action: "accept", content: { index } })));
+    expect(await store.answer({ server, generation, taskId: "t" }, "approve")).toBeUndefined();
+  });
+
+  it("keeps what was said, not what became of the object", async () => {
+    const store = await make();
+    const args = { month: "2026-10" };
+    await store.keep(keptCall({ args }));
+    args.month = "2026-11";
+    expect(await callsOf(store)).toMatchObject([{ args: { month: "2026-10" } }]);
+  });
+});
