@@ -4,7 +4,8 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
 import { attach as attachCoreTasks } from "./2025-11-25/attach.ts";
-import { TaskDesk } from "./2025-11-25/task-desk.ts";
+import { voice as coreVoice } from "./2025-11-25/voice.ts";
+import { TaskDesk } from "./desk/task-desk.ts";
 import { attach as attachExtension } from "./2026-07-28/attach.ts";
 import { loopDelay } from "./rates/loop-delay.ts";
 import type { RateOptions } from "./rates/rate-options.ts";
@@ -12,6 +13,7 @@ import { Rates } from "./rates/rates.ts";
 import { Companions } from "./plain/companions.ts";
 import { PlainCalls } from "./plain/plain-calls.ts";
 import type { PlainPolicies } from "./plain/policy.ts";
+import { voice as plainVoice } from "./plain/voice.ts";
 import { noSession, onePipe, type Streams } from "./streams.ts";
 import { ListenPlaces } from "./listen/listen-places.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
@@ -65,7 +67,7 @@ export function createTaskServer({
   policies,
 }: TaskServerSetup): TaskServer {
   const errorOf = errorsFor(onError, legacyErrorCodes);
-  const desk = new TaskDesk(runtime, onError);
+  const desk = new TaskDesk(runtime, onError, coreVoice);
   const { clock, options } = runtime;
   const rates = new Rates({
     rates: rateOptions,
@@ -75,7 +77,7 @@ export function createTaskServer({
   });
   const plain = new PlainCalls(runtime, policies, onError);
   const companions = new Companions(runtime, plain, rates);
-  const asking = new TaskDesk(runtime, onError, { plain: true });
+  const asking = new TaskDesk(runtime, onError, plainVoice);
   const places = new ListenPlaces(maxListensPerPrincipal);
   return {
     options,

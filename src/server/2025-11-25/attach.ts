@@ -25,7 +25,7 @@ import { gate } from "./gate.ts";
 import { handle } from "./handle.ts";
 import { plainCall } from "./plain-call.ts";
 import { TaskCalls } from "./task-calls.ts";
-import type { TaskDesk } from "./task-desk.ts";
+import type { TaskDesk } from "../desk/task-desk.ts";
 
 export interface Attachment {
   readonly runtime: Runtime;

@@ -1,7 +1,7 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
-import type { TaskDesk } from "./task-desk.ts";
+import type { TaskDesk } from "../desk/task-desk.ts";
 
 /** What a request on a connection is answered with. */
 export interface Callee {

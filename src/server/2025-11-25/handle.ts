@@ -38,7 +38,7 @@ export async function handle(
     }
     case "tasks/result": {
       const taskId = readTaskId(method, params);
-      return taskResult(await desk.finished(taskId, requestor, connection, id, signal));
+      return taskResult(await desk.finished(taskId, requestor, { connection, request: id, signal }));
     }
     case "tasks/cancel":
       return { result: { ...shown(await runtime.cancelNow(readTaskId(method, params), requestor)) } };

@@ -22,7 +22,8 @@ export function plainCall(
     capabilities,
     answerOf,
     attend(task, requestor, over) {
-      asking.finished(task, requestor, connection, id, over).catch(() => undefined); // who waits hears it too
+      const wait = { connection, request: id, signal: over };
+      asking.finished(task, requestor, wait).catch(() => undefined); // who waits hears it too
     },
     progress(report) {
       if (typeof progressToken !== "string" && typeof progressToken !== "number") return;

@@ -3,12 +3,15 @@ import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { OnError } from "../answer.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { Voice } from "./voice.ts";
 
-/** A `tasks/result` that is not answered yet. */
+/** A request that is answered with the end of the task. */
 export interface Waiter {
   readonly connection: Connection;
   readonly request: RequestId;
   readonly settled: PromiseWithResolvers<TaskSnapshot>;
+  /** Under which progress is told on its stream. */
+  readonly progressToken: string | number | undefined;
   /** False once its stream broke: the answer may still be read by resuming it, but nothing is asked there. */
   open: boolean;
 }
@@ -24,10 +27,10 @@ export interface Follower {
 export interface TaskLineSetup {
   readonly runtime: Runtime;
   readonly id: string;
+  readonly wireId: string;
   readonly requestor: Requestor;
   readonly onError: OnError;
-  /** True where the callers know nothing of tasks: nothing is said of one, and questions are those of their calls. */
-  readonly plain: boolean;
+  readonly voice: Voice;
   /** There is nobody left who wants to hear of the task. */
   readonly onEnd: () => void;
 }

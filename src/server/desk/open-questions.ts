@@ -1,11 +1,9 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { missingForInput, type InputAnswer, type InputRequest } from "../../task/input.ts";
-import { askClient } from "../connection/ask-client.ts";
 import { Undelivered, type Connection, type Reply } from "../connection/connection.ts";
 import type { Audience } from "./audience.ts";
 import { isStopping } from "../stopping.ts";
@@ -108,22 +106,22 @@ export class OpenQuestions {
   }
 
   async #ask({ key, method, params }: InputRequest, offer: Offer): Promise<void> {
-    const { runtime, id, plain } = this.#setup;
+    const { runtime, voice, wireId } = this.#setup;
     const parsed = JSON.parse(params) as JsonObject;
     const { connection, withdrawn } = offer;
     let reply: Reply;
     try {
-      reply = await askClient({
+      const question = {
         connection,
         method,
-        params: plain ? parsed : nestedRequest(method, parsed, id).params,
-        mayBeTask: !plain,
+        params: parsed,
         via: () => this.#currentVia(offer),
         signal: withdrawn.signal,
         clock: runtime.clock,
         onTaken: () => (offer.taken = true),
         kept: offer.kept,
-      });
+      };
+      reply = await voice.ask(question, wireId);
     } catch (error) {
       if (!(error instanceof Undelivered)) throw error;
       if (this.#offers.get(key) === offer) this.#offers.delete(key); // asked again when a stream opens

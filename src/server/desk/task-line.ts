@@ -15,11 +15,13 @@ import type { Follower, TaskLineSetup, Waiter } from "./task-party.ts";
  */
 const headStartMs = 200;
 
-/** A `tasks/result`, to be answered later. */
+/** A request that is to be answered with the end of the task. */
 export interface Wait {
   readonly connection: Connection;
   readonly request: RequestId;
   readonly signal: AbortSignal;
+  /** Progress is told on the stream of the request, until it is answered; left out: it is not. */
+  readonly progressToken?: string | number | undefined;
 }
 
 /**
@@ -38,7 +40,7 @@ export class TaskLine {
 
   constructor(setup: TaskLineSetup) {
     this.#setup = setup;
-    this.#news = new TaskNews(this.#audience, setup);
+    this.#news = new TaskNews(this.#audience, setup.voice);
     this.#questions = new OpenQuestions(setup, this.#audience);
     this.#unwatch = setup.runtime.watch([setup.id], () => this.#look());
   }
@@ -81,10 +83,14 @@ export class TaskLine {
    * Resolves with the task, which is `known` now, once it is finished; rejects with the signal's reason, and where it
    * cannot be read.
    */
-  async wait({ connection, request, signal }: Wait, known: TaskSnapshot): Promise<TaskSnapshot> {
+  async wait(
+    { connection, request, signal, progressToken }: Wait,
+    known: TaskSnapshot,
+  ): Promise<TaskSnapshot> {
     this.#news.known(known);
     const settled = Promise.withResolvers<TaskSnapshot>();
-    const waiter: Waiter = { connection, request, settled, open: !connection.isBroken(request) };
+    const open = !connection.isBroken(request);
+    const waiter: Waiter = { connection, request, settled, progressToken, open };
     const onAbort = (): void => settled.reject(signal.reason as Error);
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();

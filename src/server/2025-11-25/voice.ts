@@ -1,0 +1,14 @@
+import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
+import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
+import { progressNotification, statusNotification } from "../../generation/2025-11-25/notify.ts";
+import { wireTask } from "../../generation/2025-11-25/wire-task.ts";
+import { askClient } from "../connection/ask-client.ts";
+import type { Voice } from "../desk/voice.ts";
+
+/** Tasks of 2025-11-25 tell their status and progress, and their questions say whose they are. */
+export const voice: Voice = {
+  state: (snapshot) => statusNotification(wireTask(snapshot.task, diagnose(snapshot))),
+  progress: progressNotification,
+  ask: (question, wireId) =>
+    askClient({ ...question, ...nestedRequest(question.method, question.params, wireId) }),
+};
