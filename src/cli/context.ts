@@ -1,5 +1,6 @@
 import type { Io } from "./io.ts";
 import type { Output } from "./output/output.ts";
+import type { State } from "./state/state.ts";
 
 /** Options of every command that reaches a server. */
 export interface ServerOptions {
@@ -8,8 +9,21 @@ export interface ServerOptions {
   readonly header?: readonly string[];
 }
 
+/** Options of every command that can wait. */
+export interface WaitingOptions extends ServerOptions {
+  /** In seconds. */
+  readonly timeout?: number;
+}
+
+/** Options of every command about one task. */
+export interface TaskOptions extends WaitingOptions {
+  /** SERVER, for a task that was started elsewhere. */
+  readonly server?: string;
+}
+
 /** What every command is given. */
 export interface Context {
   readonly io: Io;
   readonly output: Output;
+  readonly state: State;
 }

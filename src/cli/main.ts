@@ -5,6 +5,7 @@ import { makeProgram } from "./program.ts";
 import { BrokenPipe, Output } from "./output/output.ts";
 import { reportFailure } from "./output/report-failure.ts";
 import { serverAfterDashes } from "./server-after-dashes.ts";
+import { State } from "./state/state.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Runs one command, and resolves with the code to exit with. Never rejects. */
@@ -13,7 +14,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   for (const stream of [io.stdout, io.stderr]) stream.on("error", () => undefined);
   const output = new Output(io, argv.includes("--json"));
   let exitCode: ExitCode = exitCodes.done;
-  const program = makeProgram({ io, output }, (code) => (exitCode = code));
+  const program = makeProgram({ io, output, state: new State(io) }, (code) => (exitCode = code));
   try {
     await program.parseAsync(serverAfterDashes(argv), { from: "user" });
     return exitCode;

@@ -1,11 +1,19 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { packageVersion } from "../client/package-version.ts";
+import { answer, type AnswerOptions } from "./command/answer.ts";
 import { call, type CallOptions } from "./command/call.ts";
+import { cancel } from "./command/cancel.ts";
+import { forget } from "./command/forget.ts";
+import { get } from "./command/get.ts";
+import { list, type ListOptions } from "./command/list.ts";
 import { tools } from "./command/tools.ts";
-import type { Context, ServerOptions } from "./context.ts";
+import { result, watch } from "./command/wait.ts";
+import type { Context, ServerOptions, TaskOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
 const serverForms = "a URL, a quoted command line, or a name from a config file with mcpServers";
+
+const jsonHelp = "print JSON, in the shape that docs/cli.md tells";
 
 /** The commands with their options; `end` is told how the one that ran ended. */
 export function makeProgram(context: Context, end: (code: ExitCode) => void): Command {
@@ -34,6 +42,44 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
       end(await call(context, { server, tool, pairs, options })),
     );
 
+  command(program, "ls", "lists the tasks that were started here and whose end nobody saw")
+    .option("--refresh", "ask each server how its tasks stand")
+    .action(async (options: ListOptions) => end(await list(context, { options })));
+
+  const aboutTask = (name: string, description: string): Command =>
+    command(program, name, description)
+      .argument("<id>", "the task's id, or as much of it as tells it from the others")
+      .option("--server <server>", "SERVER, for a task that was started elsewhere")
+      .addOption(timeout());
+  const simple = { get, watch, result, cancel };
+  const descriptions = {
+    get: "tells how a task stands",
+    watch: "tells each state of a task until its end, and prints the result",
+    result: "waits for a task, and prints its result",
+    cancel: "cancels a task",
+  };
+  for (const name of ["get", "watch", "result", "cancel"] as const) {
+    aboutTask(name, descriptions[name]).action(async (id: string, options: TaskOptions) =>
+      end(await simple[name](context, { id, options })),
+    );
+  }
+  aboutTask("answer", "answers what a task asks: by what is given, or by asking on the terminal")
+    .argument("[pairs...]", "key=value and key:=json, typed by what is asked")
+    .option("--args <json>", "more values: a JSON object, @file, or - for stdin")
+    .option("--accept", "agree, where no values are asked for")
+    .option("--decline", "refuse to answer")
+    .option("--cancel-question", "leave the question without an answer; the task is told so")
+    .option("--question <key>", "the question's key, where several are open")
+    .action(async (id: string, pairs: string[], options: AnswerOptions) =>
+      end(await answer(context, { id, pairs, options })),
+    );
+  program
+    .command("forget")
+    .description("takes a task off the list of ls, such as one whose server is gone")
+    .argument("<id>", "its id, or as much of it as tells it from the others")
+    .option("--json", jsonHelp)
+    .action(async (id: string) => end(await forget(context, { id })));
+
   command(program, "tools", "lists a server's tools")
     .argument("<server>", serverForms)
     .action(async (server: string, options: ServerOptions) => end(await tools(context, { server, options })));
@@ -45,7 +91,7 @@ function command(program: Command, name: string, description: string): Command {
   return program
     .command(name)
     .description(description)
-    .option("--json", "print JSON, in the shape that docs/cli.md tells")
+    .option("--json", jsonHelp)
     .option("--config <file>", "the file with mcpServers, in place of .mcp.json and your own")
     .option(
       "--token <token>",

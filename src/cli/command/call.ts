@@ -1,13 +1,13 @@
 import { checkRequired, parseArguments } from "../arguments/parse-arguments.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { readJsonArgument } from "../arguments/read-json-argument.ts";
-import type { Context } from "../context.ts";
+import type { Context, WaitingOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
-import { directJson, taskJson } from "../output/task-json.ts";
+import { taskJson } from "../output/task-json.ts";
 import { askedServer } from "../server/asked-server.ts";
-import { withServer, type Session, type WaitingOptions } from "../with-server.ts";
+import { withServer, type Session } from "../server/with-server.ts";
 import { listTools, pickTool } from "./find-tool.ts";
-import { showOutcome, showResult } from "./show-outcome.ts";
+import { showDirect, showOutcome } from "./show-outcome.ts";
 import { waitForTask } from "./wait-for-task.ts";
 
 export interface CallOptions extends WaitingOptions {
@@ -28,7 +28,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
   const { output } = context;
   const asked = await askedServer(context, command.server, options);
   const given = await readJsonArgument(options.args, context.io);
-  return withServer(context, asked, options, async (session) => {
+  return withServer(context, { server: asked }, options, async (session) => {
     const { client, terminal, server, signal } = session;
     const { display } = terminal;
     const args = await readArguments(command, given, session);
@@ -36,11 +36,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     display.calling(tool);
     const handle = await client.startTool(tool, args, { signal, onProgress });
     const origin = { server: server.spec.given, tool };
-    if (handle.taskId === null) {
-      const result = await handle.result();
-      if (output.json) await output.printJson(directJson(result, origin));
-      return showResult(result, { display, output });
-    }
+    if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session });
     if (options.detach === true) {
       display.end();
       if (output.json) await output.printJson(taskJson(await handle.get({ signal }), origin));
@@ -51,8 +47,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     const serverEnds = typeof server.target !== "string";
     const shown = { taskId, tool, comeBack: `holdfast watch ${taskId}`, serverEnds };
     const task = await waitForTask(shown, handle, session);
-    if (output.json) await output.printJson(taskJson(task, origin));
-    return showOutcome(task, { display, output });
+    return showOutcome(task, { origin, output, session });
   });
 }
 

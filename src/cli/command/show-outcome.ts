@@ -4,37 +4,55 @@ import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Output } from "../output/output.ts";
 import { showContent } from "../output/show-content.ts";
 import { sanitizeText } from "../terminal/sanitize.ts";
-import type { Display } from "../terminal/terminal.ts";
+import { directJson, taskJson, type TaskOrigin } from "../output/task-json.ts";
+import type { Session } from "../server/with-server.ts";
 
 interface ShowOptions {
-  readonly display: Display;
+  readonly origin: TaskOrigin;
   readonly output: Output;
+  readonly session: Session;
+  /** One of several documents. */
+  readonly line?: boolean;
 }
 
-/** Prints how a task ended, but for `--json`, and gives the code that says the same. */
-export async function showOutcome(task: EndedTask, { display, output }: ShowOptions): Promise<ExitCode> {
+/** Prints how a task ended, which then leaves the list, and gives the code that says the same. */
+export async function showOutcome(
+  task: EndedTask,
+  { origin, output, session, line = false }: ShowOptions,
+): Promise<ExitCode> {
+  session.terminal.display.end();
+  if (output.json) await output.printJson(taskJson(task, origin), { line });
+  const code = await showEnd(task, output);
+  await session.printed();
+  return code;
+}
+
+/** The same for a call that was answered at once. */
+export async function showDirect(
+  result: CallToolResult,
+  { origin, output, session }: ShowOptions,
+): Promise<ExitCode> {
+  session.terminal.display.end();
+  if (output.json) await output.printJson(directJson(result, origin));
+  return showResult(result, output);
+}
+
+async function showEnd(task: EndedTask, output: Output): Promise<ExitCode> {
   switch (task.status) {
     case "completed":
-      return showResult(task.result, { display, output });
+      return showResult(task.result, output);
     case "failed": {
       const { message, code } = task.error;
-      display.end();
       if (!output.json) output.tell(`holdfast: failed: ${sanitizeText(message)} (${code})`);
       return exitCodes.failed;
     }
     case "cancelled":
-      display.end();
       if (!output.json) output.tell("holdfast: cancelled");
       return exitCodes.cancelled;
   }
 }
 
-export async function showResult(
-  result: CallToolResult,
-  { display, output }: ShowOptions,
-): Promise<ExitCode> {
-  const isError = result.isError === true;
-  display.end();
+async function showResult(result: CallToolResult, output: Output): Promise<ExitCode> {
   if (!output.json) await output.print(showContent(result));
-  return isError ? exitCodes.errorResult : exitCodes.done;
+  return result.isError === true ? exitCodes.errorResult : exitCodes.done;
 }

@@ -1,13 +1,13 @@
 import type { Tool } from "@modelcontextprotocol/client";
-import { serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
+import { declaredTasks } from "../server/server-facts.ts";
 import { askedServer } from "../server/asked-server.ts";
-import { withServer } from "../with-server.ts";
+import { withServer } from "../server/with-server.ts";
 import { listTools } from "./find-tool.ts";
 
 interface ToolsCommand {
@@ -19,7 +19,7 @@ interface ToolsCommand {
 export async function tools(context: Context, { server, options }: ToolsCommand): Promise<ExitCode> {
   return withServer(
     context,
-    await askedServer(context, server, options),
+    { server: await askedServer(context, server, options) },
     options,
     async ({ client, signal }) => {
       const listed = await listTools(client, signal);
@@ -43,9 +43,7 @@ export async function tools(context: Context, { server, options }: ToolsCommand)
 export function taskSupport(client: TaskClient): (tool: Tool) => ToolJson["task"] {
   const { sdk } = client;
   if (sdk.getProtocolEra() === "modern") return () => "unknown";
-  const hasTasks =
-    sdk.getNegotiatedProtocolVersion() === "2025-11-25" &&
-    serverTakesTasks({ ...sdk.getServerCapabilities() });
+  const hasTasks = declaredTasks(client) !== undefined;
   return ({ execution }) => (hasTasks ? (execution?.taskSupport ?? "forbidden") : "forbidden");
 }
 

@@ -3,7 +3,7 @@ import type { TaskHandle } from "../../client/task/task-handle.ts";
 import { exitCodes } from "../exit-code.ts";
 import { Stopped } from "../stopped.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
-import type { Session } from "../with-server.ts";
+import type { Session } from "../server/with-server.ts";
 
 /** Waits until the task has ended, and resolves with how. Throws `Stopped` where the user, or `--timeout`, gives up. */
 export async function waitForTask(

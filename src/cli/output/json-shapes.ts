@@ -31,6 +31,24 @@ export interface QuestionJson {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** What `ls --json` prints. */
+export interface ListJson {
+  readonly tasks: readonly ListedTaskJson[];
+}
+
+export interface ListedTaskJson {
+  readonly id: string;
+  /** False for a call whose answer never came: nobody knows whether there is a task, and the id is the call's own. */
+  readonly isTask: boolean;
+  readonly server: string;
+  readonly tool: string;
+  /** ISO 8601, by this machine's clock. */
+  readonly startedAt: string;
+  /** With `--refresh`: as in a task, `expired` where the server no longer knows it, `unreachable` where it was not reached. */
+  readonly status?: TaskJson["status"] | "expired" | "unreachable";
+  readonly statusMessage?: string;
+}
+
 /** What `tools --json` prints. */
 export interface ToolsJson {
   readonly server: { readonly name: string; readonly version: string };

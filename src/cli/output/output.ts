@@ -16,6 +16,10 @@ export class Output {
     this.json = json;
   }
 
+  get isTerminal(): boolean {
+    return this.#io.stdout.isTTY;
+  }
+
   /** A server's text: safe for a terminal, and as it came for a program. */
   async print(text: string): Promise<void> {
     await this.#write(this.#io.stdout.isTTY ? sanitizeText(text) : text);

@@ -1,5 +1,7 @@
 import { connect } from "../../client/connect.ts";
-import type { ConnectOptions } from "../../client/connect-options.ts";
+import type { ProtocolVersion } from "../../client/connect-options.ts";
+import type { HandleStore } from "../../client/handles/handle-store.ts";
+import type { OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerOptions } from "../context.ts";
 import type { Io } from "../io.ts";
@@ -14,7 +16,9 @@ interface OpenOptions {
   readonly env: Io["env"];
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
-  readonly more?: Pick<ConnectOptions, "protocolVersion" | "onInput">;
+  readonly handles: HandleStore;
+  readonly onInput: OnInput;
+  readonly protocolVersion: ProtocolVersion | undefined;
 }
 
 /** Connects as `connect` does; an error about a process that ended tells what the process had to say. */
@@ -24,7 +28,9 @@ export async function openServer({
   env,
   terminal,
   signal,
-  more,
+  handles,
+  onInput,
+  protocolVersion,
 }: OpenOptions): Promise<TaskClient> {
   const { target, name, headers } = server;
   const log = new ServerLog();
@@ -38,9 +44,10 @@ export async function openServer({
         headers: { ...headers, ...readHeaders(options.header) },
         ...(token !== undefined && token !== "" && { token }),
         capabilities: terminal.capabilities,
-        onInput: terminal.askUser,
+        onInput,
         signal,
-        ...more,
+        handles,
+        ...(protocolVersion !== undefined && { protocolVersion }),
       },
     );
     terminal.display.connected();

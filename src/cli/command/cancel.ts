@@ -1,0 +1,24 @@
+import type { Context, TaskOptions } from "../context.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { taskJson } from "../output/task-json.ts";
+import { withTask } from "./with-task.ts";
+
+/** `holdfast cancel ID`: asks the server to cancel it, and says how it stands then. */
+export async function cancel(
+  context: Context,
+  command: { readonly id: string; readonly options: TaskOptions },
+): Promise<ExitCode> {
+  const { output, state } = context;
+  return withTask(context, command, async ({ handle, origin, terminal, signal, known }) => {
+    await handle.cancel({ signal });
+    const task = await handle.get({ signal });
+    terminal.display.end();
+    if (output.json) await output.printJson(taskJson(task, origin));
+    else if (task.status === "cancelled") await output.print("cancelled\n");
+    else if (task.status === "completed" || task.status === "failed") {
+      await output.print(`${task.status}: it had ended before\n`);
+    } else await output.print(`${task.status}: it was asked to stop, and has not yet\n`);
+    if (task.status === "cancelled" && known !== undefined) await state.forget(known);
+    return exitCodes.done;
+  });
+}

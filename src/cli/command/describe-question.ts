@@ -1,0 +1,17 @@
+import { isJsonObject } from "../../generation/json-object.ts";
+import type { OpenQuestion } from "../../client/task/remote-task.ts";
+import { describeType, readInputSchema } from "../arguments/input-schema.ts";
+
+/** A question in one line: its key, what it says, and what it wants to know. */
+export function describeQuestion(key: string, { method, params }: OpenQuestion): string {
+  const { message, requestedSchema, url } = params;
+  if (method !== "elicitation/create") return `${key}: ${method}`;
+  const said = typeof message === "string" ? message : "";
+  if (typeof url === "string") return `${key}: ${said} ${url}`;
+  if (!isJsonObject(requestedSchema)) return `${key}: ${said}`;
+  const { properties, required, root } = readInputSchema(requestedSchema);
+  const fields = [...properties].map(
+    ([name, schema]) => `${name}=${describeType(schema, root)}${required.includes(name) ? "" : "?"}`,
+  );
+  return `${key}: ${said} ${fields.join(" ")}`.trimEnd();
+}

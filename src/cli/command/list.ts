@@ -1,0 +1,80 @@
+import { TaskClientError } from "../../client/task-client-error.ts";
+import type { Context, ServerOptions } from "../context.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import type { ListedTaskJson, ListJson } from "../output/json-shapes.ts";
+import { table } from "../output/table.ts";
+import type { KnownTask } from "../state/state.ts";
+import { Stopped } from "../stopped.ts";
+import { withTask } from "./with-task.ts";
+
+export interface ListOptions extends ServerOptions {
+  readonly refresh?: true;
+}
+
+/** `holdfast ls`: the tasks that were started here and whose end nobody saw. */
+export async function list(
+  context: Context,
+  { options }: { readonly options: ListOptions },
+): Promise<ExitCode> {
+  const { output, state } = context;
+  const { tasks, damaged } = await state.list();
+  for (const file of damaged) output.tell(`holdfast: ${file} cannot be read, and is left out`);
+  const listed: ListedTaskJson[] = [];
+  for (const task of tasks) {
+    listed.push({
+      ...asListed(task),
+      ...(options.refresh === true && (await refreshed(task, context, options))),
+    });
+  }
+  if (output.json) {
+    const document: ListJson = { tasks: listed };
+    await output.printJson(document);
+  } else await output.print(table(listed.map(row), output.isTerminal));
+  return exitCodes.done;
+}
+
+function asListed({ id, call, server }: KnownTask): ListedTaskJson {
+  const { taskId, tool, startedAt } = call;
+  return {
+    id,
+    isTask: taskId !== null,
+    server: server.given,
+    tool,
+    startedAt: new Date(startedAt).toISOString(),
+  };
+}
+
+/** A server that cannot be reached keeps nobody from seeing the rest. */
+async function refreshed(
+  { id, call }: KnownTask,
+  context: Context,
+  options: ListOptions,
+): Promise<Pick<ListedTaskJson, "status" | "statusMessage">> {
+  if (call.taskId === null) return {};
+  try {
+    return await withTask(context, { id, options }, async ({ handle, signal }) => {
+      const { status, statusMessage } = await handle.get({ signal });
+      return { status, ...(statusMessage !== undefined && { statusMessage }) };
+    });
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
+    const isUnknown =
+      error instanceof TaskClientError && (error.code === "unknown_task" || error.code === "expired");
+    return { status: isUnknown ? "expired" : "unreachable" };
+  }
+}
+
+function row({
+  id,
+  isTask,
+  server,
+  tool,
+  startedAt,
+  status,
+  statusMessage,
+}: ListedTaskJson): readonly string[] {
+  const state = isTask ? status : "no answer yet";
+  const states =
+    state === undefined ? [] : [statusMessage === undefined ? state : `${state}: ${statusMessage}`];
+  return [id, tool, server, startedAt, ...states];
+}

@@ -1,0 +1,86 @@
+import type { ProtocolVersion } from "../../client/connect-options.ts";
+import type { OnInput } from "../../client/question/input-request.ts";
+import type { TaskHandle } from "../../client/task/task-handle.ts";
+import type { Context, TaskOptions } from "../context.ts";
+import type { TaskOrigin } from "../output/task-json.ts";
+import { askedServer } from "../server/asked-server.ts";
+import { findServer } from "../server/find-server.ts";
+import { generationOf } from "../server/server-facts.ts";
+import { withServer, type Session } from "../server/with-server.ts";
+import type { KnownTask } from "../state/state.ts";
+import type { ShownTask } from "../terminal/terminal.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** One task that a command is about, with the connection to its server. */
+export interface TaskSession extends Session {
+  readonly handle: TaskHandle;
+  readonly shown: ShownTask;
+  readonly origin: TaskOrigin;
+  /** Missing for a task that was started elsewhere. */
+  readonly known: KnownTask | undefined;
+}
+
+/** Finds the task that `id` names, connects to its server, and hands both to `work`. */
+export async function withTask<Value>(
+  context: Context,
+  {
+    id,
+    options,
+    onInput,
+  }: { readonly id: string; readonly options: TaskOptions; readonly onInput?: OnInput },
+  work: (session: TaskSession) => Promise<Value>,
+): Promise<Value> {
+  const { state, io } = context;
+  const asked =
+    options.server === undefined ? undefined : await askedServer(context, options.server, options);
+  const known = await state.find(id, asked?.name);
+  if (known === undefined && asked === undefined) {
+    throw new UsageError(
+      `No unfinished task that was started here begins with ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
+    );
+  }
+  const spec = known && { ...known.server, ...(options.config !== undefined && { config: options.config }) };
+  const server = asked ?? (await findServer(spec ?? { given: "", cwd: io.cwd }, io.env));
+  const target = { server, onInput, protocolVersion: versionFor(known) };
+  return withServer(context, target, options, async (session) => {
+    const handle = await handleOf(known, id, session);
+    const taskId = handle.taskId ?? id;
+    const tool = known?.call.tool;
+    const elsewhere =
+      known === undefined && options.server !== undefined
+        ? ` --server ${JSON.stringify(options.server)}`
+        : "";
+    const shown = {
+      taskId,
+      tool,
+      comeBack: `holdfast watch ${taskId}${elsewhere}`,
+      serverEnds: typeof server.target !== "string",
+    };
+    const origin = { server: server.spec.given, tool };
+    return work({ ...session, handle, shown, origin, known });
+  });
+}
+
+/** A task of the core of 2025-11-25 can be seen in that version only, whatever the server has learnt since. */
+function versionFor(known: KnownTask | undefined): ProtocolVersion | undefined {
+  return known?.call.generation === "2025-11-25" ? "2025-11-25" : undefined;
+}
+
+async function handleOf(
+  known: KnownTask | undefined,
+  id: string,
+  { client, server, signal }: Session,
+): Promise<TaskHandle> {
+  if (known === undefined) {
+    return client.resume({ server: server.name, generation: generationOf(client), taskId: id });
+  }
+  const { call } = known;
+  if (call.taskId !== null) return client.resume({ ...call, taskId: call.taskId });
+  const pending = await client.pending();
+  const same = pending.find(
+    ({ reference, tool, startedAt }) =>
+      reference === null && tool === call.tool && startedAt === call.startedAt,
+  );
+  if (same === undefined) throw new UsageError("The call has been answered meanwhile; see holdfast ls.");
+  return same.take({ signal });
+}

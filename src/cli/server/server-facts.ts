@@ -1,0 +1,29 @@
+import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
+import { generation as extension } from "../../generation/2026-07-28/name.ts";
+import { generation as core } from "../../generation/2025-11-25/name.ts";
+import { serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import type { GenerationName } from "../../task/record.ts";
+import type { TaskClient } from "../../client/task-client.ts";
+
+/** The generation of the Tasks protocol that a connection speaks, whether or not the server has tasks. */
+export function generationOf({ sdk }: TaskClient): string {
+  return sdk.getProtocolEra() === "modern" ? extension : core;
+}
+
+/** The generation in which the server declares tasks. */
+export function declaredTasks({ sdk }: TaskClient): GenerationName | undefined {
+  const capabilities = sdk.getServerCapabilities() ?? {};
+  if (sdk.getProtocolEra() === "modern") {
+    return capabilities.extensions?.[extensionId] === undefined ? undefined : extension;
+  }
+  const hasCore = sdk.getNegotiatedProtocolVersion() === core && serverTakesTasks({ ...capabilities });
+  return hasCore ? core : undefined;
+}
+
+/** Whether the server says that it recognises a repeated call by its idempotency key. */
+export function recognisesRepeats({ sdk }: TaskClient): boolean {
+  const { extensions, experimental } = sdk.getServerCapabilities() ?? {};
+  const place = sdk.getProtocolEra() === "modern" ? extensions : experimental;
+  return place?.[idempotencyKeyMeta] !== undefined;
+}

@@ -1,0 +1,84 @@
+import { systemClock } from "../../client/clock.ts";
+import type { ProtocolVersion } from "../../client/connect-options.ts";
+import type { OnInput } from "../../client/question/input-request.ts";
+import type { TaskClient } from "../../client/task-client.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import type { Context, WaitingOptions } from "../context.ts";
+import { exitCodes } from "../exit-code.ts";
+import type { PrintedHandles } from "../state/printed-handles.ts";
+import { Stopped } from "../stopped.ts";
+import { openTerminal } from "../terminal/open-terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import type { FoundServer } from "./find-server.ts";
+import { openServer } from "./open-server.ts";
+import { recognisesRepeats } from "./server-facts.ts";
+
+/** A connection, for as long as a command needs it. */
+export interface Session {
+  readonly client: TaskClient;
+  readonly server: FoundServer;
+  readonly terminal: Terminal;
+  /** Aborts at Ctrl-C, and when `--timeout` is over. */
+  readonly signal: AbortSignal;
+  /** How the task ended was printed: it leaves the list. */
+  readonly printed: () => Promise<void>;
+}
+
+interface Target {
+  readonly server: FoundServer;
+  /** The one to speak, for tasks that can be seen in no other. */
+  readonly protocolVersion?: ProtocolVersion | undefined;
+  /** In place of asking whoever is there. */
+  readonly onInput?: OnInput | undefined;
+}
+
+/** Connects to the server, and ends the connection and the display however `work` ends. */
+export async function withServer<Value>(
+  context: Context,
+  { server, protocolVersion, onInput }: Target,
+  options: WaitingOptions,
+  work: (session: Session) => Promise<Value>,
+): Promise<Value> {
+  const { io, output, state } = context;
+  const terminal = await openTerminal(io, { quiet: output.json });
+  const { interrupts, display } = terminal;
+  const deadline = options.timeout === undefined ? undefined : systemClock.deadline(options.timeout * 1000);
+  const signal = AbortSignal.any([interrupts.signal, ...(deadline ? [deadline.signal] : [])]);
+  const handles = state.handlesFor(server);
+  try {
+    const more = { handles, protocolVersion, onInput: onInput ?? terminal.askUser };
+    const client = await openServer({ server, options, env: io.env, terminal, signal, ...more });
+    const printed = async (): Promise<void> => handles.printed();
+    return await workOn({ client, server, terminal, signal, printed }, handles, work);
+  } catch (error) {
+    // A wait for a task was given up in another way by now.
+    if (error !== signal.reason) throw error;
+    if (!interrupts.signal.aborted) {
+      throw new Stopped(exitCodes.unfinished, "No answer in time: gave up before there was a task");
+    }
+    await interrupts.decide(undefined);
+    throw new Stopped(exitCodes.interrupted, "Interrupted before there was a task", { wasTold: true });
+  } finally {
+    deadline?.clear();
+    display.end();
+    terminal.close();
+  }
+}
+
+async function workOn<Value>(
+  session: Session,
+  handles: PrintedHandles,
+  work: (session: Session) => Promise<Value>,
+): Promise<Value> {
+  const { client, signal } = session;
+  try {
+    return await work(session);
+  } catch (error) {
+    if (error instanceof TaskClientError) await session.printed(); // it is told in place of a result
+    // Where a repeated call is recognised, it still shows what became of it.
+    if (error === signal.reason && !recognisesRepeats(client)) await handles.forgetUnanswered();
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
