@@ -1,5 +1,6 @@
 export { connect } from "./client/connect.ts";
 export type { ConnectOptions, ProtocolVersion } from "./client/connect-options.ts";
+export type { ClientEvent, WaitOutcome } from "./client/events/client-event.ts";
 export type {
   InputFailure,
   InputRequest,

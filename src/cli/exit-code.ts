@@ -44,6 +44,7 @@ const ofErrors: Readonly<Record<TaskClientErrorCode, ExitCode>> = {
   unanswered: exitCodes.unanswered,
   reference: exitCodes.usage,
   handles: exitCodes.fault,
+  timeout: exitCodes.unfinished,
   closed: exitCodes.fault,
 };
 

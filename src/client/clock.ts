@@ -27,11 +27,12 @@ export const systemClock: ClientClock = {
   },
   deadline(ms) {
     const controller = new AbortController();
-    const timer = setTimeout(
+    const timer = new AbortController();
+    systemClock.sleep(ms, timer.signal).then(
       () => controller.abort(new DOMException("No answer in time", "TimeoutError")),
-      ms,
+      () => undefined,
     );
-    return { signal: controller.signal, clear: () => clearTimeout(timer) };
+    return { signal: controller.signal, clear: () => timer.abort() };
   },
   random: () => Math.random(),
 };

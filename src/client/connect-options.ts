@@ -1,6 +1,7 @@
 import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
 import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { HandleStore } from "./handles/handle-store.ts";
+import type { ClientEvent } from "./events/client-event.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 
 /** The protocol versions that this client speaks; tasks are in the first two. */
@@ -20,6 +21,8 @@ export interface ConnectOptions {
   readonly onInput?: OnInput;
   /** Told of questions that could not be answered, and decides about their task. */
   readonly onInputError?: OnInputError;
+  /** Told of what the client does, for logs and traces. What it throws disturbs nothing. */
+  readonly onEvent?: (event: ClientEvent) => unknown;
   /**
    * The capabilities to declare, in place of the default: `{ elicitation: { form: {} } }` with `onInput`, and none
    * without. Declare `sampling` or `roots` only if `onInput` answers them. What tasks need is always added.

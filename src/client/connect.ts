@@ -10,11 +10,13 @@ import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
 import { protocolVersions, type ConnectOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
+import { ClientEvents } from "./events/client-events.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
 import { packageVersion } from "./package-version.ts";
 import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { ServerTarget } from "./transport/line.ts";
 import { openConnection } from "./transport/open-connection.ts";
+import { declaredBy } from "./question/declared.ts";
 import { setSdkHandlers } from "./question/sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 
@@ -58,7 +60,8 @@ export async function connectWith(
   const capabilities = options.capabilities ?? defaultCapabilities(onInput !== undefined);
   const { receiveTasks } = options;
   const receives = receiveTasks !== undefined && onInput !== undefined;
-  const callbacks = { onInput, onInputError, declares: declaredBy(capabilities) };
+  const events = new ClientEvents(options.onEvent, clock);
+  const callbacks = { onInput, onInputError, declares: declaredBy(capabilities), events };
   // Before there is a connection: the first question may come with it.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
   const { sdk, requester, name } = await openConnection(
@@ -92,6 +95,8 @@ export async function connectWith(
           version: sdk.getNegotiatedProtocolVersion(),
         });
   const { over } = requester;
+  const protocolVersion = sdk.getNegotiatedProtocolVersion();
+  events.tell({ type: "connected", protocolVersion, generation: protocol.generation });
   const receiver =
     shared !== undefined && receiveTasks !== undefined && protocol instanceof CoreProtocol && protocol.isOwn
       ? new shared.Receiver({ requester, server: name, callbacks, options: receiveTasks }, shared.runtime)
@@ -103,6 +108,7 @@ export async function connectWith(
     protocol,
     clock,
     callbacks,
+    events,
     pollFloorMs,
     listen,
     progress,
@@ -139,18 +145,6 @@ function assertOptions({ pollFloorMs = 0, protocolVersion }: ConnectOptions): vo
 
 function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
-}
-
-function declaredBy(capabilities: ClientCapabilities): (method: string) => boolean {
-  const names: Readonly<Record<string, keyof ClientCapabilities>> = {
-    "elicitation/create": "elicitation",
-    "sampling/createMessage": "sampling",
-    "roots/list": "roots",
-  };
-  return (method) => {
-    const name = names[method];
-    return name !== undefined && capabilities[name] !== undefined;
-  };
 }
 
 function defaultCapabilities(canAsk: boolean): ClientCapabilities {

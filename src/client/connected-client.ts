@@ -4,7 +4,9 @@ import type { ClientClock } from "./clock.ts";
 import { directHandle } from "./call/direct-handle.ts";
 import { makeIdempotencyKey } from "./call/idempotency-key.ts";
 import type { ProgressReports, ProgressTokens } from "./call/progress-tokens.ts";
+import { failureOf, type ClientEvents } from "./events/client-events.ts";
 import { Listening } from "./task/listening.ts";
+import { PollTraffic } from "./task/poll-traffic.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
 import { startKeptCall } from "./call/start-kept-call.ts";
 import { CallKeeper } from "./handles/call-keeper.ts";
@@ -18,6 +20,7 @@ import type { TaskProtocol } from "./task-protocol.ts";
 import { checkReference } from "./task/check-reference.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 import { TaskWatch, type WatchServices } from "./task/task-watch.ts";
+import { assertMs, assertWait, WaitLimit } from "./task/wait-limit.ts";
 import { WatchedHandle } from "./task/watched-handle.ts";
 
 interface ConnectedClientOptions {
@@ -27,6 +30,7 @@ interface ConnectedClientOptions {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
+  readonly events: ClientEvents;
   readonly pollFloorMs: number;
   /** Whether to listen where the server offers it. */
   readonly listen: boolean;
@@ -40,7 +44,7 @@ interface ConnectedClientOptions {
   readonly closeReceiver: (() => Promise<void>) | undefined;
 }
 
-interface StartOptions extends Pick<CallOptions, "signal" | "onProgress"> {
+interface StartOptions extends WaitOptions, Pick<CallOptions, "onProgress"> {
   readonly findsAgain?: boolean;
   readonly again?: boolean;
 }
@@ -68,12 +72,14 @@ export class ConnectedClient implements TaskClient {
     this.#closeReceiver = closeReceiver;
     const closing = this.#closing.signal;
     const run = (work: Promise<unknown>): void => this.#keep(work);
-    const { protocol, clock } = services;
+    const { protocol, clock, events } = services;
     const keeping = { store: handles, server, generation: protocol.generation, run, onError };
+    const hears = { listen: listen ? protocol.listen : undefined, clock, events, closing, run };
     this.#services = {
       ...services,
       keeper: new CallKeeper(keeping),
-      listening: new Listening({ listen: listen ? protocol.listen : undefined, clock, closing, run }),
+      traffic: new PollTraffic(),
+      listening: new Listening(hears),
       closing,
       run,
       forget: (taskId) => {
@@ -96,16 +102,24 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     { onUpdate, onTask, cancelOnAbort = false, ...options }: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
-    const handle = await this.#begin(name, args, { ...options, cancelOnAbort });
+    assertWait(options);
+    const limit = new WaitLimit(options, this.#services.clock);
+    const within = { ...options, signal: limit.signal, timeoutMs: undefined };
+    let handle: TaskHandle | undefined;
     try {
+      handle = await this.#begin(name, args, { ...within, cancelOnAbort });
+      limit.reference = handle.reference ?? undefined;
       if (handle.reference !== null) await onTask?.(handle.reference);
       if (handle.reference !== null && onUpdate !== undefined) {
-        for await (const task of handle.updates(options)) await onUpdate(task);
+        for await (const task of handle.updates(within)) await onUpdate(task);
       }
-      return await handle.result(options);
+      return await handle.result(within);
     } catch (error) {
-      if (cancelOnAbort && options.signal?.aborted === true) await this.#cancel(handle);
+      if (cancelOnAbort && options.signal?.aborted === true && handle !== undefined)
+        await this.#cancel(handle);
       throw error;
+    } finally {
+      limit.clear();
     }
   }
 
@@ -122,7 +136,8 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>>,
     { idempotencyKey, ttlMs, cancelOnAbort = false, ...options }: CallAndWaitOptions,
   ): Promise<TaskHandle> {
-    assertTtl(ttlMs);
+    assertMs("ttlMs", ttlMs);
+    assertWait(options);
     const { clock, keeper } = this.#services;
     const key = idempotencyKey ?? makeIdempotencyKey();
     const call = keeper.name({ key, tool: name, args, ttlMs, startedAt: clock.now() });
@@ -132,10 +147,11 @@ export class ConnectedClient implements TaskClient {
 
   async #start(
     call: KeptCall,
-    { signal, onProgress, findsAgain = true, again = false }: StartOptions,
+    { onProgress, findsAgain = true, again = false, ...waiting }: StartOptions,
   ): Promise<TaskHandle> {
     const { closing, clock } = this.#services;
-    const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+    const limit = new WaitLimit(waiting, clock);
+    const either = limit.signal === undefined ? closing : AbortSignal.any([limit.signal, closing]);
     const reports = onProgress && this.#progress.open(onProgress);
     const options = { signal: either, progressToken: reports?.token, findsAgain, again };
     let live = false;
@@ -149,6 +165,7 @@ export class ConnectedClient implements TaskClient {
       live = true;
       return this.#handle(taskId, true, task, immediateResponse);
     } finally {
+      limit.clear();
       if (!live) reports?.stop();
     }
   }
@@ -201,6 +218,8 @@ export class ConnectedClient implements TaskClient {
   }
 
   #end(reason: unknown): void {
+    const { events } = this.#services;
+    if (!this.#closing.signal.aborted) events.tell({ type: "disconnected", code: failureOf(reason).code });
     this.#closing.abort(reason); // the first reason stays
     for (const watch of this.#watches.values()) watch.close(reason);
   }
@@ -216,11 +235,5 @@ export class ConnectedClient implements TaskClient {
   #keep(work: Promise<unknown>): void {
     const kept = work.catch(() => undefined).finally(() => this.#running.delete(kept));
     this.#running.add(kept);
-  }
-}
-
-function assertTtl(ttlMs: number | undefined): void {
-  if (ttlMs !== undefined && !(Number.isFinite(ttlMs) && ttlMs >= 0)) {
-    throw new RangeError(`ttlMs has to be a number from 0 on, not ${ttlMs}.`);
   }
 }

@@ -18,6 +18,7 @@ import type { TaskReference } from "./task/task-reference.ts";
  * | `unanswered` | a question before the task's creation could not be answered |
  * | `reference` | a task reference does not belong to this client's server or is no reference |
  * | `handles` | the handle store could not keep the call, see `cause`: nothing was sent, or, with a `reference`, its task runs |
+ * | `timeout` | the wait took longer than its `timeoutMs`; the task, if there is one, runs on |
  * | `closed` | the client, or its `sdk`, was closed meanwhile; the task lives on |
  */
 export type TaskClientErrorCode =
@@ -33,6 +34,7 @@ export type TaskClientErrorCode =
   | "unanswered"
   | "reference"
   | "handles"
+  | "timeout"
   | "closed";
 
 interface TaskClientErrorOptions extends ErrorOptions {

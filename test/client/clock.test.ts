@@ -35,9 +35,11 @@ describe("the machine's clock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("lets a deadline pass", () => {
-    const deadline = systemClock.deadline(1000);
-    vi.advanceTimersByTime(1000);
+  it.each([1000, 30 * 86_400_000])("lets a deadline of %i ms pass, and no sooner", async (ms) => {
+    const deadline = systemClock.deadline(ms);
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(deadline.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
     expect(deadline.signal.aborted).toBe(true);
   });
 });

@@ -15,7 +15,8 @@ export class FakeClock implements ClientClock {
   readonly naps: number[] = [];
   /** What every call of `random` gives: 0 takes the jitter out. */
   chance = 0;
-  readonly #deadlines = new Set<AbortController>();
+  /** With their lengths. */
+  readonly #deadlines = new Map<AbortController, number>();
   readonly #held: Nap[] = [];
   readonly #takers: { readonly fits: (nap: Nap) => boolean; readonly take: (nap: Nap) => void }[] = [];
   #asleep = 0;
@@ -62,9 +63,11 @@ export class FakeClock implements ClientClock {
     });
   }
 
-  /** Lets every armed deadline pass. */
-  passDeadlines(): void {
-    for (const controller of this.#deadlines) controller.abort(new DOMException("too late", "TimeoutError"));
+  /** Lets every armed deadline pass, or each of that length. */
+  passDeadlines(ms?: number): void {
+    for (const [controller, length] of this.#deadlines) {
+      if (ms === undefined || ms === length) controller.abort(new DOMException("too late", "TimeoutError"));
+    }
   }
 
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -82,9 +85,9 @@ export class FakeClock implements ClientClock {
     }
   }
 
-  deadline(_ms: number): Deadline {
+  deadline(ms: number): Deadline {
     const controller = new AbortController();
-    this.#deadlines.add(controller);
+    this.#deadlines.set(controller, ms);
     return { signal: controller.signal, clear: () => this.#deadlines.delete(controller) };
   }
 

@@ -339,33 +339,66 @@ describe("closing", () => {
   });
 });
 
-it("takes no more tasks on a stream than others may bear", async () => {
+it("takes no more tasks on a stream than others may bear, and opens more streams", async () => {
   const setup = await setUpStreams();
-  const { server, client, streams } = setup;
+  const { server, client, streams, clock } = setup;
   const taskIds = Array.from({ length: 501 }, (_, place) => `task-${place}`);
-  server.script(
-    "tasks/get",
-    ...taskIds.map(
-      () =>
-        ({ params }: SeenRequest) =>
-          working({ taskId: params["taskId"] }),
-    ),
-  );
+  const told = ({ params }: SeenRequest): Answer =>
+    working({ taskId: params["taskId"], pollIntervalMs: 60_000 });
+  server.script("tasks/get", ...taskIds.map(() => told), told, told);
   const waits = taskIds.map(async (id) => {
     const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId: id });
     return handle.result();
   });
   const ends = Promise.allSettled(waits);
   await server.sees("tasks/get", 501);
+  await Promise.all([wake(setup, 100), wake(setup, 100)]);
+  const [first, last] = [taskIds.slice(0, 500), taskIds.slice(500)];
+  await Promise.all([streams[0].acknowledge(first), streams[1].acknowledge(last)]);
+  expect(idsOf(setup)).toEqual([{ taskIds: first }, { taskIds: last }]);
+  streams[0].push(completed(sent, { taskId: "task-0" }));
+  streams[1].push(completed(sent, { taskId: "task-500" }));
+  expect([await waits[0], await waits[500]]).toEqual([sent, sent]);
+  await streams[1].left;
+  // There is room on the first again: whoever comes now needs no stream of their own.
+  const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId: "task-501" });
+  const result = handle.result();
+  await wake(setup, 2500);
+  const fuller = [...first.slice(1), "task-501"];
+  await streams[2].acknowledge(fuller);
+  expect(idsOf(setup).at(-1)).toEqual({ taskIds: fuller });
+  streams[2].push(completed(sent, { taskId: "task-501" }));
+  expect(await result).toEqual(sent);
+  await client.close();
+  await ends;
+  expect(clock.armed).toBe(0);
+});
+
+it("polls those for whom a server has no further stream, and listens to them when there is room", async () => {
+  const setup = await setUpStreams();
+  const { server, client, streams } = setup;
+  const taskIds = Array.from({ length: 501 }, (_, place) => `task-${place}`);
+  const told = ({ params }: SeenRequest): Answer =>
+    working({ taskId: params["taskId"], pollIntervalMs: 60_000 });
+  server.script("tasks/get", ...taskIds.map(() => told), told, told);
+  server.script(listenMethod, streams[0], { error: { code: -32601, message: "no more" } }, streams[1]);
+  const waitFor = async (id: string): Promise<unknown> =>
+    (await client.resume({ server: server.url, generation: "2026-07-28", taskId: id })).result();
+  const waits = taskIds.slice(0, 500).map(waitFor);
+  await server.sees("tasks/get", 500);
   await wake(setup, 100);
   await streams[0].acknowledge(taskIds.slice(0, 500));
+  waits.push(waitFor("task-500"), waitFor("task-501"));
+  await wake(setup, 100);
+  await server.sees(listenMethod, 2);
+  waits.push(waitFor("task-502"));
+  const ends = Promise.allSettled(waits);
+  await server.sees("tasks/get", 501);
   streams[0].push(completed(sent, { taskId: "task-0" }));
   expect(await waits[0]).toEqual(sent);
   await wake(setup, 2500);
-  await streams[1].acknowledge(taskIds.slice(1));
-  streams[1].push(completed(sent, { taskId: "task-500" }));
-  expect(await waits[500]).toEqual(sent);
-  expect(idsOf(setup)).toEqual([{ taskIds: taskIds.slice(0, 500) }, { taskIds: taskIds.slice(1) }]);
+  await server.sees(listenMethod, 3);
+  expect(idsOf(setup).at(-1)).toEqual({ taskIds: [...taskIds.slice(1, 500), "task-500"] });
   await client.close();
   await ends;
 });

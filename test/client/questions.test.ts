@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ConnectOptions } from "../../src/client/connect-options.ts";
 import type { InputFailure, InputRequest, InputResult } from "../../src/client/question/input-request.ts";
 import {
   acknowledged,
@@ -14,6 +15,10 @@ import {
 } from "./answers.ts";
 import { setUp } from "./setup.ts";
 
+const link = {
+  method: "elicitation/create",
+  params: { mode: "url", message: "Pay", url: "https://pay.example/1", elicitationId: "e1" },
+};
 const yes = { action: "accept", content: { ok: true } } as const;
 
 describe("a task's questions", () => {
@@ -236,8 +241,8 @@ describe("a question that cannot be answered", () => {
 
   it("is the end of its task for sampling and roots [A-23]", async () => {
     const onInput = async (): Promise<never> => Promise.reject(new Error("no model"));
-    for (const request of [sampling, { method: "roots/list" }, { method: "future/ask", params: {} }]) {
-      const { server, client } = await setUp({ onInput });
+    for (const request of [sampling, { method: "roots/list" }]) {
+      const { server, client } = await setUp({ onInput, capabilities: { sampling: {}, roots: {} } });
       server.script("tools/call", created());
       server.script("tasks/get", asking({ sum: request }), async () => {
         await server.sees("tasks/cancel", 1);
@@ -249,13 +254,35 @@ describe("a question that cannot be answered", () => {
     }
   });
 
-  it("is left to others by a client that did not say it answers such questions", async () => {
-    const { server, client, clock } = await setUp();
-    server.script("tasks/get", asking({ approve: approval }), asking({ approve: approval }), completed());
+  it.each<[string, ConnectOptions, object]>([
+    ["says it answers none", {}, approval],
+    ["says nothing of sampling", { onInput: async () => yes }, sampling],
+    ["says nothing of roots", { onInput: async () => yes }, { method: "roots/list" }],
+    ["opens no links", { onInput: async () => yes }, link],
+    ["only opens links", { onInput: async () => yes, capabilities: { elicitation: { url: {} } } }, approval],
+    ["cannot know of the method", { onInput: async () => yes }, { method: "future/ask", params: {} }],
+    [
+      "samples without tools",
+      { onInput: async () => yes, capabilities: { sampling: {} } },
+      { ...sampling, params: { ...sampling.params, tools: [] } },
+    ],
+  ])("is left to others, and not asked, by a client that %s [X-067 A-23]", async (_, options, request) => {
+    const failures: InputFailure[] = [];
+    const { onInput } = options;
+    let asked = 0;
+    const { server, client, clock } = await setUp({
+      ...options,
+      ...(onInput !== undefined && { onInput: async (question) => (asked++, onInput(question)) }),
+      onInputError: (failure) => void failures.push(failure),
+    });
+    server.script("tasks/get", asking({ approve: request }), asking({ approve: request }), completed());
     const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId });
     expect(await handle.result()).toEqual(sent);
-    expect(server.of("tasks/update")).toHaveLength(0);
+    expect(server.seen.map(({ method }) => method)).not.toContain("tasks/update");
+    expect(server.seen.map(({ method }) => method)).not.toContain("tasks/cancel");
     expect(clock.naps.length).toBeGreaterThan(0);
+    expect(asked).toBe(0);
+    expect(failures).toMatchObject([{ key: "approve", taskId }]);
   });
 
   it.each([
@@ -267,6 +294,7 @@ describe("a question that cannot be answered", () => {
     const { server, client } = await setUp({
       onInput,
       onInputError: (failure) => void failures.push(failure),
+      capabilities: { elicitation: {}, roots: {} },
     });
     server.script("tools/call", created());
     server.script("tasks/get", asking({ approve: request }), async () => {

@@ -78,7 +78,7 @@ export class CoreProtocol implements TaskProtocol {
     const cancelled = this.#cancelled.get(taskId);
     if (isUnknown(seen) && cancelled !== undefined) return { kind: "value", value: cancelled };
     if (seen.kind !== "value") return seen;
-    const { value } = seen;
+    const { value, retryAfterMs } = seen;
     switch (value.status) {
       case "completed":
       case "failed":
@@ -89,7 +89,7 @@ export class CoreProtocol implements TaskProtocol {
       case "input_required": {
         const seenOn = { ...value, status: value.status };
         const task = this.#rooms.get(taskId)?.goesOn(seenOn);
-        return { kind: "value", value: task ?? withoutQuestions(seenOn) };
+        return { kind: "value", value: task ?? withoutQuestions(seenOn), retryAfterMs };
       }
     }
   }

@@ -3,8 +3,11 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { askUser, type UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
+import { failureOf, rpcCodeOf, type ClientEvents } from "../events/client-events.ts";
+import type { ClientEventData } from "../events/client-event.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { persist } from "../reply/persist.ts";
+import type { Reply } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
 import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
@@ -14,6 +17,7 @@ export interface StartServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
+  readonly events: ClientEvents;
   readonly pollFloorMs: number;
 }
 
@@ -51,20 +55,46 @@ export async function startCall(
   signal: AbortSignal,
   earlier: Earlier,
 ): Promise<StartedCall> {
-  const { protocol, clock, pollFloorMs } = services;
+  const { events } = services;
+  const about = { callId: events.nextCallId(), tool: call.name };
+  try {
+    const started = await untilStarted(call, about, services, signal, earlier);
+    if (started.kind === "task") events.tell({ type: "task_created", ...about, taskId: started.taskId });
+    if (started.kind === "refused") {
+      events.tell({ type: "call_failed", ...about, ...failureOf(started.error) });
+    }
+    return started;
+  } catch (error) {
+    events.tell({ type: "call_failed", ...about, ...failureOf(error) });
+    throw error;
+  }
+}
+
+async function untilStarted(
+  call: Omit<ToolCall, "round" | "repeat">,
+  about: { readonly callId: string; readonly tool: string },
+  services: StartServices,
+  signal: AbortSignal,
+  earlier: Earlier,
+): Promise<StartedCall> {
+  const { protocol, clock, pollFloorMs, events, callbacks } = services;
   let { mayHaveArrived, round } = earlier;
   for (let rounds = 0; rounds < mostRounds; rounds++) {
     let repeat = mayHaveArrived;
+    let attempt = 0;
     const sent = { ...call, round };
-    const reply = await persist(
-      () => protocol.call({ ...sent, repeat }, signal),
-      clock,
-      signal,
-      (lost) => {
+    const send = async (): Promise<Reply<CallAnswer>> => {
+      events.tell({ type: "call_sent", ...about, attempt: ++attempt, repeat });
+      return protocol.call({ ...sent, repeat }, signal);
+    };
+    const reply = await persist(send, clock, signal, {
+      mayRepeat: (lost) => {
         repeat ||= !lost.notReceived;
         return lost.notReceived || protocol.recognisesRepeats;
       },
-    );
+      onPause: (retryInMs, { error }) =>
+        events.tell({ type: "call_delayed", ...about, ...rpcCodeOf(error), retryInMs }),
+    });
     if (repeat && reply.kind === "error" && isNotRepeatable(reply.error)) {
       const message = "The answer was lost, and the tool makes no task that could be found again";
       return refused(new TaskClientError("connection", message, { error: reply.error }));
@@ -78,6 +108,7 @@ export async function startCall(
       if (repeat || reply.kind === "lost" || error.code === "protocol") throw error;
       return refused(error);
     }
+    events.tell({ type: "call_answered", ...about, ...answerOf(reply.value) });
     if (reply.value.kind !== "questions") return reply.value;
     const { questions, requestState } = reply.value;
     mayHaveArrived = false;
@@ -85,7 +116,7 @@ export async function startCall(
     if (questions.size === 0) await clock.sleep(pollFloorMs, signal);
     try {
       const inputResponses =
-        questions.size === 0 ? undefined : await askAll(questions, services.callbacks, signal);
+        questions.size === 0 ? undefined : await askAll(questions, about.callId, callbacks, signal);
       round = { inputResponses, requestState };
       if (inputResponses !== undefined) await earlier.keepRound(round);
     } catch (error) {
@@ -106,6 +137,19 @@ function refused(error: unknown): StartedCall {
   return { kind: "refused", error };
 }
 
+function answerOf(
+  answer: CallAnswer,
+): Pick<Extract<ClientEventData, { type: "call_answered" }>, "answer" | "isError" | "taskId"> {
+  switch (answer.kind) {
+    case "result":
+      return { answer: "result", isError: answer.result.isError === true };
+    case "task":
+      return { answer: "task", taskId: answer.taskId };
+    case "questions":
+      return { answer: "questions" };
+  }
+}
+
 function isNotRepeatable({ data }: JsonRpcError): boolean {
   return isJsonObject(data) && Object.keys(notRepeatableData).every((name) => data[name] === true);
 }
@@ -113,6 +157,7 @@ function isNotRepeatable({ data }: JsonRpcError): boolean {
 /** Asks a round's questions side by side; if one cannot be answered, takes the others back. */
 async function askAll(
   questions: ReadonlyMap<string, OpenQuestion>,
+  callId: string,
   callbacks: UserCallbacks,
   signal: AbortSignal,
 ): Promise<Record<string, InputResult>> {
@@ -120,7 +165,7 @@ async function askAll(
   const either = AbortSignal.any([signal, over.signal]);
   try {
     const asked = [...questions].map(async ([key, question]): Promise<[string, InputResult]> => {
-      const answer = await askUser({ ...question, key, taskId: null }, callbacks, either);
+      const answer = await askUser({ ...question, key, taskId: null, callId }, callbacks, either);
       if (answer.kind === "answer") return [key, answer.result];
       const message = `The server's ${question.method} could not be answered`;
       throw new TaskClientError("unanswered", message, { cause: answer.error });

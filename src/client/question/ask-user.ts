@@ -1,5 +1,7 @@
 import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
+import { unlessAborted } from "../unless-aborted.ts";
+import type { ClientEvents } from "../events/client-events.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
 
 /** What the user's callbacks made of a question. */
@@ -10,56 +12,74 @@ export type UserAnswer =
 export interface UserCallbacks {
   readonly onInput: OnInput | undefined;
   readonly onInputError: OnInputError | undefined;
-  /** Whether this client declared that it answers such requests. */
-  readonly declares: (method: string) => boolean;
+  /** Whether this client declared that it answers such questions; no others are put to the user (X-067). */
+  readonly declares: (question: OpenQuestion) => boolean;
+  readonly events: ClientEvents;
 }
 
 interface AskedQuestion extends OpenQuestion {
   readonly key: string;
   readonly taskId: string | null;
+  /** The call that asks before it makes a task, as events name it. */
+  readonly callId?: string;
 }
 
 /**
  * Puts a question to the user. Input responses cannot hold errors, so a failure becomes the answer "cancel" where the
- * method has one, and otherwise the end of the task (A-23). Rejects only when the signal aborts, or `onInputError`
- * throws.
+ * method has one, and otherwise the end of the task (A-23); what a task asks that this client did not declare is left
+ * to the one that did. Rejects only when the signal aborts, or `onInputError` throws.
  */
 export async function askUser(
   question: AskedQuestion,
-  { onInput, onInputError, declares }: UserCallbacks,
+  callbacks: UserCallbacks,
   signal: AbortSignal,
 ): Promise<UserAnswer> {
+  const { key, method, taskId } = question;
+  const { events } = callbacks;
+  const about = aboutOf(question);
   try {
-    const request = toRequest(question, signal);
-    if (onInput === undefined) throw new Error("There is no onInput to ask");
-    return {
-      kind: "answer",
-      result: checkResult(question.method, await unlessAborted(onInput(request), signal)),
-    };
+    const result = await ask(question, callbacks, signal);
+    const action = "action" in result ? { action: String(result.action) } : {};
+    events.tell({ type: "question_answered", ...about, ...action });
+    return { kind: "answer", result };
   } catch (error) {
+    if (signal.aborted) events.tell({ type: "question_withdrawn", ...about });
     signal.throwIfAborted();
-    const { key, method, taskId } = question;
-    const failure: InputFailure = { key, method, taskId, error };
-    const decision = onInputError?.(failure);
-    // Somebody else's question: a client that said it answers none must not overrule the one that does.
-    const forOthers = onInput === undefined && taskId !== null && !declares(method);
-    if (forOthers) return { kind: decision ?? "leave_open", error };
-    if (method === "elicitation/create") return { kind: "answer", result: { action: "cancel" } };
-    return { kind: decision ?? "cancel_task", error };
+    const effect = effectOf({ key, method, taskId, error }, question, callbacks);
+    events.tell({ type: "question_unanswered", ...about, effect });
+    if (effect === "cancel_elicitation") return { kind: "answer", result: { action: "cancel" } };
+    return { kind: effect, error };
   }
 }
 
-/** The callback may never settle; then its question's end must still be ours. */
-async function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  if (signal.aborted) onAbort(); // the callback itself may have aborted it
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([value, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+async function ask(
+  question: AskedQuestion,
+  { onInput, declares, events }: UserCallbacks,
+  signal: AbortSignal,
+): Promise<InputResult> {
+  const request = toRequest(question, signal);
+  if (onInput === undefined) throw new Error("There is no onInput to ask");
+  if (!declares(question))
+    throw new Error(`This client did not declare that it answers such a ${question.method}`);
+  events.tell({ type: "question_asked", ...aboutOf(question) });
+  return checkResult(question.method, await unlessAborted(onInput(request), signal));
+}
+
+/** What events tell of a question: not what it says. */
+function aboutOf({ key, method, taskId, callId }: AskedQuestion): Omit<AskedQuestion, "params"> {
+  return { key, method, taskId, ...(callId !== undefined && { callId }) };
+}
+
+function effectOf(
+  failure: InputFailure,
+  question: AskedQuestion,
+  { onInputError, declares }: UserCallbacks,
+): "cancel_elicitation" | "cancel_task" | "leave_open" {
+  const decision = onInputError?.(failure) ?? undefined;
+  // Somebody else's question: a client that said it answers none must not overrule the one that does.
+  if (question.taskId !== null && !declares(question)) return decision ?? "leave_open";
+  if (question.method === "elicitation/create") return "cancel_elicitation";
+  return decision ?? "cancel_task";
 }
 
 const actions: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);

@@ -1,5 +1,6 @@
 import { askUser, type UserAnswer, type UserCallbacks } from "./ask-user.ts";
 import type { ClientClock } from "../clock.ts";
+import { rpcCodeOf } from "../events/client-events.ts";
 import type { InputRequiredTask, OpenQuestion, RemoteTask } from "../task/remote-task.ts";
 import { persist } from "../reply/persist.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -68,18 +69,26 @@ export class TaskQuestions {
   }
 
   async #settle(key: string, question: OpenQuestion, signal: AbortSignal): Promise<void> {
-    const { taskId, protocol, clock, fail } = this.#options;
+    const { taskId, protocol, clock, callbacks, fail } = this.#options;
+    const about = { key, method: question.method, taskId };
+    const { events } = callbacks;
     try {
       const answer = this.#said.get(key) ?? (await this.#ask(key, question, signal));
       if (answer.kind === "leave_open") return;
       this.#said.set(key, answer);
+      if (answer.kind === "cancel_task") events.tell({ type: "cancel_requested", taskId });
       const send =
         answer.kind === "answer"
           ? () => protocol.answer(taskId, key, answer.result, signal)
           : () => protocol.cancel(taskId, signal);
       const reply = await persist(patiently(send), clock, signal);
       this.#said.delete(key);
-      if (reply.kind !== "value") this.#refused.set(key, replyError(reply, taskId));
+      if (reply.kind !== "value") {
+        const error = replyError(reply, taskId);
+        this.#refused.set(key, error);
+        events.tell({ type: "answer_refused", ...about, ...rpcCodeOf(error.error) });
+      } else if (answer.kind === "answer") events.tell({ type: "answer_sent", ...about });
+      else events.tell({ type: "cancel_acknowledged", taskId });
     } catch (error) {
       this.#seen.delete(key); // no answer has arrived for all we know: it is needed if the key shows again
       if (!signal.aborted) fail(error);

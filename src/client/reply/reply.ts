@@ -31,6 +31,8 @@ export interface ErrorReply {
 export interface ValueReply<Value> {
   readonly kind: "value";
   readonly value: Value;
+  /** Milliseconds that the server asked to be left alone for; it may say so with an answer too. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** What became of one request. Whoever sent it decides whether to repeat; an aborted signal throws instead. */
@@ -40,7 +42,7 @@ export type Reply<Value> = ValueReply<Value> | ErrorReply | LostReply | BadReply
 export function readReply<From, To>(reply: Reply<From>, read: (value: From) => To | Violation): Reply<To> {
   if (reply.kind !== "value") return reply;
   const value = read(reply.value);
-  if (!(value instanceof Violation)) return { kind: "value", value };
+  if (!(value instanceof Violation)) return { ...reply, value };
   const { message, taskId } = value;
   return { kind: "bad", code: "protocol", message, taskId };
 }

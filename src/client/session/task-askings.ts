@@ -1,6 +1,7 @@
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../generation/json-object.ts";
+import { unlessAborted } from "../unless-aborted.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { Reply } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
@@ -105,7 +106,7 @@ export class TaskAskings {
         return done;
       }
       if (arrival === undefined) {
-        await untilAborted(asking.next.promise, signal);
+        await unlessAborted(asking.next.promise, signal);
         continue;
       }
       const reply = await this.#requester.tell({ ...message, id: arrival.id });
@@ -122,14 +123,3 @@ export class TaskAskings {
 }
 
 const done: Reply<undefined> = { kind: "value", value: undefined };
-
-async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}

@@ -56,8 +56,9 @@ export class TaskRooms<Room extends TaskRoom> {
   #asked(request: JSONRPCRequest): boolean {
     const { callbacks, relatedTaskOf } = this.#options;
     const { onInput, declares } = callbacks;
-    // Where there is nobody to ask, the SDK's client may have a handler of the host's own.
-    if (!methods.has(request.method) || onInput === undefined || !declares(request.method)) return false;
+    const { method, params = {} } = request;
+    // Where there is nobody to ask, the SDK's client may have a handler of the host's own; or it refuses.
+    if (!methods.has(method) || onInput === undefined || !declares({ method, params })) return false;
     const taskId = relatedTaskOf(request.params);
     if (taskId === undefined) this.#loose.ask(request);
     else {

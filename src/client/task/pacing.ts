@@ -30,7 +30,8 @@ export function safetyDelay(task: RemoteTask, floorMs: number, random: number): 
   return jittered(Math.max(seldom, interval), random);
 }
 
-function jittered(ms: number, random: number): number {
+/** Up to a tenth longer. */
+export function jittered(ms: number, random: number): number {
   return Math.round(ms * (1 + random / 10));
 }
 

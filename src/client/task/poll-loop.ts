@@ -1,4 +1,7 @@
 import type { ClientClock } from "../clock.ts";
+import { rpcCodeOf, type ClientEvents } from "../events/client-events.ts";
+import type { Pace } from "./pace.ts";
+import type { PollTraffic } from "./poll-traffic.ts";
 import type { Reply } from "../reply/reply.ts";
 import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
@@ -11,7 +14,10 @@ interface PollLoopOptions {
   readonly taskId: string;
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
+  readonly events: ClientEvents;
   readonly pollFloorMs: number;
+  readonly pace: Pace;
+  readonly traffic: PollTraffic;
   readonly state: TaskState;
   /** Takes what was polled; what it throws ends the polling. */
   readonly see: (task: RemoteTask, source: Source) => void;
@@ -36,6 +42,8 @@ export class PollLoop {
   /** When it was last listened to; a broken stream makes many tasks due at once. */
   #unheardAt = -Infinity;
   #hurries = false;
+  /** The last failure, while nothing but failures came. */
+  #failed: { readonly failures: number; readonly at: number; readonly retryAt: number } | undefined;
 
   constructor(options: PollLoopOptions) {
     this.#options = options;
@@ -62,40 +70,60 @@ export class PollLoop {
 
   /** Resolves once the task has ended or is unknown. */
   async run(signal: AbortSignal): Promise<void> {
-    const { taskId, protocol, clock, state, see, unknown } = this.#options;
-    let internalErrors = 0;
-    for (let failures = 0; ;) {
-      if (failures === 0) await this.#untilDue(signal);
-      if (state.hasEnded) return;
-      this.#hurries = false;
-      const source = state.source();
-      const reply = await protocol.get(taskId, signal);
-      // An answer that arrives together with the end of the run asks nobody anything.
-      signal.throwIfAborted();
-      if (state.hasEnded) return;
-      if (reply.kind === "value") {
-        failures = 0;
-        internalErrors = 0;
-        see(reply.value, source);
-        continue;
+    const { see, unknown, traffic, pace } = this.#options;
+    const leave = traffic.enter();
+    pace.onChange = () => this.look();
+    try {
+      for (let internalErrors = 0; ;) {
+        const polled = await this.#poll(signal);
+        if (polled === undefined) return;
+        const { reply, source } = polled;
+        if (reply.kind === "value") {
+          this.#failed = undefined;
+          internalErrors = 0;
+          see(reply.value, source);
+          continue;
+        }
+        if (isUnknown(reply)) return unknown(reply);
+        const isInternal = reply.kind === "error" && reply.error.code === -32603;
+        if (reply.kind !== "lost" && !(isInternal && ++internalErrors < internalErrorsInARow)) {
+          throw replyError(reply, this.#options.taskId);
+        }
+        this.#fails(reply);
       }
-      if (isUnknown(reply)) return unknown(reply);
-      const isInternal = reply.kind === "error" && reply.error.code === -32603;
-      if (reply.kind !== "lost" && !(isInternal && ++internalErrors < internalErrorsInARow)) {
-        throw replyError(reply, taskId);
-      }
-      const wait = this.#waitAfter(reply, ++failures);
-      // Only this wait ends: the server may have extended the task, which the next one finds out.
-      if (wait === undefined) throw this.#expired(reply);
-      await clock.sleep(wait, signal);
+    } finally {
+      leave();
     }
   }
 
-  async #untilDue(signal: AbortSignal): Promise<void> {
+  /** One poll, when it is due; nothing if the task has ended before, or meanwhile. */
+  async #poll(signal: AbortSignal): Promise<{ reply: Reply<RemoteTask>; source: Source } | undefined> {
+    const { taskId, protocol, clock, state, traffic, pace } = this.#options;
+    for (const random = clock.random(); ;) {
+      await this.#untilDue(random, signal);
+      if (state.hasEnded) return undefined;
+      const done = await traffic.turn(signal);
+      try {
+        if (state.hasEnded) return undefined;
+        if (this.#dueAt(random) > clock.now()) continue; // a push has told meanwhile
+        this.#hurries = false;
+        const source = state.source();
+        const reply = await protocol.get(taskId, signal);
+        // An answer that arrives together with the end of the run asks nobody anything.
+        signal.throwIfAborted();
+        const retryAfterMs = "retryAfterMs" in reply ? reply.retryAfterMs : undefined;
+        if (retryAfterMs !== undefined) pace.rest(retryAfterMs);
+        return state.hasEnded ? undefined : { reply, source };
+      } finally {
+        done();
+      }
+    }
+  }
+
+  async #untilDue(random: number, signal: AbortSignal): Promise<void> {
     const { clock, state } = this.#options;
-    const random = clock.random();
-    while (state.task !== undefined && !state.hasEnded && !this.#hurries) {
-      const left = this.#dueAt(state.task, random) - clock.now();
+    while (!state.hasEnded) {
+      const left = this.#dueAt(random) - clock.now();
       if (left <= 0) return;
       const nap = new AbortController();
       this.#nap = nap;
@@ -108,25 +136,57 @@ export class PollLoop {
     }
   }
 
-  #dueAt(task: RemoteTask, random: number): number {
-    const { pollFloorMs, state } = this.#options;
-    if (this.#listened) return state.contactAt + safetyDelay(task, pollFloorMs, random);
-    const usual = state.contactAt + pollDelay(task, pollFloorMs, random);
-    return Math.max(usual, this.#unheardAt + pollInterval(task, pollFloorMs) * random);
+  /** The latest of all that asks for patience: the server, those who wait, the other polls, a failure, Retry-After. */
+  #dueAt(random: number): number {
+    const { state, pace } = this.#options;
+    const { task } = state;
+    const failed = this.#failed;
+    if (failed !== undefined) {
+      const patient = Math.max(failed.retryAt, failed.at + this.#delay(random), pace.notBefore);
+      return Math.min(patient, this.#endOfLife());
+    }
+    if (task === undefined || this.#hurries) return pace.notBefore;
+    const usual = state.contactAt + this.#delay(random);
+    if (this.#listened) return Math.max(usual, pace.notBefore);
+    return Math.max(usual, this.#unheardAt + pollInterval(task, this.#floorMs) * random, pace.notBefore);
   }
 
-  /** Milliseconds to wait before the next try; `undefined` once the task has outlived its ttl without contact. */
-  #waitAfter(reply: Reply<unknown>, failures: number): number | undefined {
-    const { clock, state } = this.#options;
-    const left = state.task === undefined ? Infinity : endOfLife(state.task, state.contactAt) - clock.now();
-    if (left <= 0) return undefined;
-    const retryAfterMs = reply.kind === "lost" ? reply.retryAfterMs : undefined;
-    return Math.min(retryDelay(failures, clock.random(), retryAfterMs), left);
+  /** Milliseconds from one poll to the next while all goes well. */
+  #delay(random: number): number {
+    const { state, traffic } = this.#options;
+    const { task } = state;
+    if (task === undefined) return this.#floorMs;
+    // What is listened to is polled as seldom as it may be.
+    if (this.#listened && this.#failed === undefined)
+      return safetyDelay(task, Math.max(this.#floorMs, 4 * traffic.intervalMs), random);
+    return pollDelay(task, this.#floorMs, random);
   }
 
-  #expired(reply: Reply<unknown>): TaskClientError {
-    const cause = reply.kind === "lost" ? reply.cause : undefined;
-    const message = "The task outlived its ttl while the server could not be reached";
-    return new TaskClientError("expired", message, { cause, taskId: this.#options.taskId });
+  get #floorMs(): number {
+    const { pollFloorMs, pace, traffic } = this.#options;
+    return Math.max(pollFloorMs, pace.callersMs, traffic.intervalMs);
+  }
+
+  /** Arranges the next try, unless the task has outlived its ttl without contact. */
+  #fails(reply: Reply<unknown>): void {
+    const { clock, taskId, events } = this.#options;
+    const lost = reply.kind === "lost" ? reply : undefined;
+    const now = clock.now();
+    // Only this wait ends: the server may have extended the task, which the next one finds out.
+    if (this.#endOfLife() <= now) {
+      const message = "The task outlived its ttl while the server could not be reached";
+      throw new TaskClientError("expired", message, { cause: lost?.cause, taskId });
+    }
+    const failures = (this.#failed?.failures ?? 0) + 1;
+    const random = clock.random();
+    this.#failed = { failures, at: now, retryAt: now + retryDelay(failures, random) };
+    const retryInMs = this.#dueAt(random) - now;
+    const error = reply.kind === "error" ? reply.error : lost?.error;
+    events.tell({ type: "poll_failed", taskId, failures, ...rpcCodeOf(error), retryInMs });
+  }
+
+  #endOfLife(): number {
+    const { state } = this.#options;
+    return state.task === undefined ? Infinity : endOfLife(state.task, state.contactAt);
   }
 }

@@ -2,9 +2,17 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { RemoteTask } from "./remote-task.ts";
 import type { TaskReference } from "./task-reference.ts";
 
-/** Every method that waits ends early with the signal's own reason. The task does not notice: it runs on. */
+/** Of one wait. However it ends early, the task does not notice: it runs on, and can be waited for again. */
 export interface WaitOptions {
+  /** Ends the wait with the signal's own reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds after which the wait ends with the error `timeout`. Default: there is no limit. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Milliseconds between polls that are enough for this wait; polls are never closer than the server asks for. Of
+   * several who wait for one task, whoever wants to know soonest decides. Default: the server's interval.
+   */
+  readonly pollIntervalMs?: number | undefined;
 }
 
 /**
@@ -32,7 +40,7 @@ export interface TaskHandle {
    */
   updates(options?: WaitOptions): AsyncIterable<RemoteTask>;
   /**
-   * Waits for the result, over HTTP through restarts of the server and broken connections, without limit but the signal
+   * Waits for the result, over HTTP through restarts of the server and broken connections, without limit but the options
    * and the task's own end of life. Rejects with a TaskClientError: `failed`, `cancelled`, `expired` and the others.
    */
   result(options?: WaitOptions): Promise<CallToolResult>;

@@ -1,9 +1,13 @@
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
 import type { CallKeeper } from "../handles/call-keeper.ts";
+import { failureOf, type ClientEvents } from "../events/client-events.ts";
+import type { WaitOutcome } from "../events/client-event.ts";
 import type { Listening } from "./listening.ts";
+import { Pace } from "./pace.ts";
 import { isUnknown, PollLoop } from "./poll-loop.ts";
 import { PollRun } from "./poll-run.ts";
+import type { PollTraffic } from "./poll-traffic.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import type { Reply } from "../reply/reply.ts";
 import { replyError } from "../reply/reply-error.ts";
@@ -17,7 +21,9 @@ export interface WatchServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
+  readonly events: ClientEvents;
   readonly pollFloorMs: number;
+  readonly traffic: PollTraffic;
   readonly listening: Listening;
   readonly keeper: CallKeeper;
   /** Aborts when the client closes. */
@@ -37,6 +43,7 @@ export class TaskWatch {
   readonly #services: WatchServices;
   readonly #questions: TaskQuestions;
   readonly #state = new TaskState();
+  readonly #pace: Pace;
   /** Whether this client knows that the task existed. */
   #known: boolean;
   /** The task is gone for good. */
@@ -48,11 +55,13 @@ export class TaskWatch {
     this.taskId = taskId;
     this.#services = services;
     this.#known = created;
-    const { protocol, clock, callbacks, keeper, run } = services;
+    const { protocol, clock, callbacks, keeper, run, events } = services;
+    this.#pace = new Pace(clock);
     const fail = (error: unknown): void => this.#stop(error);
     const answers = protocol.keepsQuestionKeys ? keeper.answersOf(taskId) : undefined;
     this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, run, fail });
-    if (task !== undefined) this.#state.take(task, this.#state.source(), clock.now());
+    if (!created) events.tell({ type: "task_resumed", taskId });
+    if (task !== undefined) this.#see(task, this.#state.source(), "call");
   }
 
   /** What every wait is told once the server no longer knows the task. */
@@ -63,23 +72,32 @@ export class TaskWatch {
   /**
    * The task as it is known now, if it is, and each change; ends after a terminal state. A slow reader is given the
    * newest state only. Rejects with the signal's reason, and with a TaskClientError when nothing more can be learnt.
+   * Polls are `pollIntervalMs` apart, as far as this wait has a say.
    */
-  async *updates(signal?: AbortSignal): AsyncGenerator<RemoteTask, void, undefined> {
+  async *updates(signal?: AbortSignal, pollIntervalMs?: number): AsyncGenerator<RemoteTask, void, undefined> {
     signal?.throwIfAborted();
+    const leavePace = this.#pace.join(pollIntervalMs);
     const run = this.#join();
     let shown: RemoteTask | undefined;
+    let outcome: WaitOutcome = "left";
     try {
       for (;;) {
         if (this.#state.task !== undefined && this.#state.task !== shown) {
           shown = this.#state.task;
+          if (hasEnded(shown)) outcome = shown.status;
           yield shown;
         } else if (shown !== undefined && hasEnded(shown)) return;
         else if (this.#gone !== undefined) throw this.#gone;
         else if (run.fault !== undefined) throw run.fault.error;
         else await run.change(signal);
       }
+    } catch (error) {
+      outcome = failureOf(error).code;
+      throw error;
     } finally {
+      leavePace();
       run.leave();
+      this.#services.events.tell({ type: "wait_ended", taskId: this.taskId, outcome });
     }
   }
 
@@ -111,12 +129,11 @@ export class TaskWatch {
   }
 
   async #poll(run: PollRun): Promise<void> {
-    const { protocol, clock, pollFloorMs, listening } = this.#services;
+    const { protocol, listening } = this.#services;
     const loop = new PollLoop({
+      ...this.#services,
       taskId: this.taskId,
-      protocol,
-      clock,
-      pollFloorMs,
+      pace: this.#pace,
       state: this.#state,
       see: (task, source) => this.#polled(task, source),
       unknown: (reply) => this.#end(this.#unknownError(reply)),
@@ -127,7 +144,7 @@ export class TaskWatch {
       onListened: (listened) => (loop.listened = listened),
       onTask: (task) => {
         if (run.isOver) return; // nobody waits, so nobody is asked anything
-        if (this.#see(task, stream) === "unclear") loop.hurry();
+        if (this.#see(task, stream, "push") === "unclear") loop.hurry();
         else loop.look();
       },
     });
@@ -135,7 +152,7 @@ export class TaskWatch {
     const attendant = {
       onTask: (task: RemoteTask): void => {
         if (run.isOver) return;
-        if (this.#see(task, told) === "unclear") loop.hurry();
+        if (this.#see(task, told, "push") === "unclear") loop.hurry();
         else loop.look();
       },
       onHint: () => loop.hurry(),
@@ -153,19 +170,24 @@ export class TaskWatch {
   }
 
   #polled(task: RemoteTask, source: Source): void {
-    const verdict = this.#see(task, source);
+    const verdict = this.#see(task, source, "poll");
     if (verdict !== "news" && verdict !== "same") return;
     const refusal = task.status === "input_required" ? this.#questions.refusal(task) : undefined;
     if (refusal !== undefined) throw refusal;
   }
 
   /** Takes a state that was polled or pushed. */
-  #see(task: RemoteTask, source: Source): Verdict {
+  #see(task: RemoteTask, source: Source, from: "call" | "poll" | "push"): Verdict {
     this.#known = true;
-    const verdict = this.#state.take(task, source, this.#services.clock.now());
-    if (verdict === "news") this.#run?.wake();
+    const { events, clock, forget } = this.#services;
+    const { taskId } = this;
+    const verdict = this.#state.take(task, source, clock.now());
+    if (verdict === "news") {
+      events.tell({ type: "task_seen", taskId, status: task.status, source: from });
+      this.#run?.wake();
+    }
     if (verdict === "news" || verdict === "same") this.#questions.see(task);
-    if (this.#state.hasEnded) this.#services.forget(this.taskId);
+    if (this.#state.hasEnded) forget(taskId);
     return verdict;
   }
 

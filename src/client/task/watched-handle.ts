@@ -6,6 +6,7 @@ import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
+import { assertWait, WaitLimit } from "./wait-limit.ts";
 import type { TaskWatch, WatchServices } from "./task-watch.ts";
 
 /** The handle for a task on the server. All handles for one task share its watch. */
@@ -31,45 +32,55 @@ export class WatchedHandle implements TaskHandle {
     return this.reference.taskId;
   }
 
-  async get({ signal }: WaitOptions = {}): Promise<RemoteTask> {
-    return this.#watch.get(this.#either(signal)).catch((error: unknown) => this.#fail(error, signal));
+  async get(options: WaitOptions = {}): Promise<RemoteTask> {
+    return this.#within(options, async (signal) => this.#watch.get(signal));
   }
 
-  async *updates({ signal }: WaitOptions = {}): AsyncGenerator<RemoteTask, void, undefined> {
+  updates(options: WaitOptions = {}): AsyncIterable<RemoteTask> {
+    assertWait(options);
+    return this.#updates(options);
+  }
+
+  async result(options: WaitOptions = {}): Promise<CallToolResult> {
+    const { reference } = this;
+    for await (const task of this.updates(options)) if (hasEnded(task)) return outcomeOf(task, reference);
+    throw new TaskClientError("protocol", "The task's updates ended without an end", { reference });
+  }
+
+  async cancel(options: WaitOptions = {}): Promise<void> {
+    return this.#within(options, async (signal) => this.#cancel(signal));
+  }
+
+  async *#updates(options: WaitOptions): AsyncGenerator<RemoteTask, void, undefined> {
+    const { clock, keeper } = this.#services;
+    const limit = new WaitLimit(options, clock);
     let isTold = false;
     try {
-      for await (const task of this.#watch.updates(signal)) {
+      for await (const task of this.#watch.updates(limit.signal, options.pollIntervalMs)) {
         isTold = hasEnded(task);
         yield task;
       }
     } catch (error) {
       isTold = error === this.#watch.gone;
-      this.#fail(error, signal);
+      this.#fail(error, options.signal);
     } finally {
+      limit.clear();
       // Whoever was told the end needs the handle no more, also where they stop reading there.
-      if (isTold) this.#services.keeper.dropTask(this.taskId);
+      if (isTold) keeper.dropTask(this.taskId);
     }
   }
 
-  async result({ signal }: WaitOptions = {}): Promise<CallToolResult> {
-    const { reference } = this;
-    for await (const task of this.updates({ signal })) if (hasEnded(task)) return outcomeOf(task, reference);
-    throw new TaskClientError("protocol", "The task's updates ended without an end", { reference });
-  }
-
-  async cancel({ signal }: WaitOptions = {}): Promise<void> {
-    return this.#cancel(signal).catch((error: unknown) => this.#fail(error, signal));
-  }
-
-  async #cancel(signal: AbortSignal | undefined): Promise<void> {
-    const { protocol, clock } = this.#services;
-    const either = this.#either(signal);
-    const reply = await persist(() => protocol.cancel(this.taskId, either), clock, either);
+  async #cancel(signal: AbortSignal): Promise<void> {
+    const { protocol, clock, events } = this.#services;
+    const { taskId } = this;
+    events.tell({ type: "cancel_requested", taskId });
+    const reply = await persist(() => protocol.cancel(taskId, signal), clock, signal);
     if (reply.kind === "error" && reply.error.code === -32602) {
-      const options = { error: reply.error, taskId: this.taskId };
+      const options = { error: reply.error, taskId };
       throw new TaskClientError("unknown_task", "The server does not know the task", options);
     }
-    if (reply.kind !== "value") throw replyError(reply, this.taskId);
+    if (reply.kind !== "value") throw replyError(reply, taskId);
+    events.tell({ type: "cancel_acknowledged", taskId });
   }
 
   /** A caller's own reason is theirs, whatever it is; all else says which task it is about. */
@@ -78,9 +89,18 @@ export class WatchedHandle implements TaskHandle {
     throw aboutTask(error, this.reference);
   }
 
-  #either(signal: AbortSignal | undefined): AbortSignal {
-    const { closing } = this.#services;
-    return signal === undefined ? closing : AbortSignal.any([signal, closing]);
+  async #within<Value>(options: WaitOptions, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    assertWait(options);
+    const { closing, clock } = this.#services;
+    const limit = new WaitLimit(options, clock);
+    const { signal } = limit;
+    try {
+      return await work(signal === undefined ? closing : AbortSignal.any([signal, closing]));
+    } catch (error) {
+      return this.#fail(error, options.signal);
+    } finally {
+      limit.clear();
+    }
   }
 }
 

@@ -174,7 +174,10 @@ export class RawRequester implements Transport {
     this.#send({ jsonrpc: "2.0", id, method, params }, sending, pending, true);
     let waits = false;
     try {
-      return await promise;
+      const reply = await promise;
+      const retryAfter = this.#line.notes?.get(id)?.retryAfter ?? null;
+      if (reply.kind !== "value" || retryAfter === null) return reply;
+      return { ...reply, retryAfterMs: retryAfterMs(retryAfter, this.#options.clock.now()) };
     } catch (error) {
       waits = late !== undefined && !this.over.aborted;
       throw error;

@@ -72,7 +72,7 @@ export class Receiver {
     }
     const asked = questionMethods.find((known) => known === method);
     // What was not declared as a task is answered as if nothing were said of tasks (C-028).
-    if (asked === undefined || !callbacks.declares(asked)) return false;
+    if (asked === undefined || !callbacks.declares({ method: asked, params })) return false;
     if (params["task"] !== undefined) {
       this.#answer(id, async () => this.#create(id, asked, params));
       return true;

@@ -1,0 +1,44 @@
+import type { ClientClock, Deadline } from "../clock.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import type { WaitOptions } from "./task-handle.ts";
+import type { TaskReference } from "./task-reference.ts";
+
+/** What ends one wait early: its caller's signal, or that its time is up. To be cleared when the wait is over. */
+export class WaitLimit {
+  /** Left out where nothing ends it early. */
+  readonly signal: AbortSignal | undefined;
+  /** The task that is waited for, once it is known here; others say it themselves. */
+  reference: TaskReference | undefined;
+  readonly #deadline: Deadline | undefined;
+
+  constructor({ signal, timeoutMs }: WaitOptions, clock: ClientClock) {
+    this.signal = signal;
+    if (timeoutMs === undefined) return;
+    const deadline = clock.deadline(timeoutMs);
+    const late = new AbortController();
+    deadline.signal.addEventListener("abort", () => late.abort(this.#error(timeoutMs)), { once: true });
+    this.signal = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    this.#deadline = deadline;
+  }
+
+  clear(): void {
+    this.#deadline?.clear();
+  }
+
+  #error(timeoutMs: number): TaskClientError {
+    const { reference } = this;
+    return new TaskClientError("timeout", `Not done within ${timeoutMs} ms`, { reference });
+  }
+}
+
+/** Throws a RangeError for options that no wait can have. */
+export function assertWait({ timeoutMs, pollIntervalMs }: WaitOptions): void {
+  assertMs("timeoutMs", timeoutMs);
+  assertMs("pollIntervalMs", pollIntervalMs);
+}
+
+export function assertMs(name: string, ms: number | undefined): void {
+  if (ms !== undefined && !(Number.isFinite(ms) && ms >= 0)) {
+    throw new RangeError(`${name} has to be a number from 0 on, not ${ms}.`);
+  }
+}
