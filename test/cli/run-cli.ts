@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
-const program = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+export const program = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 export interface RunOptions {
   readonly cwd?: string;

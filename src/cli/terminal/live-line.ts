@@ -3,12 +3,14 @@ const intervalMs = 100;
 
 const hideCursor = "\u001b[?25l";
 const showCursor = "\u001b[?25h";
-/** Back to the line's begin, and away with it and with what a narrower window has made of it. */
-const clear = "\r\u001b[J";
+/** Not all below, which some terminals take for a page to keep. */
+const clear = "\r\u001b[K";
 /** Without wrapping, since no two terminals agree on the width of all characters. */
 const noWrap = "\u001b[?7l";
 const wrap = "\u001b[?7h";
 const clearRest = "\u001b[K";
+/** A narrower window may have made several lines of it. */
+const clearBelow = "\r\u001b[J";
 
 /**
  * A line that is drawn again and again in its place. The cursor rests at its begin, so that however a terminal takes
@@ -107,7 +109,7 @@ export class LiveLine {
   readonly #giveBack = (): void => void this.#stream.write(`${clear}${showCursor}`);
 
   readonly #onResize = (): void => {
-    this.#stream.write(clear);
+    this.#stream.write(clearBelow);
     this.draw();
   };
 

@@ -1,0 +1,227 @@
+import type { HttpServer } from "holdfast/http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect } from "../../../src/client/connect.ts";
+import type { RemoteTask } from "../../../src/client/task/remote-task.ts";
+import { EverythingServer } from "../../conformance/everything-server.ts";
+import { askingServer } from "./asking-server.ts";
+import { folder } from "../run-cli.ts";
+import { keys, Pty } from "./pty.ts";
+
+const { enter, up, down, space, escape, backspace, ctrlC, ctrlD } = keys;
+
+describe("a person at a terminal", { timeout: 60_000 }, () => {
+  let everything: EverythingServer;
+  let asking: HttpServer;
+  let url: string;
+  beforeAll(async () => {
+    everything = new EverythingServer();
+    asking = await askingServer();
+    url = await everything.url;
+  });
+  afterAll(async () => {
+    await asking.close();
+    await everything.stop("SIGKILL");
+  });
+
+  /** A task as its server tells it. */
+  async function taskOf(id: string, server = url): Promise<RemoteTask> {
+    const client = await connect(server, { capabilities: { elicitation: { form: {}, url: {} } } });
+    try {
+      const generation = "2026-07-28";
+      return await (await client.resume({ server, generation, taskId: id })).get();
+    } finally {
+      await client.close();
+    }
+  }
+
+  async function idOn(pty: Pty): Promise<string> {
+    return (await pty.sees(/^task (\S+)$/m))[1] ?? "";
+  }
+
+  it("answers a question, and reads the result below", async () => {
+    const pty = await Pty.holdfast(["call", url, "confirm_delete", "filename=a.txt"]);
+    await pty.sees(/tool confirm_delete, asks:\n.*Delete a\.txt\?/);
+    await pty.sees(/● No/);
+    pty.type(up);
+    await pty.sees(/● Yes/);
+    pty.type(enter);
+    await pty.sees(/Send this\?\n.*yes/);
+    pty.type(enter);
+    expect(await pty.ends()).toBe(0);
+    expect(pty.screen.text).toMatch(/✔ confirm_delete completed after \d+s\nWould delete a\.txt\.\n/);
+  });
+
+  it("fills every kind of field, and is told what does not fit", async () => {
+    const pty = await Pty.holdfast(["call", asking.url, "survey"], { rows: 40 });
+    await pty.sees(/◆ {2}Your name \(2 to 10 characters\)/);
+    pty.type("A", enter);
+    await pty.sees(/At least 2 characters, please; this has 1\./);
+    pty.type("da", enter);
+    await pty.sees(/◆ {2}mail \(optional; e-mail address\)\n.*ann@example\.com/);
+    pty.type(backspace.repeat(4), enter);
+    await pty.sees(/This is no e-mail address/);
+    pty.type(".org", enter);
+    await pty.sees(/◆ {2}age/);
+    pty.type("17", enter);
+    await pty.sees(/At least 18, please\./);
+    pty.type(backspace, "8", enter);
+    await pty.sees(/◆ {2}Colour/);
+    pty.type(down);
+    await pty.sees(/● Green \(#0f0\)/);
+    pty.type(enter);
+    await pty.sees(/◆ {2}days \(1 to 2\)/);
+    pty.type(enter);
+    await pty.sees(/Choose at least 1, please; 0 chosen\.\n.*days/);
+    pty.type(space, down, down, space);
+    await pty.sees(/◼ mon\n.*tue\n.*◼ wed/);
+    pty.type(enter);
+    await pty.sees(/◆ {2}Are you sure\?/);
+    pty.type(enter);
+    await pty.sees(/◆ {2}note \(optional\): whatever else there is/);
+    pty.type(enter);
+    await pty.sees(
+      /Send this\?\n.*Your name: Ada\n.*mail: ann@example\.org\n.*age: 18\n.*Green\n.*mon, wed\n.*no\n.*note: –/,
+    );
+    pty.type(enter);
+    expect(await pty.ends()).toBe(0);
+    const answer = /^\{"action.*\}$/m.exec(pty.screen.text)?.[0] ?? "";
+    expect(JSON.parse(answer)).toEqual({
+      action: "accept",
+      content: {
+        name: "Ada",
+        mail: "ann@example.org",
+        age: 18,
+        colour: "#0f0",
+        days: ["mon", "wed"],
+        sure: false,
+      },
+    });
+  });
+
+  it("declines by Escape, or by Ctrl-D", async () => {
+    const pty = await Pty.holdfast(["call", url, "confirm_delete", "filename=a.txt"]);
+    await pty.sees(/● No/);
+    pty.type(escape);
+    await pty.sees(/Leave the form\?\n.*● Back to the form/);
+    pty.type(enter);
+    await pty.sees(/Leave the form(.|\n)*◆ {2}Delete it/);
+    pty.type(ctrlD);
+    await pty.sees(/Leave the form(.|\n)*Leave the form/);
+    pty.type(down);
+    await pty.sees(/● Decline/);
+    pty.type(enter);
+    expect(await pty.ends()).toBe(0);
+    expect(pty.screen.text).toContain("Kept a.txt");
+  });
+
+  it("is asked one question after the other", async () => {
+    const pty = await Pty.holdfast(["call", asking.url, "two"]);
+    await pty.sees(/The first question(.|\n)*◆ {2}answer/);
+    expect(pty.screen.text).not.toContain("second");
+    pty.type("one", enter);
+    await pty.sees(/Send this/);
+    pty.type(enter);
+    await pty.sees(/The second question(.|\n)*◆ {2}answer/);
+    pty.type("two", enter);
+    await pty.sees(/answer: two/);
+    pty.type(enter);
+    expect(await pty.ends()).toBe(0);
+    expect(pty.screen.text).toContain('{"answer":"one"}');
+    expect(pty.screen.text).toContain('{"answer":"two"}');
+  });
+
+  it("is shown where an address leads before agreeing to it", async () => {
+    const pty = await Pty.holdfast(["call", asking.url, "visit"]);
+    await pty.sees(
+      /https:\/\/xn--bcher-kva\.example\/sign-in\?state=1\n.*The host is xn--bcher-kva\.example\./,
+    );
+    await pty.sees(/Accept\?\n.*● Accept/);
+    pty.type(enter);
+    expect(await pty.ends()).toBe(0);
+    expect(pty.screen.text).toContain('{"action":"accept"}');
+  });
+
+  it("sees how far the work is, in a window that changes", async () => {
+    const pty = await Pty.holdfast(["call", url, "progress_to", "total=30", "delayMs=100"], {
+      columns: 60,
+      rows: 12,
+    });
+    await pty.sees(/^\S progress_to · \d+ of 30: counted \d+ \d+s$/m);
+    pty.resize(24, 12);
+    await pty.sees(/^\S progress_to · .*… \d+s$/m);
+    pty.resize(100, 12);
+    await pty.sees(/counted 30|✔/);
+    expect(await pty.ends()).toBe(0);
+    // Thirty messages and two resizes have left no line behind.
+    const lines = pty.screen.text.split("\n").filter((line) => line.includes("progress_to"));
+    expect(lines).toEqual([expect.stringMatching(/^✔ progress_to completed after \d+s$/)]);
+  });
+
+  it("leaves by Ctrl-C, and comes back to a task that went on", async () => {
+    const state = await folder();
+    const pty = await Pty.holdfast(["call", url, "slow_compute", "seconds=6", "label=late"], { state });
+    const id = await idOn(pty);
+    await pty.sees(/^\S slow_compute.* \d+s$/m);
+    pty.type(ctrlC);
+    await pty.sees(new RegExp(`Come back to it with: holdfast watch ${id}`));
+    await pty.sees(/Press Ctrl-C again within 3 seconds/);
+    expect(await pty.ends()).toBe(130);
+    const back = await Pty.holdfast(["watch", id], { state });
+    expect(await back.ends()).toBe(0);
+    expect(back.screen.text).toContain("late: computed for 6 s");
+    const result = await Pty.holdfast(["result", id], { state });
+    expect(await result.ends()).toBe(0);
+    expect(result.screen.text).toContain("late: computed for 6 s");
+  });
+
+  it("cancels by a second Ctrl-C", async () => {
+    const pty = await Pty.holdfast(["call", url, "never_ends"]);
+    const id = await idOn(pty);
+    await pty.sees(/^\S never_ends.* \d+s$/m);
+    pty.type(ctrlC);
+    await pty.sees(/Press Ctrl-C again/);
+    pty.type(ctrlC);
+    await pty.sees(/Cancelling the task/);
+    expect(await pty.ends()).toBe(4);
+    expect(await taskOf(id)).toMatchObject({ status: "cancelled" });
+  });
+
+  it("leaves a question open by Ctrl-C, and by SIGTERM at once", async () => {
+    const pty = await Pty.holdfast(["call", url, "confirm_delete", "filename=b.txt"]);
+    const id = await idOn(pty);
+    await pty.sees(/● No/);
+    pty.type(ctrlC);
+    await pty.sees(/Press Ctrl-C again/);
+    pty.terminate(); // which waits for no second one
+    expect(await pty.ends()).toBe(130);
+    expect(await taskOf(id)).toMatchObject({ status: "input_required" });
+  });
+
+  it("is not moved by what a server writes", async () => {
+    const pty = await Pty.holdfast(["call", asking.url, "shout"]);
+    const id = await idOn(pty);
+    await pty.sees(/^\S shout · believe me� \d+s$/m);
+    expect(pty.raw).not.toContain("owned");
+    expect(pty.raw).not.toContain("\u001b[2J");
+    pty.type(ctrlC);
+    await pty.sees(/Press Ctrl-C again/);
+    pty.type(ctrlC);
+    expect(await pty.ends()).toBe(4);
+    expect(await taskOf(id, asking.url)).toMatchObject({ status: "cancelled" });
+  });
+
+  it("gets plain lines where a cursor cannot be moved, and no colours where none are wanted", async () => {
+    const dumb = await Pty.holdfast(["call", url, "progress_to", "total=2", "delayMs=0"], {
+      env: { TERM: "dumb" },
+    });
+    expect(await dumb.ends()).toBe(0);
+    expect(dumb.raw).not.toContain("\u001b");
+    const plain = await Pty.holdfast(["call", url, "slow_compute", "seconds=1", "label=x"], {
+      env: { NO_COLOR: "1" },
+    });
+    expect(await plain.ends()).toBe(0);
+    // oxlint-disable-next-line no-control-regex -- what colours are made of
+    expect(plain.raw).not.toMatch(/\u001b\[[\d;]*m/);
+    expect(plain.raw).toContain("✔");
+  });
+});

@@ -1,0 +1,115 @@
+import { spawn, type IPty } from "@lydell/node-pty";
+import { onTestFinished } from "vitest";
+import { folder, program } from "../run-cli.ts";
+import { Screen } from "./screen.ts";
+
+interface PtyOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where the program keeps what it knows of tasks. Default: a fresh folder. */
+  readonly state?: string;
+}
+
+/** The keys that prompts know. */
+export const keys = {
+  enter: "\r",
+  down: "\u001b[B",
+  up: "\u001b[A",
+  space: " ",
+  escape: "\u001b",
+  backspace: "\u007f",
+  ctrlC: "\u0003",
+  ctrlD: "\u0004",
+} as const;
+
+/**
+ * What comes after the program in the shell that runs it: how the terminal is left. The shell stays, since the last
+ * bytes of one that ends can be lost.
+ */
+const afterwards = 'code=$?; stty -a | tr "\\n" " "; echo; echo "exit $code"; read rest';
+const over = /^exit (\d+)$/m;
+
+/** The built program on a terminal of its own, and what a person sees there. */
+export class Pty {
+  readonly screen: Screen;
+  /** All bytes so far. */
+  raw = "";
+  readonly #pty: IPty;
+  readonly #watchers = new Set<() => void>();
+  #shown: Promise<void> = Promise.resolve();
+
+  private constructor(pty: IPty, columns: number, rows: number) {
+    this.#pty = pty;
+    this.screen = new Screen(columns, rows);
+    pty.onData((bytes) => {
+      this.raw += bytes;
+      this.#shown = this.#shown.then(async () => this.screen.write(bytes));
+      void this.#shown.then(() => this.#tell());
+    });
+  }
+
+  static async holdfast(args: readonly string[], options: PtyOptions = {}): Promise<Pty> {
+    const { columns = 80, rows = 24, env = {}, state = await folder() } = options;
+    const command = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
+    const pty = spawn("/bin/sh", ["-c", `trap : INT TERM; ${command}; ${afterwards}`], {
+      name: env["TERM"] ?? "xterm-256color",
+      cols: columns,
+      rows,
+      env: {
+        ...process.env,
+        HOLDFAST_STATE: state,
+        HOLDFAST_TOKEN: "",
+        HOLDFAST_CONFIG: "",
+        NO_COLOR: "",
+        ...env,
+      },
+    });
+    onTestFinished(() => pty.kill("SIGKILL"));
+    return new Pty(pty, columns, rows);
+  }
+
+  /** Resolves with what `pattern` finds once that is on the screen. */
+  async sees(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this.screen.text);
+      if (found !== null) return found;
+      if (over.test(this.screen.text))
+        throw new Error(`It ended without ${String(pattern)}:\n${this.screen.text}`);
+      await new Promise<void>((changed) => this.#watchers.add(changed));
+    }
+  }
+
+  type(...strokes: readonly string[]): void {
+    for (const stroke of strokes) this.#pty.write(stroke);
+  }
+
+  resize(columns: number, rows: number): void {
+    this.screen.resize(columns, rows);
+    this.#pty.resize(columns, rows);
+  }
+
+  /** SIGTERM, to the program; the shell around it does not heed it. */
+  terminate(): void {
+    process.kill(-this.#pty.pid, "SIGTERM");
+  }
+
+  /** Resolves with the exit code when the program has ended. Throws if it left the terminal in another state. */
+  async ends(): Promise<number> {
+    const [, code] = await this.sees(over);
+    const left = this.screen.text.replaceAll("\n", " ");
+    for (const setting of ["icanon", "isig", "echo", "icrnl", "opost"]) {
+      if (!left.includes(` ${setting} `)) throw new Error(`The terminal is left without ${setting}`);
+    }
+    if (this.raw.lastIndexOf("\u001b[?25l") > this.raw.lastIndexOf("\u001b[?25h")) {
+      throw new Error("The cursor is left hidden");
+    }
+    return Number(code);
+  }
+
+  #tell(): void {
+    const watchers = [...this.#watchers];
+    this.#watchers.clear();
+    for (const changed of watchers) changed();
+  }
+}
