@@ -1,6 +1,7 @@
 import { InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { connectWith } from "../../../src/client/connect.ts";
+import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { sent, setUpCore, task, taskCapabilities, taskId, unknownTask, CorePeer } from "./core-peer.ts";
 import type { CoreSetup } from "./core-peer.ts";
@@ -88,6 +89,30 @@ it("cancels what became of a call that was given up before its answer, as a task
   await peer.settled(client);
   expect(peer.params("tasks/cancel")).toEqual([{ taskId }]);
   expect(peer.of("notifications/cancelled")).toEqual([]);
+});
+
+it("keeps what became of a call that was given up before its answer, for the next process, where there is a store", async () => {
+  const { peer, client } = await setUpCore({ handles: memoryHandles() });
+  peer.always("tools/call", "silence");
+  peer.always("tasks/cancel", { result: task("cancelled") });
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const calls = [
+    client.callTool("publish_report", {}, { signal }),
+    client.callTool("publish_report", {}, { signal, cancelOnAbort: true }),
+  ];
+  await peer.sees("tools/call", 2);
+  leaving.abort(new Error("enough"));
+  for (const call of calls) await expect(call).rejects.toThrow("enough");
+  const [kept, unwanted] = peer.of("tools/call");
+  expect(await client.pending()).toMatchObject([{ reference: null }, { reference: null }]);
+  peer.answer(kept?.["id"], { result: { task: task("working", { taskId: "kept" }) } });
+  peer.answer(unwanted?.["id"], { result: { task: task("working") } });
+  await peer.sees("tasks/cancel");
+  await peer.settled(client);
+  expect(peer.params("tasks/cancel")).toEqual([{ taskId }]);
+  const references = (await client.pending()).map(({ reference }) => reference?.taskId);
+  expect(new Set(references)).toEqual(new Set(["kept", undefined]));
 });
 
 it("takes a plain call back by its own id while it is open, and drops what comes after [C-087 C-090]", async () => {

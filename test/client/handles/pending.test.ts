@@ -1,11 +1,24 @@
 import { describe, expect, it } from "vitest";
 import type { HandleStore } from "../../../src/client/handles/handle-store.ts";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
-import { acknowledged, approval, asking, completed, created, sent, taskId, working } from "../answers.ts";
+import {
+  acknowledged,
+  approval,
+  asking,
+  cancelled,
+  completed,
+  created,
+  failed,
+  sent,
+  taskId,
+  unknownTask,
+  working,
+} from "../answers.ts";
 import { discoveredHoldfast } from "../scripted-server.ts";
 import { connectTo, setUp } from "../setup.ts";
+import { keptCall } from "./calls.ts";
 
-const reference = (server: string): object => ({ server, generation: "2026-07-28", taskId });
+const referenceAt = (server: string): object => ({ server, generation: "2026-07-28", taskId });
 
 describe("a call that is kept", () => {
   it("is kept before it is sent, and with its task before the first poll", async () => {
@@ -50,7 +63,7 @@ describe("a call that is kept", () => {
     const [call, ...others] = await later.pending();
     expect(others).toEqual([]);
     expect(call).toMatchObject({
-      reference: reference(server.url),
+      reference: referenceAt(server.url),
       tool: "publish_report",
       args: { month: "2026-10" },
     });
@@ -73,7 +86,7 @@ describe("a call that is kept", () => {
     const [pending] = await later.pending();
     expect(pending?.reference).toBeNull();
     const handle = await pending?.take();
-    expect(handle?.reference).toEqual(reference(server.url));
+    expect(handle?.reference).toEqual(referenceAt(server.url));
     const [first, second] = server.of("tools/call").map(({ params }) => params);
     expect(second).toMatchObject({ name: first?.["name"], arguments: first?.["arguments"] });
     const key = "holdfast/idempotencyKey";
@@ -82,6 +95,120 @@ describe("a call that is kept", () => {
       "holdfast/repeat": true,
     });
   });
+});
+
+describe("what leaves the list", () => {
+  it.each([
+    ["failed", failed({ code: -32603, message: "broken" })],
+    ["cancelled", cancelled()],
+    ["expired", unknownTask],
+  ] as const)("is a task that %s, once a wait was told", async (code, answer) => {
+    const { server, client } = await setUp({ handles: memoryHandles() });
+    server.script("tools/call", created());
+    const handle = await client.startTool("publish_report");
+    expect(await client.pending()).toHaveLength(1);
+    server.script("tasks/get", answer);
+    await expect(handle.result()).rejects.toMatchObject({ code });
+    expect(await client.pending()).toEqual([]);
+  });
+
+  it.each([
+    ["a lost connection", { status: 404 }],
+    ["a refused token", { status: 401 }],
+    ["a broken answer", working({ taskId: "another" })],
+  ] as const)("is no task of which %s keeps a wait from hearing", async (_what, answer) => {
+    const { server, client } = await setUp({ handles: memoryHandles() });
+    server.script("tools/call", created());
+    server.script("tasks/get", answer);
+    await expect(client.callTool("publish_report")).rejects.toThrow();
+    expect(await client.pending()).toHaveLength(1);
+  });
+
+  it("is no task whose end a caller did not wait for", async () => {
+    const { server, client } = await setUp({ handles: memoryHandles() });
+    server.script("tools/call", created());
+    const handle = await client.startTool("publish_report");
+    server.script("tasks/get", completed());
+    server.script("tasks/cancel", acknowledged);
+    await handle.get();
+    await handle.cancel();
+    expect(await client.pending()).toHaveLength(1);
+  });
+
+  it("is a task that is taken up by its reference alone", async () => {
+    const { server, client } = await setUp({ handles: memoryHandles() });
+    server.script("tools/call", created());
+    const { reference } = await client.startTool("publish_report");
+    server.script("tasks/get", completed());
+    const handle = await client.resume(reference);
+    for await (const task of handle.updates()) if (task.status === "completed") break;
+    expect(await client.pending()).toEqual([]);
+  });
+
+  it("is a task that was cancelled by the abort of its call", async () => {
+    const { server, client, clock } = await setUp({ handles: memoryHandles() });
+    server.script("tools/call", created());
+    server.script("tasks/cancel", acknowledged);
+    clock.hold();
+    const leaving = new AbortController();
+    const options = { signal: leaving.signal, cancelOnAbort: true };
+    const call = client.callTool("publish_report", {}, options);
+    await clock.nap(2000);
+    leaving.abort(new Error("no patience"));
+    await expect(call).rejects.toThrow("no patience");
+    expect(await client.pending()).toEqual([]);
+  });
+
+  it("is written down before the client is closed", async () => {
+    const handles = memoryHandles();
+    const slow = Promise.withResolvers<void>();
+    const { server, client } = await setUp({
+      handles: { ...handles, dropTask: async (task) => slow.promise.then(() => handles.dropTask(task)) },
+    });
+    server.script("tools/call", created());
+    server.script("tasks/get", completed());
+    await client.callTool("publish_report");
+    const closing = client.close();
+    expect((await handles.list()).calls).toHaveLength(1);
+    slow.resolve();
+    await closing;
+    expect((await handles.list()).calls).toEqual([]);
+  });
+});
+
+it("lists only calls of its own server and generation", async () => {
+  const handles = memoryHandles();
+  const { server, client } = await setUp({ handles });
+  await handles.keep(keptCall());
+  await handles.keep(keptCall({ server: server.url, generation: "2025-11-25" }));
+  await handles.keep(keptCall({ server: server.url, taskId: "mine" }));
+  expect(await client.pending()).toMatchObject([{ reference: { taskId: "mine" } }]);
+});
+
+it("tells of entries that cannot be read, and gives the others", async () => {
+  const handles = memoryHandles();
+  const damaged = [{ name: "calls/a.json", error: new SyntaxError("cut off") }];
+  const { server, client } = await setUp({
+    handles: { ...handles, list: async () => ({ ...(await handles.list()), damaged }) },
+  });
+  const told: unknown[] = [];
+  client.sdk.onerror = (error) => void told.push(error);
+  await handles.keep(keptCall({ server: server.url }));
+  expect(await client.pending()).toHaveLength(1);
+  expect(told).toMatchObject([{ code: "handles", message: /calls\/a\.json/, cause: damaged[0]?.error }]);
+});
+
+it("does not send a call again of which the server may know nothing any more", async () => {
+  const handles = memoryHandles();
+  const { server, client, clock } = await setUp({ handles }, discoveredHoldfast);
+  const day = 24 * 3_600_000;
+  await handles.keep(keptCall({ server: server.url, startedAt: clock.now() - day - 1 }));
+  await handles.keep(keptCall({ server: server.url, key: "b", startedAt: clock.now() - day }));
+  server.script("tools/call", created());
+  const [old, young] = await client.pending();
+  await expect(old?.take()).rejects.toMatchObject({ code: "connection" });
+  expect(server.of("tools/call")).toEqual([]);
+  expect((await young?.take())?.taskId).toBe(taskId);
 });
 
 describe("a server that recognises no repeated call", () => {
@@ -112,6 +239,32 @@ describe("a store that fails", () => {
     expect(server.of("tools/call")).toEqual([]);
   });
 
+  it("keeps neither a result from its caller nor an answer from its task", async () => {
+    const fail = async (): Promise<never> => Promise.reject(full);
+    const handles: HandleStore = {
+      ...memoryHandles(),
+      drop: fail,
+      dropTask: fail,
+      keepAnswer: fail,
+      answer: fail,
+    };
+    const onInput = async () => ({ action: "decline" as const });
+    const { server, client } = await setUp({ handles, onInput });
+    const told: unknown[] = [];
+    client.sdk.onerror = (error) => void told.push(error);
+    server.script("tools/call", { result: sent }, created());
+    server.script("tasks/get", asking({ approve: approval }), async () => {
+      await server.sees("tasks/update", 1);
+      return completed();
+    });
+    server.script("tasks/update", acknowledged);
+    expect(await client.callTool("greet")).toEqual(sent);
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    await client.close();
+    expect(server.of("tasks/update")).toHaveLength(1);
+    expect(told).toMatchObject(Array.from({ length: 4 }, () => ({ code: "handles", cause: full })));
+  });
+
   it("does not keep a task's reference from its caller", async () => {
     const inner = memoryHandles();
     const handles: HandleStore = {
@@ -123,7 +276,7 @@ describe("a store that fails", () => {
     await expect(client.callTool("publish_report")).rejects.toMatchObject({
       code: "handles",
       cause: full,
-      reference: reference(server.url),
+      reference: referenceAt(server.url),
     });
   });
 });
