@@ -20,7 +20,9 @@ it("shows the code that is run below, to the letter", async () => {
   const readme = await readFile(new URL("README.md", root), "utf8");
   const blocks = [...readme.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
   expect(blocks).toEqual(
-    await Promise.all([readFile(example("server.ts"), "utf8"), readFile(example("client.ts"), "utf8")]),
+    await Promise.all(
+      ["server.ts", "client.ts", "pending.ts"].map((name) => readFile(example(name), "utf8")),
+    ),
   );
 });
 
@@ -34,11 +36,20 @@ it("shows code that does what it says", async () => {
   expect(errors).toBe("");
   expect(output.match(/sent 2 rows/g)).toHaveLength(2);
   expect(output.match(/Send 2 rows\?/g)).toHaveLength(2);
+  const pending = async (): Promise<string> => {
+    const args = [fileURLToPath(example("pending.ts")), line.toString().trim()];
+    const process = spawn(globalThis.process.execPath, args, { cwd: folder });
+    const said = await Promise.all([text(process.stdout), text(process.stderr)]);
+    return said.join("");
+  };
+  expect(await pending()).toBe("");
+  expect((await pending()).match(/publish_report.*\n?.*sent 2 rows/g)).toHaveLength(1);
   server.kill("SIGTERM");
   expect(await exited).toEqual([0, null]);
   const sent = (await readFile(join(folder, "outbox.txt"), "utf8")).split("\n").filter(Boolean);
   expect(sent.map((mail) => mail.replace(/^\S+ /, ""))).toEqual([
     "2026-10-01 42, 2026-10-02 17",
     "2026-11-01 42, 2026-11-02 17",
+    "2026-12-01 42, 2026-12-02 17",
   ]);
 });
