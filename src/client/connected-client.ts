@@ -19,7 +19,7 @@ import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
 import { checkReference } from "./task/check-reference.ts";
 import type { TaskReference } from "./task/task-reference.ts";
-import { TaskWatch, type WatchServices } from "./task/task-watch.ts";
+import { TaskWatch, type TaskOrigin, type WatchServices } from "./task/task-watch.ts";
 import { assertMs, assertWait, WaitLimit } from "./task/wait-limit.ts";
 import { WatchedHandle } from "./task/watched-handle.ts";
 
@@ -163,7 +163,7 @@ export class ConnectedClient implements TaskClient {
       const { taskId, task, immediateResponse } = started;
       if (reports !== undefined) this.#reports.set(taskId, reports);
       live = true;
-      return this.#handle(taskId, true, task, immediateResponse);
+      return this.#handle(taskId, "created", task, immediateResponse);
     } finally {
       limit.clear();
       if (!live) reports?.stop();
@@ -174,7 +174,7 @@ export class ConnectedClient implements TaskClient {
     this.#closing.signal.throwIfAborted();
     signal?.throwIfAborted();
     const { taskId } = checkReference(reference, this.#server, this.#services.protocol.generation);
-    return this.#handle(taskId, false);
+    return this.#handle(taskId, "named");
   }
 
   async pending(): Promise<readonly PendingCall[]> {
@@ -186,7 +186,7 @@ export class ConnectedClient implements TaskClient {
       recognisesRepeats: protocol.recognisesRepeats,
       resume: (taskId: string) => {
         closing.throwIfAborted();
-        return this.#handle(taskId, true);
+        return this.#handle(taskId, "kept");
       },
       sendAgain: async (call: KeptCall, options: WaitOptions) =>
         this.#start(call, { ...options, again: true }),
@@ -224,11 +224,10 @@ export class ConnectedClient implements TaskClient {
     for (const watch of this.#watches.values()) watch.close(reason);
   }
 
-  #handle(taskId: string, created: boolean, task?: RemoteTask, immediateResponse?: string): TaskHandle {
-    const watch = this.#watches.get(taskId) ?? new TaskWatch(taskId, created, task, this.#services);
+  #handle(taskId: string, origin: TaskOrigin, task?: RemoteTask, immediateResponse?: string): TaskHandle {
+    const watch = this.#watches.get(taskId) ?? new TaskWatch(taskId, origin, task, this.#services);
     this.#watches.set(taskId, watch);
-    const { generation } = this.#services.protocol;
-    const reference = { server: this.#server, generation, taskId };
+    const reference = this.#services.keeper.referenceTo(taskId);
     return new WatchedHandle(reference, watch, this.#services, immediateResponse);
   }
 

@@ -23,6 +23,7 @@ export function pendingCall(call: KeptCall, services: TakeServices): PendingCall
   const { keeper } = services;
   return {
     reference: taskId === null ? null : keeper.referenceTo(taskId),
+    idempotencyKey: call.key,
     tool,
     args,
     startedAt,

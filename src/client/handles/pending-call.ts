@@ -5,6 +5,8 @@ import type { TaskReference } from "../task/task-reference.ts";
 export interface PendingCall {
   /** The task that the call became; `null` where its answer never came, so that nobody knows whether there is one. */
   readonly reference: TaskReference | null;
+  /** Names the call, as its `idempotencyKey` did. */
+  readonly idempotencyKey: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   /** Epoch milliseconds, by the clock of the client that began it. */

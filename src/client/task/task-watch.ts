@@ -34,6 +34,9 @@ export interface WatchServices {
   readonly forget: (taskId: string) => void;
 }
 
+/** Made here just now, by a client before this one that kept it, or known by a caller's word only. */
+export type TaskOrigin = "created" | "kept" | "named";
+
 /**
  * Watches one task for everybody in this client who waits for it: polls and listens while somebody does, and puts the
  * task's questions to the user.
@@ -50,17 +53,17 @@ export class TaskWatch {
   #gone: TaskClientError | undefined;
   #run: PollRun | undefined;
 
-  /** `created` says that the task was made here just now; `task` is what its answer told, if it told enough. */
-  constructor(taskId: string, created: boolean, task: RemoteTask | undefined, services: WatchServices) {
+  /** `task` is what the answer that made the task told of it, if it told enough. */
+  constructor(taskId: string, origin: TaskOrigin, task: RemoteTask | undefined, services: WatchServices) {
     this.taskId = taskId;
     this.#services = services;
-    this.#known = created;
+    this.#known = origin !== "named";
     const { protocol, clock, callbacks, keeper, run, events } = services;
     this.#pace = new Pace(clock);
     const fail = (error: unknown): void => this.#stop(error);
     const answers = protocol.keepsQuestionKeys ? keeper.answersOf(taskId) : undefined;
     this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, run, fail });
-    if (!created) events.tell({ type: "task_resumed", taskId });
+    if (origin !== "created") events.tell({ type: "task_resumed", taskId });
     if (task !== undefined) this.#see(task, this.#state.source(), "call");
   }
 

@@ -14,9 +14,12 @@ import {
   unknownTask,
   working,
 } from "../answers.ts";
-import { discoveredHoldfast } from "../scripted-server.ts";
+import { discoveredHoldfast, type Answer, type SeenRequest } from "../scripted-server.ts";
 import { connectTo, setUp } from "../setup.ts";
 import { keptCall } from "./calls.ts";
+import { folderForHandles } from "./folder.ts";
+
+const completedAsAsked = ({ params }: SeenRequest): Answer => completed(sent, { taskId: params["taskId"] });
 
 const referenceAt = (server: string): object => ({ server, generation: "2026-07-28", taskId });
 
@@ -209,6 +212,27 @@ it("does not send a call again of which the server may know nothing any more", a
   await expect(old?.take()).rejects.toMatchObject({ code: "connection" });
   expect(server.of("tools/call")).toEqual([]);
   expect((await young?.take())?.taskId).toBe(taskId);
+});
+
+it("serves two clients at once that share a folder", async () => {
+  const handles = await folderForHandles();
+  const { server, client, clock } = await setUp({ handles });
+  const other = await connectTo(server, clock, { handles });
+  const tasks = Array.from({ length: 10 }, (_, index) => `task-${index}`);
+  server.script("tools/call", ...tasks.map((id) => created({ taskId: id })));
+  await Promise.all(tasks.map(async (_, index) => (index % 2 ? client : other).startTool("publish_report")));
+  for (const lister of [client, other]) {
+    const references = (await lister.pending()).map(({ reference }) => reference?.taskId);
+    expect(new Set(references)).toEqual(new Set(tasks));
+  }
+  server.script("tasks/get", ...Array.from({ length: 20 }, () => completedAsAsked));
+  const results = [client, other].map(async (taker) => {
+    const taken = await Promise.all((await taker.pending()).map(async (call) => call.take()));
+    return Promise.all(taken.map(async (handle) => handle.result()));
+  });
+  expect(await Promise.all(results)).toEqual([tasks.map(() => sent), tasks.map(() => sent)]);
+  expect(await client.pending()).toEqual([]);
+  expect(await other.pending()).toEqual([]);
 });
 
 describe("a server that recognises no repeated call", () => {
