@@ -1,3 +1,4 @@
+import { systemClock } from "../../client/clock.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
 import { exitCodes } from "../exit-code.ts";
@@ -28,7 +29,7 @@ export async function waitForTask(
     if ((await interrupts.decide(task)) === "detach") {
       throw new Stopped(exitCodes.interrupted, "Interrupted; the task goes on", { wasTold: true, taskId });
     }
-    return cancelled(handle);
+    return cancelled(handle, task);
   }
 }
 
@@ -44,8 +45,32 @@ async function follow(
   throw new Error("The task's updates ended without an end");
 }
 
+/** How long a server is waited for that is to cancel a task. */
+const cancelMs = 10_000;
+
 /** A cancelled task can still end in another way, which then counts. A third Ctrl-C ends the process meanwhile. */
-async function cancelled(handle: TaskHandle): Promise<EndedTask> {
-  await handle.cancel();
-  return follow(handle, undefined, async () => undefined);
+async function cancelled(handle: TaskHandle, { taskId, comeBack }: ShownTask): Promise<EndedTask> {
+  const patience = systemClock.deadline(cancelMs);
+  const { signal } = patience;
+  let acknowledged = false;
+  try {
+    await handle.cancel({ signal });
+    acknowledged = true;
+    return await follow(handle, signal, async () => undefined);
+  } catch (error) {
+    if (error !== signal.reason) throw error;
+    throw acknowledged
+      ? new Stopped(
+          exitCodes.cancelled,
+          `The server stops the task; it has not ended yet. See: ${comeBack}`,
+          { taskId },
+        )
+      : new Stopped(
+          exitCodes.interrupted,
+          `The server has not said that it cancels the task, which may go on. See: ${comeBack}`,
+          { taskId },
+        );
+  } finally {
+    patience.clear();
+  }
 }

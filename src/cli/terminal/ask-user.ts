@@ -1,7 +1,8 @@
 import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
-import { askForm, type FormAnswer } from "./form/ask-form.ts";
+import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
 import type { Prompts } from "./prompts.ts";
+import { sanitizeLine } from "./sanitize.ts";
 
 export interface Asking {
   readonly prompts: Prompts;
@@ -39,17 +40,19 @@ async function ask(request: InputRequest, asking: Asking): Promise<InputResult |
     const hint = fields.length === 0 ? [] : ["", "Escape leads to other ways to answer."];
     await prompts.tell([`${asking.asker(request)} asks:`, ...lines, ...hint].join("\n"));
     const canWait = request.taskId !== null;
-    return resultOf(await askForm(fields, { prompts, obstacle, canWait, signal }), isForm);
+    const answer = await askForm(fields, { prompts, obstacle, canWait, signal });
+    if (answer.action === "later") {
+      asking.note(
+        `The question stays open. Answer it with: holdfast answer ${sanitizeLine(request.taskId ?? "")}`,
+      );
+      return undefined;
+    }
+    return answer.action === "accept" && isForm ? answer : { action: answer.action };
   } catch (error) {
     if (interrupted.aborted) return undefined;
     if (request.signal.aborted) asking.note("The question is no longer open.");
     throw error;
   }
-}
-
-function resultOf(answer: FormAnswer, isForm: boolean): InputResult | undefined {
-  if (answer.action === "later") return undefined;
-  return answer.action === "accept" && isForm ? answer : { action: answer.action };
 }
 
 /** Not declared as capabilities, so that only a server that breaks the protocol asks for them. */

@@ -34,6 +34,15 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     }
   }
 
+  async function cancelTask(taskId: string): Promise<void> {
+    const client = await connect(url);
+    try {
+      await (await client.resume({ server: url, generation: "2026-07-28", taskId })).cancel();
+    } finally {
+      await client.close();
+    }
+  }
+
   async function idOn(pty: Pty): Promise<string> {
     return (await pty.sees(/^task (\S+)$/m))[1] ?? "";
   }
@@ -112,6 +121,28 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     pty.type(enter);
     expect(await pty.ends()).toBe(0);
     expect(pty.screen.text).toContain("Kept a.txt");
+  });
+
+  it("leaves a question to others, and is told when it is gone", async () => {
+    const pty = await Pty.holdfast(["call", url, "confirm_delete", "filename=c.txt"]);
+    const id = await idOn(pty);
+    await pty.sees(/● No/);
+    await cancelTask(id);
+    await pty.sees(/The question is no longer open\./);
+    expect(await pty.ends()).toBe(4);
+
+    const other = await Pty.holdfast(["call", url, "confirm_delete", "filename=d.txt"]);
+    const open = await idOn(other);
+    await other.sees(/● No/);
+    other.type(escape);
+    await other.sees(/Leave open/);
+    other.type(up); // from the first of the ways round to the last
+    await other.sees(/● Leave open/);
+    other.type(enter);
+    await other.sees(new RegExp(`stays open\\. Answer it with: holdfast answer ${open}`));
+    await other.sees(/^\S confirm_delete · waits for an answer/m);
+    await cancelTask(open);
+    expect(await other.ends()).toBe(4);
   });
 
   it("is asked one question after the other", async () => {
