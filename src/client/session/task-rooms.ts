@@ -4,6 +4,7 @@ import type { UserCallbacks } from "../question/ask-user.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import type { TaskAttendant } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
+import { Arrivals } from "./arrivals.ts";
 import { LooseQuestions } from "./loose-questions.ts";
 import type { TaskRoom } from "./task-room.ts";
 
@@ -22,6 +23,7 @@ export class TaskRooms<Room extends TaskRoom> {
   readonly #options: TaskRoomsOptions<Room>;
   readonly #loose: LooseQuestions;
   readonly #rooms = new Map<string, Room>();
+  readonly #arrivals = new Arrivals();
 
   constructor(options: TaskRoomsOptions<Room>) {
     const { requester, callbacks } = options;
@@ -54,11 +56,12 @@ export class TaskRooms<Room extends TaskRoom> {
   }
 
   #asked(request: JSONRPCRequest): boolean {
-    const { callbacks, relatedTaskOf } = this.#options;
+    const { callbacks, relatedTaskOf, requester } = this.#options;
     const { onInput, declares } = callbacks;
     const { method, params = {} } = request;
     // Where there is nobody to ask, the SDK's client may have a handler of the host's own; or it refuses.
     if (!methods.has(method) || onInput === undefined || !declares({ method, params })) return false;
+    if (!this.#arrivals.isFirst(request.id, requester.session)) return true;
     const taskId = relatedTaskOf(request.params);
     if (taskId === undefined) this.#loose.ask(request);
     else {
