@@ -3,6 +3,7 @@ import { packageVersion } from "../client/package-version.ts";
 import { answer, type AnswerOptions } from "./command/answer.ts";
 import { call, type CallOptions } from "./command/call.ts";
 import { cancel } from "./command/cancel.ts";
+import { doctor } from "./command/doctor.ts";
 import { forget } from "./command/forget.ts";
 import { get } from "./command/get.ts";
 import { list, type ListOptions } from "./command/list.ts";
@@ -40,6 +41,12 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .addOption(timeout())
     .action(async (server: string, tool: string, pairs: string[], options: CallOptions) =>
       end(await call(context, { server, tool, pairs, options })),
+    );
+
+  command(program, "doctor", "tells what works with a server, what does not, and why")
+    .argument("<server>", serverForms)
+    .action(async (server: string, options: ServerOptions) =>
+      end(await doctor(context, { server, options })),
     );
 
   command(program, "ls", "lists the tasks that were started here and whose end nobody saw")

@@ -6,7 +6,10 @@ import { fileURLToPath } from "node:url";
 import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { onTestFinished } from "vitest";
 
-const script = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
+/** The server that the protocol's makers publish. */
+export const script = fileURLToPath(
+  import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"),
+);
 
 /** Our client of the everything server that the protocol's makers publish, over stdio or over HTTP. */
 export async function everythingOver(way: "stdio" | "http", options: ConnectOptions): Promise<TaskClient> {
@@ -19,7 +22,8 @@ export async function everythingOver(way: "stdio" | "http", options: ConnectOpti
   return client;
 }
 
-async function startHttp(): Promise<string> {
+/** Starts it over HTTP for this test, and gives its URL. */
+export async function startHttp(): Promise<string> {
   const port = await freePort();
   const child = spawn(process.execPath, [script, "streamableHttp"], {
     env: { ...process.env, PORT: String(port) },

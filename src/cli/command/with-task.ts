@@ -1,5 +1,6 @@
 import type { ProtocolVersion } from "../../client/connect-options.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
 import type { Context, TaskOptions } from "../context.ts";
 import type { TaskOrigin } from "../output/task-json.ts";
@@ -57,8 +58,22 @@ export async function withTask<Value>(
       serverEnds: typeof server.target !== "string",
     };
     const origin = { server: server.spec.given, tool };
-    return work({ ...session, handle, shown, origin, known });
+    try {
+      return await work({ ...session, handle, shown, origin, known });
+    } catch (error) {
+      throw explainUnknown(error, session);
+    }
   });
+}
+
+/** Servers on SDK v1 with their tasks in memory say it of every task that an earlier command has started. */
+function explainUnknown(error: unknown, { client }: Session): unknown {
+  const isUnknown = error instanceof TaskClientError && error.code === "unknown_task";
+  if (!isUnknown || generationOf(client) !== "2025-11-25") return error;
+  const { message, cause, reference } = error;
+  const hint = "Some servers of protocol 2025-11-25 show a task only to the session that started it.";
+  const rpc = error.error === undefined ? {} : { error: error.error };
+  return new TaskClientError("unknown_task", `${message}. ${hint}`, { cause, reference, ...rpc });
 }
 
 /** A task of the core of 2025-11-25 can be seen in that version only, whatever the server has learnt since. */

@@ -63,6 +63,36 @@ export interface ToolJson {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
+/** What `doctor --json` prints. */
+export interface DoctorJson {
+  /** As it was given. */
+  readonly server: string;
+  readonly connected: boolean;
+  /** Such as `2026-07-28`; missing where there is no connection. */
+  readonly protocolVersion?: string;
+  /** The generation of the Tasks protocol; `null` for a server without tasks. */
+  readonly tasks?: "2026-07-28" | "2025-11-25" | null;
+  readonly checks: readonly CheckJson[];
+}
+
+export interface CheckJson {
+  readonly check:
+    | "connection"
+    | "server"
+    | "protocol"
+    | "authorization"
+    | "tasks"
+    | "tools"
+    | "cancel"
+    | "list"
+    | "pushes"
+    | "repeats"
+    | "features";
+  /** `null` for what cannot be known, or is only told. */
+  readonly works: boolean | null;
+  readonly detail: string;
+}
+
 /** What `--json` prints where a command ends without what it was asked for. */
 export interface ErrorJson {
   readonly error: {

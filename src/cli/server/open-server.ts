@@ -7,8 +7,11 @@ import type { ServerOptions } from "../context.ts";
 import type { Io } from "../io.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../usage-error.ts";
+import { explainConnectFailure } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
-import { ServerLog } from "./server-log.ts";
+
+/** Characters of a server's stderr: a chatty one must not fill the memory. */
+const longestLog = 10_000;
 
 interface OpenOptions {
   readonly server: FoundServer;
@@ -33,12 +36,14 @@ export async function openServer({
   protocolVersion,
 }: OpenOptions): Promise<TaskClient> {
   const { target, name, headers } = server;
-  const log = new ServerLog();
+  let log = "";
   const token = options.token ?? env["HOLDFAST_TOKEN"];
   terminal.display.connecting(server.spec.given);
   try {
     const client = await connect(
-      typeof target === "string" ? target : { ...target, stderr: (text) => log.take(text) },
+      typeof target === "string"
+        ? target
+        : { ...target, stderr: (text) => (log = (log + text).slice(-longestLog)) },
       {
         serverName: name,
         headers: { ...headers, ...readHeaders(options.header) },
@@ -53,7 +58,7 @@ export async function openServer({
     terminal.display.connected();
     return client;
   } catch (error) {
-    throw log.explain(error);
+    throw explainConnectFailure(error, server, log);
   }
 }
 

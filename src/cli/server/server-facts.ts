@@ -1,9 +1,8 @@
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
 import { generation as extension } from "../../generation/2026-07-28/name.ts";
 import { generation as core } from "../../generation/2025-11-25/name.ts";
-import { serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
 import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
-import type { GenerationName } from "../../task/record.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 
 /** The generation of the Tasks protocol that a connection speaks, whether or not the server has tasks. */
@@ -12,13 +11,13 @@ export function generationOf({ sdk }: TaskClient): string {
 }
 
 /** The generation in which the server declares tasks. */
-export function declaredTasks({ sdk }: TaskClient): GenerationName | undefined {
+export function declaredTasks({ sdk }: TaskClient): "2026-07-28" | "2025-11-25" | undefined {
   const capabilities = sdk.getServerCapabilities() ?? {};
   if (sdk.getProtocolEra() === "modern") {
-    return capabilities.extensions?.[extensionId] === undefined ? undefined : extension;
+    return capabilities.extensions?.[extensionId] === undefined ? undefined : "2026-07-28";
   }
   const hasCore = sdk.getNegotiatedProtocolVersion() === core && serverTakesTasks({ ...capabilities });
-  return hasCore ? core : undefined;
+  return hasCore ? "2025-11-25" : undefined;
 }
 
 /** Whether the server says that it recognises a repeated call by its idempotency key. */
@@ -26,4 +25,10 @@ export function recognisesRepeats({ sdk }: TaskClient): boolean {
   const { extensions, experimental } = sdk.getServerCapabilities() ?? {};
   const place = sdk.getProtocolEra() === "modern" ? extensions : experimental;
   return place?.[idempotencyKeyMeta] !== undefined;
+}
+
+/** Of the tasks in the core of 2025-11-25; the extension lists none, and cancels all. */
+export function coreTaskMethods({ sdk }: TaskClient): { readonly list: boolean; readonly cancel: boolean } {
+  const capabilities = { ...sdk.getServerCapabilities() };
+  return { list: serverLists(capabilities), cancel: serverCancels(capabilities) };
 }

@@ -7,7 +7,8 @@ export function describeCause(error: unknown): string {
   return `${error.message} (${inner.message === "" ? code : inner.message})`;
 }
 
-function innermost(error: Error): Error {
+/** What is at the bottom of an error, through causes and what the SDK keeps in its data. */
+export function innermost(error: Error): Error {
   const { cause } = error;
   // An SDK error keeps it in its data.
   const data: unknown = "data" in error ? error.data : undefined;

@@ -1,0 +1,51 @@
+import { TaskClientError } from "../../client/task-client-error.ts";
+import type { Context, ServerOptions } from "../context.ts";
+import { examine } from "../doctor/examine.ts";
+import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
+import type { CheckJson, DoctorJson } from "../output/json-shapes.ts";
+import type { Output } from "../output/output.ts";
+import { askedServer } from "../server/asked-server.ts";
+import { declaredTasks } from "../server/server-facts.ts";
+import { withServer } from "../server/with-server.ts";
+import { sanitizeText } from "../terminal/sanitize.ts";
+
+interface DoctorCommand {
+  readonly server: string;
+  readonly options: ServerOptions;
+}
+
+/** `holdfast doctor SERVER`: what works with it, what does not, and why. */
+export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
+  const { output } = context;
+  const asked = await askedServer(context, server, options);
+  const token = options.token ?? context.io.env["HOLDFAST_TOKEN"];
+  const sendsToken = (token !== undefined && token !== "") || options.header !== undefined;
+  try {
+    await withServer(context, { server: asked }, options, async (session) => {
+      const { client, terminal } = session;
+      const checks = await examine(session, sendsToken);
+      terminal.display.end();
+      const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
+      const tasks = declaredTasks(client) ?? null;
+      await print({ server, connected: true, protocolVersion, tasks, checks }, output);
+    });
+    return exitCodes.done;
+  } catch (error) {
+    if (!(error instanceof TaskClientError)) throw error;
+    const checks: CheckJson[] = [{ check: "connection", works: false, detail: error.message }];
+    await print({ server, connected: false, checks }, output);
+    return exitCodeOf(error.code);
+  }
+}
+
+async function print(document: DoctorJson, output: Output): Promise<void> {
+  if (output.json) await output.printJson(document);
+  else await output.print(document.checks.map(line).join(""));
+}
+
+function line({ check, works, detail }: CheckJson): string {
+  const sign = works === null ? "-" : works ? "yes" : "no";
+  const [first = "", ...rest] = sanitizeText(detail).split("\n");
+  const more = rest.map((text) => `${" ".repeat(20)}${text}\n`).join("");
+  return `${check.padEnd(15)}${sign.padEnd(5)}${first}\n${more}`;
+}

@@ -1,0 +1,110 @@
+import { listTools } from "../command/find-tool.ts";
+import { taskSupport } from "../command/tools.ts";
+import type { CheckJson } from "../output/json-shapes.ts";
+import { coreTaskMethods, declaredTasks, recognisesRepeats } from "../server/server-facts.ts";
+import type { Session } from "../server/with-server.ts";
+import { probe, probeListening } from "./probe.ts";
+
+/** All that can be learnt of a server without running one of its tools. */
+export async function examine(session: Session, sendsToken: boolean): Promise<readonly CheckJson[]> {
+  const { client, server } = session;
+  const { sdk } = client;
+  const isHttp = typeof server.target === "string";
+  const { name = "?", version = "?" } = sdk.getServerVersion() ?? {};
+  const isModern = sdk.getProtocolEra() === "modern";
+  const declared = Object.keys(sdk.getServerCapabilities() ?? {}).join(", ");
+  return [
+    { check: "connection", works: true, detail: isHttp ? "over HTTP" : "to a process over stdio" },
+    { check: "server", works: null, detail: `${name} ${version}` },
+    {
+      check: "protocol",
+      works: true,
+      detail: `${sdk.getNegotiatedProtocolVersion()}, ${isModern ? "each request for itself" : "with a handshake"}`,
+    },
+    authorization(isHttp, sendsToken),
+    { check: "features", works: null, detail: declared === "" ? "declares none" : `declares ${declared}` },
+    await tools(session),
+    ...(await tasks(session)),
+  ];
+}
+
+function authorization(isHttp: boolean, sendsToken: boolean): CheckJson {
+  const check = "authorization";
+  if (!isHttp) return { check, works: null, detail: "none on a pipe" };
+  const detail = sendsToken ? "what was sent is accepted" : "nothing was sent, and nothing asked for";
+  return { check, works: true, detail };
+}
+
+async function tools({ client, signal }: Session): Promise<CheckJson> {
+  const check = "tools";
+  const listed = await listTools(client, signal);
+  if (listed === undefined) return { check, works: false, detail: "the server does not list its tools" };
+  const support = taskSupport(client);
+  const takers = listed.filter((tool) => support(tool) === "optional" || support(tool) === "required");
+  const names = takers.map((tool) => `${tool.name} (${support(tool)})`).join(", ");
+  const count = `${listed.length} ${listed.length === 1 ? "tool" : "tools"}`;
+  if (declaredTasks(client) === undefined) return { check, works: true, detail: count };
+  if (client.sdk.getProtocolEra() === "modern") {
+    return { check, works: true, detail: `${count}; which calls become tasks is told by each answer` };
+  }
+  return { check, works: true, detail: `${count}; called as tasks: ${names || "none"}` };
+}
+
+async function tasks(session: Session): Promise<readonly CheckJson[]> {
+  const { client } = session;
+  const generation = declaredTasks(client);
+  if (generation === undefined) {
+    const version = client.sdk.getNegotiatedProtocolVersion() ?? "";
+    const reason =
+      version < "2025-11-25" ? `protocol ${version} has none` : "the server does not declare them for tools";
+    return [{ check: "tasks", works: false, detail: `${reason}: a call ends with its connection` }];
+  }
+  const known = await probe(session, "tasks/get", { taskId: "holdfast-doctor" });
+  const isExtension = generation === "2026-07-28";
+  const name = isExtension ? "the extension of 2026-07-28" : "the core of 2025-11-25";
+  const answers = known.kind === "error" && known.code !== -32601;
+  const get: CheckJson = {
+    check: "tasks",
+    works: answers,
+    detail: answers
+      ? `declared, as in ${name}`
+      : `declared, as in ${name}, but tasks/get for no task gave ${known.told}`,
+  };
+  const core = coreTaskMethods(client);
+  const cancels = isExtension || core.cancel;
+  return [
+    get,
+    { check: "cancel", works: cancels, detail: cancels ? "tasks can be cancelled" : "not declared" },
+    isExtension
+      ? { check: "list", works: false, detail: "the extension has no list" }
+      : await list(session, core.list),
+    isExtension
+      ? await probeListening(session)
+      : {
+          check: "pushes",
+          works: null,
+          detail: "nothing says whether the server sends states by itself: it is polled",
+        },
+    recognisesRepeats(client)
+      ? {
+          check: "repeats",
+          works: true,
+          detail: "a call whose answer was lost is sent again, and found again",
+        }
+      : {
+          check: "repeats",
+          works: false,
+          detail: "not recognised: a call whose answer was lost is not sent again",
+        },
+  ];
+}
+
+async function list(session: Session, isDeclared: boolean): Promise<CheckJson> {
+  const check = "list";
+  if (!isDeclared)
+    return { check, works: false, detail: "not declared, which is usual where callers are not told apart" };
+  const answer = await probe(session, "tasks/list", {});
+  if (answer.kind === "error")
+    return { check, works: false, detail: `declared, but tasks/list gave ${answer.told}` };
+  return { check, works: true, detail: "the server lists this caller's tasks" };
+}
