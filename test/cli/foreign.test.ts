@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import {
   InMemoryTaskMessageQueue,
   InMemoryTaskStore,
@@ -7,7 +8,7 @@ import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { script, startHttp } from "../interop/our-client-everything.ts";
 import { serveSessions } from "../sdk-v1/http.ts";
-import { folder, holdfast, root, startHoldfast, type Run } from "./run-cli.ts";
+import { folder, holdfast, startHoldfast, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
 const parse = ({ stdout }: Run): Record<string, unknown> => JSON.parse(stdout) as Record<string, unknown>;
@@ -45,24 +46,13 @@ describe("the reference everything server", { timeout: 60_000 }, () => {
     expect(research.stderr).toMatch(/^task \S+\nworking: .+\n/);
   });
 
-  it("over HTTP: lists which tools take tasks, and waits for one as long as it may", async () => {
+  it("over HTTP: lists which tools take tasks, and waits for one", async () => {
     const url = await startHttp();
     const run = await user();
     const { tools } = parse(await run("tools", url, "--json")) as { tools: { name: string; task: string }[] };
     expect(tools.filter(({ task }) => task !== "forbidden")).toMatchObject([
       { name: "simulate-research-query", task: "required" },
     ]);
-    const started = await run(
-      "call",
-      url,
-      "simulate-research-query",
-      "topic=tasks",
-      "--timeout",
-      "1",
-      "--json",
-    );
-    expect(started.code).toBe(7);
-    expect(parse(started)).toMatchObject({ error: { kind: "stopped", id: expect.any(String) as string } });
     const research = await run("call", url, "simulate-research-query", "topic=tasks");
     expect(research).toMatchObject({ code: 0, stdout: expect.stringContaining("Report: tasks") as string });
   });
@@ -134,7 +124,7 @@ it("an SDK v1 server with tasks in memory: runs what is no task, and cancels wha
 
 it("an SDK v2 server without tasks: is called plainly, with typed arguments, and says so", async () => {
   const run = await user();
-  const server = `${process.execPath} ${root}test/cli/v2-server.ts`;
+  const server = `${process.execPath} ${fileURLToPath(new URL("v2-server.ts", import.meta.url))}`;
   const examined = parse(await run("doctor", server, "--json"));
   expect(examined).toMatchObject({ connected: true, tasks: null });
   expect(worksOf(examined)).toMatchObject({ connection: true, tasks: false, tools: true });

@@ -37,14 +37,18 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     const handle = await client.startTool(tool, args, { signal, onProgress });
     const origin = { server: server.spec.given, tool };
     if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session });
+    const serverEnds = typeof server.target !== "string";
     if (options.detach === true) {
+      if (serverEnds)
+        display.note(
+          "Its server ends now, and goes on with the task once it is started again if it keeps it on disk.",
+        );
       display.end();
       if (output.json) await output.printJson(taskJson(await handle.get({ signal }), origin));
       else await output.print(`${handle.taskId}\n`);
       return exitCodes.done;
     }
     const { taskId } = handle;
-    const serverEnds = typeof server.target !== "string";
     const shown = { taskId, tool, comeBack: `holdfast watch ${taskId}`, serverEnds };
     const task = await waitForTask(shown, handle, session);
     return showOutcome(task, { origin, output, session });

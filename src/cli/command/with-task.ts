@@ -92,10 +92,7 @@ async function handleOf(
   const { call } = known;
   if (call.taskId !== null) return client.resume({ ...call, taskId: call.taskId });
   const pending = await client.pending();
-  const same = pending.find(
-    ({ reference, tool, startedAt }) =>
-      reference === null && tool === call.tool && startedAt === call.startedAt,
-  );
+  const same = pending.find(({ idempotencyKey }) => idempotencyKey === call.key);
   if (same === undefined) throw new UsageError("The call has been answered meanwhile; see holdfast ls.");
   return same.take({ signal });
 }
