@@ -4,7 +4,7 @@ import type { HandleStore } from "./handles/handle-store.ts";
 import type { ClientEvent } from "./events/client-event.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 
-/** The protocol versions that this client speaks; tasks are in the first two. */
+/** The protocol versions that this client speaks. Tasks are in the first two; in the others, those of SEP-1686. */
 export const protocolVersions = [
   "2026-07-28",
   "2025-11-25",
@@ -48,6 +48,12 @@ export interface ConnectOptions {
    * an earlier one for a server that the question about 2026-07-28 disturbs, or to save that round trip.
    */
   readonly protocolVersion?: ProtocolVersion;
+  /**
+   * `"sep-1686"` asks for tasks in the form of the original proposal, with servers that have them in protocol 2025-11-25.
+   * Before that version it is always so; later ones are then not spoken. A server need not say that it has such tasks:
+   * one that has none answers a call as any other. Default: the tasks of the version that is spoken.
+   */
+  readonly generation?: "sep-1686";
   /**
    * How task references name the server. Default: its URL; for a process, its command line; for a transport,
    * `"transport"`. Give one where that changes while the tasks stay, or is the same for servers that are not.

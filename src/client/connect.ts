@@ -1,4 +1,4 @@
-import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import { generation as core } from "../generation/2025-11-25/name.ts";
 import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
 import { amendHandshake } from "./2025-11-25/handshake.ts";
 import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
@@ -8,7 +8,8 @@ import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
-import { protocolVersions, type ConnectOptions } from "./connect-options.ts";
+import { assertOptions } from "./assert-options.ts";
+import type { ConnectOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { ClientEvents } from "./events/client-events.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
@@ -16,7 +17,8 @@ import { packageVersion } from "./package-version.ts";
 import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { ServerTarget } from "./transport/line.ts";
 import { openConnection } from "./transport/open-connection.ts";
-import { declaredBy } from "./question/declared.ts";
+import { declaredBy, defaultCapabilities } from "./question/declared.ts";
+import { SepProtocol } from "./sep-1686/sep-protocol.ts";
 import { setSdkHandlers } from "./question/sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 
@@ -26,7 +28,8 @@ import type { TaskClient } from "./task-client.ts";
  * speaks no protocol that this client does (`protocol`).
  *
  * It speaks protocol 2026-07-28 with its tasks extension where the server has them, else 2025-11-25 with the tasks of
- * its core, else an earlier version. Where there are no tasks, calls are plain ones, and end with the connection.
+ * its core, else an earlier version with the tasks of SEP-1686. Where there are no tasks, calls are plain ones, and end
+ * with the connection.
  *
  * Once connected over HTTP, waits survive the server's restarts, also where those end the session. A process cannot be reached again: when it ends, all
  * that waits ends with `connection`, and its tasks are taken up by `resume` on a new connection. `close` ends the
@@ -82,23 +85,21 @@ export async function connectWith(
   });
   const onError = (error: unknown): void => requester.onerror?.(toError(error));
   const progress = new ProgressTokens(onError);
-  requester.takers.onNotification((notification) => progress.take(notification));
   const services = { requester, clock };
   const declared = sdk.getServerCapabilities();
+  const legacy = { ...services, callbacks, server: { ...declared } };
   const protocol =
     sdk.getProtocolEra() === "modern"
       ? new ExtensionProtocol({ ...services, meta: envelope(capabilities, clientInfo), server: declared })
-      : new CoreProtocol({
-          ...services,
-          callbacks,
-          server: { ...declared },
-          version: sdk.getNegotiatedProtocolVersion(),
-        });
+      : options.generation === undefined && sdk.getNegotiatedProtocolVersion() === core
+        ? new CoreProtocol(legacy)
+        : new SepProtocol(legacy);
+  requester.takers.onNotification((notification) => progress.take(notification));
   const { over } = requester;
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
   events.tell({ type: "connected", protocolVersion, generation: protocol.generation });
   const receiver =
-    shared !== undefined && receiveTasks !== undefined && protocol instanceof CoreProtocol && protocol.isOwn
+    shared !== undefined && receiveTasks !== undefined && protocol instanceof CoreProtocol
       ? new shared.Receiver({ requester, server: name, callbacks, options: receiveTasks }, shared.runtime)
       : undefined;
   if (receiver === undefined) await shared?.runtime.leave();
@@ -133,20 +134,6 @@ interface LoadedReceiver {
   readonly runtime: SharedRuntime;
 }
 
-function assertOptions({ pollFloorMs = 0, protocolVersion }: ConnectOptions): void {
-  if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
-    throw new RangeError(`pollFloorMs has to be a number from 0 on, not ${pollFloorMs}.`);
-  }
-  if (protocolVersion !== undefined && !protocolVersions.includes(protocolVersion)) {
-    const known = protocolVersions.join(", ");
-    throw new RangeError(`protocolVersion has to be one of ${known}, not ${String(protocolVersion)}.`);
-  }
-}
-
 function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
-}
-
-function defaultCapabilities(canAsk: boolean): ClientCapabilities {
-  return canAsk ? { elicitation: { form: {} } } : {};
 }

@@ -184,6 +184,7 @@ export class ConnectedClient implements TaskClient {
       keeper,
       now: () => clock.now(),
       recognisesRepeats: protocol.recognisesRepeats,
+      looksFirst: protocol.looksFirst === true,
       resume: (taskId: string) => {
         closing.throwIfAborted();
         return this.#handle(taskId, "kept");

@@ -16,7 +16,10 @@ export interface ToolCall {
   readonly round: AnsweredRound | undefined;
   /** True once the call may have arrived before: a server that would run it twice is to refuse it. */
   readonly repeat: boolean;
-  /** Milliseconds that the task should be kept, counted from its creation; where no client has a say, without effect. */
+  /**
+   * Milliseconds that the task should be kept, counted from its creation, or in SEP-1686 from its end; where no client
+   * has a say, without effect.
+   */
   readonly ttlMs?: number | undefined;
   /** Under which the server is to report progress; left out, it is not asked to. */
   readonly progressToken?: string | undefined;
@@ -68,8 +71,10 @@ export type ListenEnd =
 /** What the client needs from a generation of the Tasks protocol. Each method sends one request, once. */
 export interface TaskProtocol {
   readonly generation: string;
-  /** Whether the server says that it recognises a repeated call by its idempotency key. */
+  /** Whether a call that may have arrived can come again: the server says that it recognises it by its idempotency key. */
   readonly recognisesRepeats: boolean;
+  /** Whether that is found out each time, by a look for the task, and needs no word of the server. */
+  readonly looksFirst?: boolean;
   /** Whether a question's key names it for ever, also after a restart of this process. */
   readonly keepsQuestionKeys: boolean;
   call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>>;

@@ -1,6 +1,8 @@
 import * as core from "../../src/client/2025-11-25/read-task.ts";
 import { readAcknowledgement, readCallAnswer } from "../../src/client/2026-07-28/read-answer.ts";
 import { readGetResult } from "../../src/client/2026-07-28/read-task.ts";
+import { readTask as readSepTask } from "../../src/client/sep-1686/read-task.ts";
+import { readToolResult } from "../../src/client/session/read-tool-result.ts";
 import { checkReference } from "../../src/client/task/check-reference.ts";
 import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
 import { readCursor } from "../../src/generation/cursor.ts";
@@ -82,7 +84,8 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
   "server's acknowledgement (2026-07-28)": readAcknowledgement,
   "server's answer to a call (2025-11-25)": core.readCallAnswer,
   "server's answer to tasks/get (2025-11-25)": (input) => core.readAbout(input, "t"),
-  "server's result (2025-11-25)": core.readToolResult,
+  "server's answer to tasks/get (SEP-1686)": (input) => readSepTask(input, "t"),
+  "server's result (2025-11-25)": readToolResult,
   "reference to a task": (input) => checkReference(input, "http://a.example", "2026-07-28"),
 };
 

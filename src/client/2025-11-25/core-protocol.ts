@@ -8,6 +8,8 @@ import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
+import { readToolResult } from "../session/read-tool-result.ts";
+import { Recent } from "../session/recent.ts";
 import { withoutQuestions } from "../session/task-room.ts";
 import { TaskRooms } from "../session/task-rooms.ts";
 import { isUnknown } from "../task/poll-loop.ts";
@@ -16,39 +18,37 @@ import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestInTime } from "../transport/request-in-time.ts";
 import { CoreRoom } from "./core-room.ts";
-import { readAbout, readCallAnswer, readTask, readToolResult, type SeenTask } from "./read-task.ts";
+import { readAbout, readCallAnswer, readTask, type SeenTask } from "./read-task.ts";
 import { TaskSupport } from "./task-support.ts";
 
 interface CoreProtocolOptions {
   readonly requester: RawRequester;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
-  /** What the server declared; of the tasks of other revisions than 2025-11-25 nothing is said. */
+  /** What the server declared. */
   readonly server: JsonObject;
-  /** The version that was agreed on. */
-  readonly version: string | undefined;
 }
 
-/** The tasks in the core of protocol 2025-11-25; with servers that have none, and in earlier revisions, plain calls. */
+/** The tasks in the core of protocol 2025-11-25; with servers that have none, plain calls. */
 export class CoreProtocol implements TaskProtocol {
   readonly generation = generation;
   /** A question is a request of its own, whose id lives as long as its stream. */
   readonly keepsQuestionKeys = false;
   readonly recognisesRepeats: boolean;
-  /** Whether the connection speaks this revision, and not an earlier one without tasks. */
-  readonly isOwn: boolean;
   readonly #services: Pick<CoreProtocolOptions, "requester" | "clock">;
   readonly #hasTasks: boolean;
   readonly #cancels: boolean;
   readonly #support: TaskSupport;
   readonly #rooms: TaskRooms<CoreRoom>;
-  /** Tasks that this client knows as cancelled: their server may have dropped them since (C-082, C-083). */
-  readonly #cancelled = new Map<string, RemoteTask>();
+  /**
+   * Tasks that this client knows as cancelled: their server may have dropped them since (C-082, C-083). Who asks for one
+   * that was cancelled longer ago is told what the server says.
+   */
+  readonly #cancelled = new Recent<RemoteTask>(1_000);
 
-  constructor({ requester, clock, callbacks, server, version }: CoreProtocolOptions) {
+  constructor({ requester, clock, callbacks, server }: CoreProtocolOptions) {
     this.#services = { requester, clock };
-    this.isOwn = version === generation;
-    this.#hasTasks = this.isOwn && serverTakesTasks(server); // C-008, C-014
+    this.#hasTasks = serverTakesTasks(server); // C-008, C-014
     this.#cancels = serverCancels(server);
     const { experimental } = server;
     this.recognisesRepeats = isJsonObject(experimental) && isJsonObject(experimental[idempotencyKeyMeta]);
@@ -190,8 +190,6 @@ export class CoreProtocol implements TaskProtocol {
   #wasCancelled(seen: SeenTask): RemoteTask {
     const task = { ...seen, status: "cancelled" as const };
     this.#cancelled.set(seen.taskId, task);
-    const [oldest] = this.#cancelled.keys();
-    if (this.#cancelled.size > mostCancelled && oldest !== undefined) this.#cancelled.delete(oldest);
     this.#rooms.over(seen.taskId);
     return task;
   }
@@ -203,8 +201,5 @@ export class CoreProtocol implements TaskProtocol {
 }
 
 type Ended = SeenTask & { readonly status: "completed" | "failed" };
-
-/** Who asks for the result of a task that was cancelled longer ago is told what the server says. */
-const mostCancelled = 1_000;
 
 const done: Reply<undefined> = { kind: "value", value: undefined };

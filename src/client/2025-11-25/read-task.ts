@@ -1,8 +1,8 @@
-import type { CallToolResult } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { immediateResponseOf } from "../../generation/2025-11-25/create.ts";
 import type { WireStatus } from "../../generation/2025-11-25/wire-task.ts";
 import { Violation } from "../reply/reply.ts";
+import { readToolResult } from "../session/read-tool-result.ts";
 import type { CallAnswer } from "../task-protocol.ts";
 
 /** What a server says of a task, whatever its status: neither its result nor its questions. */
@@ -63,19 +63,6 @@ export function readCallAnswer(answer: JsonObject): CallAnswer | Violation {
   const isWhole = !(seen instanceof Violation) && seen.status === "working";
   const shown = isWhole ? { ...seen, status: "working" as const } : undefined;
   return { kind: "task", taskId, task: shown, immediateResponse: immediateResponseOf(answer) };
-}
-
-/** Reads the result of a tool, as a call or `tasks/result` answers it. */
-export function readToolResult(answer: JsonObject): CallToolResult | Violation {
-  const withContent = { content: [], ...answer };
-  return isToolResult(withContent)
-    ? withContent
-    : new Violation("A tool's result has content that is no list");
-}
-
-// The rest of it is the tool's own and goes to the caller as it came.
-function isToolResult(value: JsonObject): value is CallToolResult {
-  return Array.isArray(value["content"]);
 }
 
 function isStatus(value: unknown): value is WireStatus {

@@ -8,6 +8,7 @@ interface TakeServices {
   readonly keeper: CallKeeper;
   readonly now: () => number;
   readonly recognisesRepeats: boolean;
+  readonly looksFirst: boolean;
   /** The handle of a task that is known to have existed. */
   readonly resume: (taskId: string) => TaskHandle;
   /** Sends a call again that may have arrived. */
@@ -39,6 +40,7 @@ export function pendingCall(call: KeptCall, services: TakeServices): PendingCall
 }
 
 function whyNotAgain({ startedAt }: KeptCall, services: TakeServices): string | undefined {
+  if (services.looksFirst) return undefined;
   const lost = "The call's answer never came";
   if (!services.recognisesRepeats) {
     return `${lost}, and the server does not recognise a repeated call: it could make a second task`;

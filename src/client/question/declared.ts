@@ -23,3 +23,8 @@ export function declaredBy({
     }
   };
 }
+
+/** What a client declares that is told nothing else: forms, where there is somebody to ask. */
+export function defaultCapabilities(canAsk: boolean): ClientCapabilities {
+  return canAsk ? { elicitation: { form: {} } } : {};
+}

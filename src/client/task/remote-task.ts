@@ -11,12 +11,17 @@ interface RemoteTaskBase {
   readonly taskId: string;
   /** Free text about where the task stands, for people and models (X-019). */
   readonly statusMessage?: string;
-  /** ISO 8601, by the server's clock. */
+  /** ISO 8601, by the server's clock. Tasks of SEP-1686 tell no times: when this client first heard of it, by its own. */
   readonly createdAt: string;
-  /** ISO 8601, by the server's clock. */
+  /** The same for its last change; in SEP-1686, the last that this client heard of. */
   readonly lastUpdatedAt: string;
   /** Milliseconds from `createdAt` after which the server may drop the task; `null` for never. Can change. */
   readonly ttlMs: number | null;
+  /**
+   * Milliseconds from its end for which the server keeps the task; `null` for ever. In SEP-1686 alone, where a task that
+   * runs is never dropped, and `ttlMs` is `null`.
+   */
+  readonly keepAliveMs?: number | null;
   /** Milliseconds that the server wants between polls. Can change. */
   readonly pollIntervalMs?: number;
 }

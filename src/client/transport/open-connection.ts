@@ -31,12 +31,13 @@ export async function openConnection(
   options: OpenOptions,
   clock: ClientClock,
 ): Promise<Opened> {
-  const { protocolVersion } = options;
-  const first = await tryTo(server, options, clock, protocolVersion);
+  const { protocolVersion, generation } = options;
+  const version = protocolVersion ?? (generation === undefined ? undefined : "earlier");
+  const first = await tryTo(server, options, clock, version);
   if ("sdk" in first) return first;
   // Some servers end on any request before the handshake: a process can be started again, and not be asked.
   const isProcess = !(server instanceof URL) && typeof server === "object" && "command" in server;
-  if (!isProcess || !first.endedThere || protocolVersion !== undefined) throw first.error;
+  if (!isProcess || !first.endedThere || version !== undefined) throw first.error;
   const second = await tryTo(server, options, clock, "earlier");
   if ("sdk" in second) return second;
   throw second.error;

@@ -33,6 +33,17 @@ interface RawRequestOptions {
    * still comes is given to this.
    */
   readonly late?: (reply: Reply<JsonObject>) => void;
+  /** Told of the request as it goes out. Whoever knows it tells the server that it is over: aborting it does not. */
+  readonly sent?: (request: SentRequest) => void;
+}
+
+/** A request that is out. */
+export interface SentRequest {
+  readonly id: string;
+  /** The session that it was sent in: its id means something there alone. */
+  readonly session: number;
+  /** Whether the server can say something before it answers, on the request's own stream or on one for all. */
+  readonly hears: boolean;
 }
 
 type RawMessage = JSONRPCRequest | JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification;
@@ -150,7 +161,7 @@ export class RawRequester implements Transport {
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
-    { hear, late }: RawRequestOptions = {},
+    { hear, late, sent }: RawRequestOptions = {},
   ): Promise<Reply<JsonObject>> {
     const either = AbortSignal.any([signal, this.over]);
     const ended = new AbortController();
@@ -160,7 +171,7 @@ export class RawRequester implements Transport {
     const id = this.#pending.add(pending);
     const onAbort = (): void => {
       reject(either.reason as Error);
-      if (late === undefined) this.#takeBack(id, method);
+      if (late === undefined && sent === undefined) this.#takeBack(id, method);
     };
     either.addEventListener("abort", onAbort, { once: true });
     const over = (): void => {
@@ -171,6 +182,7 @@ export class RawRequester implements Transport {
     // Only a stream that is listened to may stay open after its end.
     const sending =
       late !== undefined ? this.over : hear === undefined ? either : AbortSignal.any([either, ended.signal]);
+    sent?.(this.#sentRequest(id, pending));
     this.#send({ jsonrpc: "2.0", id, method, params }, sending, pending, true);
     let waits = false;
     try {
@@ -221,6 +233,19 @@ export class RawRequester implements Transport {
         else settle(renewed ?? sendFailure(error, retryAfterMs(retryAfter, this.#options.clock.now())));
       },
     );
+  }
+
+  #sentRequest(id: string, pending: Pending): SentRequest {
+    const { notes } = this.#line;
+    return {
+      id,
+      get session() {
+        return pending.session;
+      },
+      get hears() {
+        return notes === undefined || notes.get(id)?.streams === true;
+      },
+    };
   }
 
   /**

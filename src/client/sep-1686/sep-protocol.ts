@@ -1,0 +1,294 @@
+import type { JSONRPCNotification } from "@modelcontextprotocol/client";
+import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { withTask } from "../../generation/sep-1686/create.ts";
+import { generation } from "../../generation/sep-1686/name.ts";
+import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
+import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/related-task.ts";
+import type { ClientClock } from "../clock.ts";
+import type { UserCallbacks } from "../question/ask-user.ts";
+import type { InputResult } from "../question/input-request.ts";
+import { readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
+import { readToolResult } from "../session/read-tool-result.ts";
+import { Recent } from "../session/recent.ts";
+import { TaskAskings } from "../session/task-askings.ts";
+import { TaskRoom, withoutQuestions, type OngoingTask } from "../session/task-room.ts";
+import { TaskRooms } from "../session/task-rooms.ts";
+import { pollInterval } from "../task/pacing.ts";
+import { isUnknown } from "../task/poll-loop.ts";
+import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
+import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
+import { requestInTime } from "../transport/request-in-time.ts";
+import { OpenCalls, type OpenCall } from "./open-calls.ts";
+import { readTask, type ToldTask } from "./read-task.ts";
+import { SeenTasks } from "./seen-tasks.ts";
+import { startRace } from "./start-race.ts";
+
+interface SepProtocolOptions {
+  readonly requester: RawRequester;
+  readonly clock: ClientClock;
+  readonly callbacks: UserCallbacks;
+  /** What the server declared: it may have tasks without a word of them (A-01). */
+  readonly server: JsonObject;
+}
+
+/** Answers and ends that came by themselves are kept for those who ask later, this many. */
+const mostEnded = 100;
+/** How long a server may take to cancel a task (S-071). */
+const cancelWaitMs = 30_000;
+
+/**
+ * The tasks of the original proposal: the client names its tasks, by the key of their calls, and the server answers the
+ * call in the end as if there were none.
+ */
+export class SepProtocol implements TaskProtocol {
+  readonly generation = generation;
+  /** A question is a request of its own, whose id lives as long as its stream. */
+  readonly keepsQuestionKeys = false;
+  /** A repeated call is looked for before it is sent, and refused where nobody can tell (S-023). */
+  readonly recognisesRepeats = true;
+  readonly looksFirst = true;
+  readonly #services: Pick<SepProtocolOptions, "requester" | "clock">;
+  readonly #rooms: TaskRooms<TaskRoom>;
+  readonly #calls: OpenCalls;
+  readonly #seen: SeenTasks;
+  readonly #ended = new Recent<EndedTask>(mostEnded);
+  /** Whether the server is known to make tasks of calls; one that is not may do so all the same. */
+  #hasTasks: boolean;
+
+  constructor({ requester, clock, callbacks, server }: SepProtocolOptions) {
+    this.#services = { requester, clock };
+    this.#hasTasks = declaresTask(server, "tools/call");
+    this.#calls = new OpenCalls(requester);
+    this.#seen = new SeenTasks(clock);
+    const makeRoom = (taskId: string): TaskRoom =>
+      new TaskRoom(new TaskAskings(taskId, requester, withRelatedTask));
+    this.#rooms = new TaskRooms({ requester, callbacks, relatedTaskOf, makeRoom });
+    requester.takers.onNotification((notification) => this.#mentioned(notification));
+    requester.takers.onRequest((request) => this.#mentioned(request));
+  }
+
+  async call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {
+    const taskId = call.idempotencyKey;
+    if (call.repeat) {
+      const found = await this.#look(taskId, signal);
+      if (found.kind === "value") return created(taskId);
+      if (found.kind !== "error") return found;
+      const refusal = this.#whyNotAgain(taskId);
+      if (refusal !== undefined) return { kind: "bad", code: "connection", ...refusal };
+    }
+    const open = this.#send(call);
+    const look = async (until: AbortSignal): Promise<Reply<ToldTask>> => this.#look(taskId, until);
+    const first = await startRace(open, { ...this.#services, look }, signal).catch((error: unknown) => {
+      if (signal.aborted) this.#giveUp(call, open);
+      throw error;
+    });
+    if (first === "created") {
+      this.#became(taskId, open);
+      return created(taskId);
+    }
+    if (isUnknown(first) && (call.repeat || call.findsAgain)) {
+      // Its id may be in use: by this very call, which was sent before, here or elsewhere (A-19).
+      if ((await this.#look(taskId, signal)).kind === "value") return created(taskId);
+    }
+    if (first.kind !== "lost") this.#calls.drop(taskId);
+    return readReply(first, (answer) => {
+      const result = readToolResult(answer);
+      return result instanceof Violation ? result : { kind: "result", result };
+    });
+  }
+
+  async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
+    const ended = this.#ended.get(taskId);
+    if (ended !== undefined) return { kind: "value", value: ended };
+    const reply = await this.#look(taskId, signal);
+    if (reply.kind !== "value") return reply;
+    const told = reply.value;
+    switch (told.status) {
+      case "submitted":
+      case "working":
+      case "input_required": {
+        const status = told.status === "input_required" ? told.status : "working";
+        return { kind: "value", value: this.#shown(this.#seen.goesOn(told, status)) };
+      }
+      case "completed":
+        return this.#completed(told, signal);
+      case "failed":
+        return this.#failed(told, told.error ?? "The task failed, and the server does not say why");
+      case "unknown": // an end as well (A-17)
+        return this.#failed(told, told.error ?? "The server cannot tell what became of the task");
+      case "cancelled":
+        return { kind: "value", value: this.#over(this.#seen.cancelled(taskId, told)) };
+    }
+  }
+
+  async answer(
+    taskId: string,
+    key: string,
+    result: InputResult,
+    signal: AbortSignal,
+  ): Promise<Reply<undefined>> {
+    const room = this.#rooms.get(taskId);
+    return room === undefined ? done : room.askings.answer(key, result, signal);
+  }
+
+  /** By the id of the request that the task came of, which only its own session knows (S-063). */
+  async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
+    const { requester } = this.#services;
+    const sent = this.#calls.get(taskId)?.requests ?? [];
+    const requests = sent.filter(({ session }) => session === requester.session);
+    if (requests.length === 0) {
+      const now = await this.get(taskId, signal);
+      if (now.kind !== "value") return now;
+      return hasEnded(now.value) ? done : notCancellable;
+    }
+    for (const { id } of requests) {
+      const told = await requester.tell(cancellation(id, taskId, "The task was cancelled"));
+      if (told.kind !== "value") return told;
+    }
+    return this.#untilOver(taskId, signal);
+  }
+
+  attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {
+    return this.#rooms.enter(taskId, attendant, known);
+  }
+
+  #send({ name, args, idempotencyKey, repeat, progressToken, ttlMs }: ToolCall): OpenCall {
+    const params = {
+      name,
+      arguments: args,
+      _meta: {
+        ...(progressToken !== undefined && { progressToken }),
+        // For servers that have no tasks in this form, and recognise a call all the same.
+        [idempotencyKeyMeta]: idempotencyKey,
+        ...(repeat && { [repeatMeta]: true }),
+      },
+    };
+    const task = { taskId: idempotencyKey, ...(ttlMs !== undefined && { keepAliveMs: ttlMs }) };
+    return this.#calls.open(idempotencyKey, "tools/call", withTask(params, task));
+  }
+
+  /** Why a call whose task is not there cannot be sent again: only the session that it was sent in surely shows it. */
+  #whyNotAgain(taskId: string): { readonly message: string; readonly cause?: unknown } | undefined {
+    const before = this.#calls.get(taskId);
+    const isHere = before?.request.session === this.#services.requester.session;
+    if (isHere && this.#hasTasks) return undefined;
+    const { message = "The call's answer never came", cause } = before?.lost ?? {};
+    return { message: `${message}; the server shows no task of it, and could run it twice`, cause };
+  }
+
+  /** The caller does not want the call any more. What can be found again may become a task, and runs on. */
+  #giveUp({ idempotencyKey: taskId, findsAgain, onLateTask }: ToolCall, open: OpenCall): void {
+    if (findsAgain && this.#hasTasks) {
+      void open.created.then(() => onLateTask?.(taskId));
+      this.#became(taskId, open);
+      return;
+    }
+    const { requester } = this.#services;
+    if (!requester.over.aborted && open.request.session === requester.session) {
+      void requester.tell(cancellation(open.request.id, taskId, "Nobody waits for the answer any more"));
+    }
+    this.#calls.drop(taskId);
+  }
+
+  /** The answer that still comes is the end of the task, whatever polls have told (S-015, S-016). */
+  #became(taskId: string, { reply }: OpenCall): void {
+    this.#seen.begin(taskId);
+    const answered = (heard: Reply<JsonObject>): void => {
+      if (this.#ended.get(taskId) !== undefined) return;
+      if (heard.kind === "error") this.#over(this.#seen.failed(taskId, heard.error));
+      const result = heard.kind === "value" ? readToolResult(heard.value) : undefined;
+      if (result !== undefined && !(result instanceof Violation)) {
+        this.#over(this.#seen.completed(taskId, result));
+      }
+    };
+    reply.then(answered, () => undefined); // dropped, or the connection is over
+  }
+
+  #shown(seen: OngoingTask): RemoteTask {
+    return this.#rooms.get(seen.taskId)?.goesOn(seen) ?? withoutQuestions(seen);
+  }
+
+  async #completed(told: ToldTask, signal: AbortSignal): Promise<Reply<RemoteTask>> {
+    const { taskId } = told;
+    const reply = await this.#request("tasks/result", taskId, signal);
+    return readReply(reply, (answer) => {
+      const result = readToolResult(answer);
+      if (result instanceof Violation) return result;
+      return this.#ended.get(taskId) ?? this.#over(this.#seen.completed(taskId, result, told));
+    });
+  }
+
+  /** No more than a text is told; the answer to the call itself has the error, where it was heard. */
+  #failed(told: ToldTask, message: string): Reply<RemoteTask> {
+    const task = this.#seen.failed(told.taskId, { code: -32603, message }, told);
+    return { kind: "value", value: this.#over(task) };
+  }
+
+  #over(task: EndedTask): EndedTask {
+    const { taskId } = task;
+    this.#ended.set(taskId, task);
+    this.#rooms.get(taskId)?.push(task);
+    this.#rooms.over(taskId);
+    this.#calls.drop(taskId);
+    return task;
+  }
+
+  /** Until the task has ended, as far as that can be waited for (S-070, S-071). */
+  async #untilOver(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
+    const { clock } = this.#services;
+    const until = clock.now() + cancelWaitMs;
+    for (;;) {
+      const now = await this.get(taskId, signal);
+      if (isUnknown(now))
+        this.#over(this.#seen.cancelled(taskId)); // and not kept
+      else if (now.kind !== "value") return now;
+      else if (!hasEnded(now.value)) {
+        if (clock.now() >= until) return notCancelled;
+        await clock.sleep(pollInterval(now.value, 0), signal);
+        continue;
+      }
+      return done;
+    }
+  }
+
+  async #look(taskId: string, signal: AbortSignal): Promise<Reply<ToldTask>> {
+    return readReply(await this.#request("tasks/get", taskId, signal), (answer) => readTask(answer, taskId));
+  }
+
+  async #request(method: string, taskId: string, signal: AbortSignal): Promise<Reply<JsonObject>> {
+    return requestInTime(this.#services, method, withRelatedTask({ taskId }, taskId), signal);
+  }
+
+  /** Whatever belongs to the task of a call says that it became one; others may take it too. */
+  #mentioned({ params }: Pick<JSONRPCNotification, "params">): boolean {
+    if (this.#calls.mention(relatedTaskOf(params))) this.#hasTasks = true;
+    return false;
+  }
+}
+
+const done: Reply<undefined> = { kind: "value", value: undefined };
+
+const notCancellable: ErrorReply = {
+  kind: "error",
+  error: {
+    code: -32601,
+    message: "In SEP-1686 a task is cancelled by the id of its request, in the session that sent it",
+  },
+};
+
+const notCancelled: Reply<never> = {
+  kind: "bad",
+  code: "protocol",
+  message: `The server was told to cancel the task, which goes on after ${cancelWaitMs / 1000} seconds`,
+};
+
+function created(taskId: string): Reply<CallAnswer> {
+  return { kind: "value", value: { kind: "task", taskId, task: undefined } };
+}
+
+function cancellation(requestId: string, taskId: string, reason: string) {
+  const params = withRelatedTask({ requestId, reason }, taskId);
+  return { jsonrpc: "2.0" as const, method: "notifications/cancelled", params };
+}
