@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { HandleStore } from "../../../src/client/handles/handle-store.ts";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
@@ -177,6 +178,25 @@ describe("what leaves the list", () => {
     await closing;
     expect((await handles.list()).calls).toEqual([]);
   });
+});
+
+it("forgets a call before the client is closed that was to be sent just then", async () => {
+  const handles = memoryHandles();
+  const isKept = Promise.withResolvers<void>();
+  const { server, client } = await setUp({
+    handles: {
+      ...handles,
+      keep: async (call) => isKept.promise.then(() => handles.keep(call)),
+      drop: async (call) => nextTurn().then(() => handles.drop(call)),
+    },
+  });
+  const call = client.startTool("publish_report");
+  const closing = client.close();
+  isKept.resolve();
+  await expect(call).rejects.toMatchObject({ code: "closed" });
+  await closing;
+  expect((await handles.list()).calls).toEqual([]);
+  expect(server.of("tools/call")).toEqual([]);
 });
 
 it("lists only calls of its own server and generation", async () => {

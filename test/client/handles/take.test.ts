@@ -1,0 +1,92 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import {
+  connect,
+  memoryHandles,
+  type HandleStore,
+  type ProtocolVersion,
+  type TaskClient,
+} from "holdfast/client";
+import { serveHttp } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { describe, expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+import { keptCall } from "./calls.ts";
+
+/** A real server whose tool notes each run. */
+async function serve(): Promise<{ url: string; runs: string[] }> {
+  const runs: string[] = [];
+  const tasks = createTasks({ store: memoryStore(), pollIntervalMs: 1, stopDeadlineMs: 1 });
+  tasks.tool("publish_report", { inputSchema: z.object({ month: z.string() }) }, async ({ month }) => {
+    runs.push(month);
+    return { content: [{ type: "text", text: `sent ${month}` }] };
+  });
+  const makeServer = (): McpServer => {
+    const server = new McpServer({ name: "office", version: "1.0.0" });
+    server.registerTool("greet", { inputSchema: z.object({}) }, async () => {
+      runs.push("greet");
+      return { content: [{ type: "text", text: "hello" }] };
+    });
+    return server;
+  };
+  const http = await serveHttp(tasks.server(makeServer), { port: 0 });
+  onTestFinished(async () => http.close());
+  return { url: http.url, runs };
+}
+
+async function connectTo(
+  url: string,
+  protocolVersion: ProtocolVersion,
+  handles?: HandleStore,
+): Promise<TaskClient> {
+  const client = await connect(url, { protocolVersion, pollFloorMs: 1, ...(handles && { handles }) });
+  onTestFinished(async () => client.close());
+  return client;
+}
+
+describe.each(["2026-07-28", "2025-11-25"] as const)("a call without an answer, in %s", (generation) => {
+  const key = "a-key-that-nobody-can-guess";
+  const content = [{ type: "text", text: "sent 2026-10" }];
+
+  async function leave(url: string, tool = "publish_report"): Promise<HandleStore> {
+    const handles = memoryHandles();
+    const args = tool === "greet" ? {} : { month: "2026-10" };
+    await handles.keep(keptCall({ key, server: url, generation, tool, args, startedAt: Date.now() }));
+    return handles;
+  }
+
+  it("finds the task that it made [A-48]", async () => {
+    const { url, runs } = await serve();
+    const first = await connectTo(url, generation);
+    const { reference } = await first.startTool(
+      "publish_report",
+      { month: "2026-10" },
+      { idempotencyKey: key },
+    );
+    const client = await connectTo(url, generation, await leave(url));
+    const [call] = await client.pending();
+    const handle = await call?.take();
+    expect(handle?.reference).toEqual(reference);
+    expect(await handle?.result()).toMatchObject({ content });
+    expect(runs).toEqual(["2026-10"]);
+    expect(await client.pending()).toEqual([]);
+  });
+
+  it("makes its task, if it never arrived", async () => {
+    const { url, runs } = await serve();
+    const client = await connectTo(url, generation, await leave(url));
+    const [call] = await client.pending();
+    expect(await (await call?.take())?.result()).toMatchObject({ content });
+    expect(runs).toEqual(["2026-10"]);
+    expect(await client.pending()).toEqual([]);
+  });
+
+  it("is not made twice where its tool makes no task", async () => {
+    const { url, runs } = await serve();
+    const client = await connectTo(url, generation, await leave(url, "greet"));
+    const [call] = await client.pending();
+    await expect(call?.take()).rejects.toMatchObject({ code: "connection" });
+    expect(runs).toEqual([]);
+    expect(await client.pending()).toEqual([]);
+  });
+});
