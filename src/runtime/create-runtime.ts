@@ -1,7 +1,7 @@
 import type { TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import { isOver } from "../task/expiry.ts";
-import { HoldfastError } from "../task/fault.ts";
+import { HoldfastError, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
@@ -264,9 +264,4 @@ function stopping(): HoldfastError {
 
 function belongsTo(task: TaskRecord, { generation, principal }: Requestor): boolean {
   return task.principal === principal && task.generation === generation;
-}
-
-/** One text for unknown, foreign and expired ids, so that an id's existence does not show. */
-function unknownTask(): HoldfastError {
-  return new HoldfastError("unknown_task", "Unknown or expired task");
 }

@@ -28,11 +28,23 @@ export interface Tap {
   closed(): void;
 }
 
+/** Shows a message to the SDK. */
+export type Forward = (message: JSONRPCMessage) => void;
+
+/** Answers requests in the SDK's stead. */
+export interface Holder {
+  /** True for a request that it answers; one that it forwards the SDK answers to `answered`. */
+  holds(request: JSONRPCRequest, forward: Forward): boolean;
+  /** True for an answer of the SDK that is not to be sent. */
+  answered(message: JSONRPCMessage): boolean;
+}
+
 export interface Interception {
   readonly exchanges: Exchanges;
   readonly gate: Gate;
   readonly errorOf: ErrorOf;
   readonly tap?: Tap;
+  readonly holder?: Holder;
 }
 
 /**
@@ -48,10 +60,14 @@ export function intercept(mcp: McpServer, interception: Interception): void {
   };
 }
 
-function interceptTransport(transport: Transport, { exchanges, gate, errorOf, tap }: Interception): void {
+function interceptTransport(
+  transport: Transport,
+  { exchanges, gate, errorOf, tap, holder }: Interception,
+): void {
   const send = transport.send.bind(transport);
   tap?.connected(send);
   transport.send = async (message, options) => {
+    if (holder?.answered(message) === true) return;
     const answer = exchanges.resolve(message);
     try {
       await send(tap?.sending(answer) ?? answer, options);
@@ -74,6 +90,7 @@ function interceptTransport(transport: Transport, { exchanges, gate, errorOf, ta
         send({ jsonrpc: "2.0", id: message.id, error: errorOf(refusal) }).catch(failed);
         return;
       }
+      if (holder?.holds(message, (forwarded) => receive?.(forwarded, extra)) === true) return;
       if (gate.owns(message)) {
         exchanges.begin(message.id, message.params ?? {});
         receive?.(withoutState(message), extra);

@@ -3,7 +3,7 @@ import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
-import { attach as attachCoreTasks } from "./2025-11-25/attach.ts";
+import { attach as attachToEarlier } from "./earlier/attach.ts";
 import { voice as coreVoice } from "./2025-11-25/voice.ts";
 import { TaskDesk } from "./desk/task-desk.ts";
 import { attach as attachExtension } from "./2026-07-28/attach.ts";
@@ -14,6 +14,8 @@ import { Companions } from "./plain/companions.ts";
 import { PlainCalls } from "./plain/plain-calls.ts";
 import type { PlainPolicies } from "./plain/policy.ts";
 import { voice as plainVoice } from "./plain/voice.ts";
+import type { HeldRequests } from "./sep-1686/held-requests.ts";
+import { voice as sepVoice } from "./sep-1686/voice.ts";
 import { noSession, onePipe, type Streams } from "./streams.ts";
 import { ListenPlaces } from "./listen/listen-places.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
@@ -53,6 +55,7 @@ export interface TaskServerSetup {
   readonly maxListensPerPrincipal: number;
   readonly maxIdsPerListen: number;
   readonly policies: PlainPolicies;
+  readonly held: HeldRequests;
 }
 
 export function createTaskServer({
@@ -65,9 +68,11 @@ export function createTaskServer({
   maxListensPerPrincipal,
   maxIdsPerListen,
   policies,
+  held,
 }: TaskServerSetup): TaskServer {
   const errorOf = errorsFor(onError, legacyErrorCodes);
   const desk = new TaskDesk(runtime, onError, coreVoice);
+  const sepDesk = new TaskDesk(runtime, onError, sepVoice);
   const { clock, options } = runtime;
   const rates = new Rates({
     rates: rateOptions,
@@ -87,7 +92,7 @@ export function createTaskServer({
     errorOf,
     legacyErrorCodes,
     get waiting() {
-      return desk.waiting;
+      return desk.waiting + sepDesk.waiting;
     },
     async start() {
       policies.assertNoCollision();
@@ -98,9 +103,9 @@ export function createTaskServer({
       try {
         const mcp = await factory(context);
         policies.assertNoCollision();
-        const attachment = { runtime, rates, principal, errorOf, plain, companions };
+        const attachment = { runtime, rates, principal, errorOf, onError, plain, companions };
         if (context.era === "modern") attachExtension(mcp, { ...attachment, pipe: streams === onePipe });
-        else attachCoreTasks(mcp, { ...attachment, desk, asking, streams, requireTasks });
+        else attachToEarlier(mcp, { ...attachment, desk, sepDesk, held, asking, streams, requireTasks });
         return mcp;
       } catch (error) {
         onError(error); // the caller only hears of an internal error

@@ -8,6 +8,7 @@ import type { CompanionNames } from "./plain/companion-names.ts";
 import { PlainPolicies } from "./plain/policy.ts";
 import { defaultListenLimits } from "./listen/listen-places.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
+import { HeldRequests } from "./sep-1686/held-requests.ts";
 import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
 
 /** What `createTasks` takes; every member but `store` has a default. */
@@ -108,6 +109,7 @@ export function createTasks({
     maxListensPerPrincipal,
     maxIdsPerListen,
     policies,
+    held: new HeldRequests(registry),
   };
   const runtime = createRuntime({ store, registry, options, onError });
   return {

@@ -83,6 +83,11 @@ export function isFault(thrown: unknown): thrown is HoldfastError {
   return thrown instanceof HoldfastError && !endsOfWork.has(thrown.code);
 }
 
+/** One text for unknown, foreign and expired ids, so that an id's existence does not show (A-40). */
+export function unknownTask(): HoldfastError {
+  return new HoldfastError("unknown_task", "Unknown or expired task");
+}
+
 /** Whether `thrown` says that there is no such task, or none of the caller's. */
 export function isUnknownTask(thrown: unknown): boolean {
   return thrown instanceof HoldfastError && thrown.code === "unknown_task";

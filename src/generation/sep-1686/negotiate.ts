@@ -8,13 +8,16 @@ export type RequestMethod = (typeof requestMethods)[number];
 /** Requests of a server that can become tasks (S-002). */
 export type ClientTaskMethod = "sampling/createMessage" | "elicitation/create";
 
-/** The value of `capabilities.tasks`: for each request type of each category whether it can become a task (S-003). */
-export interface TasksCapability {
-  readonly requests: Readonly<Record<string, Readonly<Record<string, boolean>>>>;
-}
+/**
+ * The value of `capabilities.tasks`: for each request type of each category whether it can become a task (S-003). The
+ * categories stand in it beside each other, as the first text had them: under `requests`, where a later one put them,
+ * clients that know 2025-11-25 take a boolean for a fault and end the handshake.
+ */
+export type TasksCapability = Readonly<Record<string, Readonly<Record<string, boolean>>>>;
 
-export function serverTasksCapability(): TasksCapability {
-  return capabilityOf(requestMethods);
+/** What a server declares that takes these requests as tasks. */
+export function serverTasksCapability(methods: readonly RequestMethod[]): TasksCapability {
+  return capabilityOf(methods);
 }
 
 /** What a client declares that takes these requests as tasks. */
@@ -29,17 +32,16 @@ export function clientTasksCapability(methods: readonly ClientTaskMethod[]): Tas
 export function declaresTask(capabilities: JsonObject, method: RequestMethod | ClientTaskMethod): boolean {
   const tasks = capabilities["tasks"];
   const path = method.split("/");
-  // The first text had the categories beside each other, with nothing around them.
-  return isTrue(tasks, ["requests", ...path]) || isTrue(tasks, path);
+  return isTrue(tasks, path) || isTrue(tasks, ["requests", ...path]);
 }
 
 function capabilityOf(methods: readonly string[]): TasksCapability {
-  const requests: Record<string, Record<string, boolean>> = {};
+  const tasks: Record<string, Record<string, boolean>> = {};
   for (const method of methods) {
     const [category = "", type = ""] = method.split("/");
-    requests[category] = { ...requests[category], [type]: true };
+    tasks[category] = { ...tasks[category], [type]: true };
   }
-  return { requests };
+  return tasks;
 }
 
 /** Objects there are what a later revision declares. */

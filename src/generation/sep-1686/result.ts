@@ -18,14 +18,14 @@ export function taskResult({ task, outcome }: TaskSnapshot): JsonObject {
 }
 
 /**
- * What the request itself is answered with when its task has ended (S-015), or undefined for a cancelled one, which gets no
- * answer. A result says which task it is of; an error has no place to say so.
+ * What the request itself is answered with when its task has ended (S-015). A result says which task it is of; an error has
+ * no place to say so. Who cancelled it hears nothing; whoever else waits hears that.
  */
 export function requestAnswer({
   task,
   outcome,
-}: TaskSnapshot): { readonly result: JsonObject } | { readonly error: JsonRpcError } | undefined {
-  if (outcome === null) return undefined;
+}: TaskSnapshot): { readonly result: JsonObject } | { readonly error: JsonRpcError } {
+  if (outcome === null) return { error: { code: -32603, message: "The task was cancelled" } };
   const body: unknown = JSON.parse(outcome.body);
   if (outcome.kind === "error") return { error: body as JsonRpcError };
   return { result: withRelatedTask(body as JsonObject, task.wireId) };

@@ -1,6 +1,7 @@
 import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
 import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
 import { progressNotification, statusNotification } from "../../generation/2025-11-25/notify.ts";
+import { relatedTask } from "../../generation/2025-11-25/related-task.ts";
 import { wireTask } from "../../generation/2025-11-25/wire-task.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Voice } from "../desk/voice.ts";
@@ -10,5 +11,9 @@ export const voice: Voice = {
   state: (snapshot) => statusNotification(wireTask(snapshot.task, diagnose(snapshot))),
   progress: progressNotification,
   ask: (question, wireId) =>
-    askClient({ ...question, ...nestedRequest(question.method, question.params, wireId) }),
+    askClient({
+      ...question,
+      ...nestedRequest(question.method, question.params, wireId),
+      related: relatedTask(wireId),
+    }),
 };

@@ -1,6 +1,6 @@
 import { clientCancels, takesTasks } from "../../generation/2025-11-25/negotiate.ts";
-import { relatedTaskOf, withRelatedTask } from "../../generation/2025-11-25/related-task.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
+import { withMeta } from "../../generation/meta.ts";
 import { followClientTask } from "./client-task.ts";
 import type { Reply } from "./connection.ts";
 import { orWithdrawn, type Question } from "./question.ts";
@@ -23,8 +23,8 @@ export async function askClient(question: Question): Promise<Reply> {
     : connection.ask(method, own, stream, kept);
   const reply = await orWithdrawn(asked, signal, () => {
     const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
-    const taskId = relatedTaskOf(params); // it is of that task as much as the question was (C-098)
-    const message = taskId === undefined ? withdrawal : withRelatedTask(withdrawal, taskId);
+    const { related } = question; // it is of that task as much as the question was (C-098)
+    const message = related === undefined ? withdrawal : withMeta(withdrawal, related);
     connection.notify("notifications/cancelled", message, stream);
   });
   const task = asTask && "result" in reply ? reply.result["task"] : undefined;

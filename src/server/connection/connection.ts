@@ -11,6 +11,7 @@ import {
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { AfterAnswers, type AnswerEnd } from "../after-answers.ts";
+import type { Answer } from "../answer.ts";
 import type { Send, Tap } from "../intercept.ts";
 import type { Streams } from "../streams.ts";
 
@@ -40,6 +41,8 @@ export interface ConnectionSetup {
   readonly streams: Streams;
   /** The capabilities to declare beside `own`, those of the author's server, by the version that was agreed on. */
   readonly declare: (protocolVersion: string, own: JsonObject) => JsonObject;
+  /** Hears of each `notifications/cancelled`, with its params. */
+  readonly cancelled?: (params: JsonObject) => void;
   /** A tool as it is listed to this client; undefined for one that is not. */
   readonly list: (tool: JsonObject) => JsonObject | undefined;
 }
@@ -118,6 +121,20 @@ export class Connection implements Tap {
       .finally(() => (this.#unsent -= 1));
   }
 
+  /** As `notify`, for what must not be left out; resolves when the transport has taken it, or cannot. */
+  async deliver(method: string, params: JsonObject, via: RequestId | undefined): Promise<void> {
+    await this.#write({ jsonrpc: "2.0", method, params }, via).catch(() => undefined);
+  }
+
+  /** Answers a request that the SDK does not answer. */
+  respond(request: RequestId, answer: Answer): void {
+    const message = { jsonrpc: "2.0" as const, id: request, ...answer };
+    this.#write(this.sending(message), undefined).then(
+      () => this.sent(message),
+      () => this.unsent(message),
+    );
+  }
+
   /** Whether the stream that `request` is to be answered on is gone. */
   isBroken(request: RequestId): boolean {
     return this.#broken.has(request);
@@ -192,7 +209,10 @@ export class Connection implements Tap {
 
   /** True for one about a task of the client's own. */
   #notified({ method, params }: JSONRPCNotification): boolean {
-    if (method === "notifications/cancelled") this.#cancelled(params?.["requestId"]);
+    if (method === "notifications/cancelled") {
+      this.#cancelled(params?.["requestId"]);
+      this.#setup.cancelled?.(params ?? {});
+    }
     if (!method.startsWith("notifications/tasks/")) return false;
     for (const listener of this.#listeners) listener(method, params ?? {});
     return true;

@@ -9,6 +9,8 @@ export interface Question {
   readonly connection: Connection;
   readonly method: InputMethod;
   readonly params: JsonObject;
+  /** What `_meta` of messages about the question says of the task that it is of. */
+  readonly related?: JsonObject;
   /** The request on whose stream the client is reached now; undefined for the standalone stream. */
   readonly via: () => RequestId | undefined;
   /** False for a question of a call that is no task: it is asked on that call, and never becomes a task itself. */

@@ -1,5 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { asksForTask } from "../../generation/sep-1686/create.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { CompanionKind } from "../plain/companion-names.ts";
 import type { LoopDelay } from "./loop-delay.ts";
@@ -72,6 +73,11 @@ export class Rates {
     switch (method) {
       case "tools/call":
         return this.#calling(params, principal);
+      case "resources/read":
+      case "prompts/get":
+        return asksForTask(params)
+          ? (this.#overloaded() ?? taken(this.#calls, principal, "calls"))
+          : undefined;
       case "tasks/list":
         return taken(this.#lists, principal, "lists of tasks");
       case "tasks/get":
@@ -79,6 +85,7 @@ export class Rates {
       case "tasks/result":
       case "tasks/update":
       case "tasks/cancel":
+      case "tasks/delete":
       case "subscriptions/listen":
         return this.#guessing(principal);
       default:

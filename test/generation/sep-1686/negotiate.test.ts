@@ -1,3 +1,4 @@
+import { ClientCapabilitiesSchema, ServerCapabilitiesSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
 import {
   clientTasksCapability,
@@ -7,26 +8,26 @@ import {
 } from "../../../src/generation/sep-1686/negotiate.ts";
 
 it("says of each request type of each category whether it takes tasks [S-003]", () => {
-  const tasks = serverTasksCapability();
-  expect(tasks).toEqual({
-    requests: { tools: { call: true }, resources: { read: true }, prompts: { get: true } },
-  });
+  const tasks = serverTasksCapability(requestMethods);
+  expect(tasks).toEqual({ tools: { call: true }, resources: { read: true }, prompts: { get: true } });
+  expect(ServerCapabilitiesSchema.parse({ tasks })).toBeDefined();
   for (const method of requestMethods) expect(declaresTask({ tasks }, method)).toBe(true);
   expect(declaresTask({ tasks }, "elicitation/create")).toBe(false);
 });
 
 it("names what a client takes, and nothing else [S-003]", () => {
-  expect(clientTasksCapability([])).toEqual({ requests: {} });
+  expect(clientTasksCapability([])).toEqual({});
   const tasks = clientTasksCapability(["elicitation/create", "sampling/createMessage"]);
-  expect(tasks).toEqual({ requests: { elicitation: { create: true }, sampling: { createMessage: true } } });
+  expect(tasks).toEqual({ elicitation: { create: true }, sampling: { createMessage: true } });
+  expect(ClientCapabilitiesSchema.parse({ tasks })).toBeDefined();
   expect(declaresTask({ tasks }, "elicitation/create")).toBe(true);
   expect(
     declaresTask({ tasks: clientTasksCapability(["elicitation/create"]) }, "sampling/createMessage"),
   ).toBe(false);
 });
 
-it("is read without the level around the categories too, as the first text had it [S-003]", () => {
-  expect(declaresTask({ tasks: { tools: { call: true } } }, "tools/call")).toBe(true);
+it("is read with a level around the categories too, as a later text had it [S-003]", () => {
+  expect(declaresTask({ tasks: { requests: { tools: { call: true } } } }, "tools/call")).toBe(true);
 });
 
 it.each([{}, false, 1, "yes", null, [], undefined])(

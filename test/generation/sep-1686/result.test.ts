@@ -40,6 +40,8 @@ it("answers the request itself as if it were no task, but for the task that it n
   expect(requestAnswer(failed(error))).toEqual({ error });
 });
 
-it("answers no request that was cancelled", () => {
-  expect(requestAnswer(cancelled())).toBeUndefined();
+it("says so where the task was cancelled", () => {
+  expect(requestAnswer(cancelled())).toEqual({
+    error: { code: -32603, message: "The task was cancelled" },
+  });
 });

@@ -37,7 +37,7 @@ export function initializes(body: unknown): boolean {
   return messagesOf(body).some((message) => isJsonObject(message) && message["method"] === "initialize");
 }
 
-const asked: readonly unknown[] = ["tasks/get", "tasks/list", "tasks/cancel"];
+const asked: readonly unknown[] = ["tasks/get", "tasks/list", "tasks/cancel", "tasks/delete"];
 
 /** Whether `body` is a request that is answered at once and without a stream (C-054). */
 export function wantsJson(body: unknown): boolean {

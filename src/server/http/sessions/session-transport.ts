@@ -4,6 +4,7 @@ import {
   type RequestId,
 } from "@modelcontextprotocol/server";
 import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
+import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686/related-task.ts";
 import { isJsonObject } from "../../../generation/json-object.ts";
 
 /**
@@ -41,7 +42,7 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
       const { requestId } = params;
       const isId = typeof requestId === "string" || typeof requestId === "number";
       if (message.method === "notifications/cancelled" && isId) this.onwithdrawal?.(requestId);
-    } else if (relatedTaskOf(params) === undefined) {
+    } else if (relatedTaskOf(params) === undefined && relatedSepTaskOf(params) === undefined) {
       // A task waits for its client beyond all calls.
       this.onquestion?.(message.id, call);
     }

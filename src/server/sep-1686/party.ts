@@ -1,0 +1,35 @@
+import { generation } from "../../generation/sep-1686/name.ts";
+import type { Requestor, Runtime } from "../../runtime/runtime.ts";
+import { unknownTask } from "../../task/fault.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { TaskDesk } from "../desk/task-desk.ts";
+import { scopeOf } from "../plain/owner.ts";
+import type { Rates } from "../rates/rates.ts";
+
+/** A connection whose client can have tasks of SEP-1686, and what these are served with. */
+export interface Party {
+  readonly runtime: Runtime;
+  readonly desk: TaskDesk;
+  readonly rates: Rates;
+  readonly connection: Connection;
+  readonly requestor: Requestor;
+  /** In what the client's ids are unique: its principal, else its session (A-43). */
+  readonly scope: string;
+}
+
+/**
+ * Undefined for a client that is told apart from others by nothing at all: an id that it makes up would be everybody's,
+ * so it has no tasks (S-009).
+ */
+export function partyOf(setup: Omit<Party, "requestor" | "scope">): Party | undefined {
+  const { principal, streams } = setup.connection;
+  const scope = scopeOf({ principal, session: streams.sessionId });
+  return scope === undefined ? undefined : { ...setup, scope, requestor: { generation, principal } };
+}
+
+/** The id of the task that the client calls so; rejects with `unknown_task`, for another's too (A-40). */
+export async function ownTask({ runtime, scope }: Party, wireId: string): Promise<string> {
+  const id = await runtime.find({ generation, scope, wireId });
+  if (id === undefined) throw unknownTask();
+  return id;
+}
