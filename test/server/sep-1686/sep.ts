@@ -3,7 +3,7 @@ import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
 import { isFinal, type WireStatus } from "../../../src/generation/sep-1686/wire-task.ts";
 import type { Message, Session } from "../2025-11-25/session.ts";
 
-export const relatedKey = "modelcontextprotocol.io/related-task";
+const relatedKey = "modelcontextprotocol.io/related-task";
 
 /** What `_meta` of messages of a task is. */
 export const related = (taskId: string): object => ({ [relatedKey]: { taskId } });
