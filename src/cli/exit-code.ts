@@ -21,10 +21,8 @@ export const exitCodes = {
   unanswered: 8,
   /** A fault in this program, or a state folder that it cannot write. */
   fault: 70,
-  /** Ctrl-C; the task goes on. */
+  /** Ctrl-C, or SIGTERM; the task goes on. */
   interrupted: 130,
-  /** SIGTERM; the task goes on. */
-  terminated: 143,
   /** Nobody reads the output any more. */
   brokenPipe: 141,
 } as const;

@@ -29,6 +29,8 @@ export interface RunningCli {
   /** Resolves once stderr has `pattern` in it; rejects if the run ends without. */
   told(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
+  /** Nobody reads stdout from now on, as when `head` has seen enough. */
+  stopReading(): void;
 }
 
 /** A folder that is gone after the test. */
@@ -58,7 +60,7 @@ export function startHoldfast(
   let told = "";
   child.stderr.on("data", (chunk: Buffer) => (told += chunk.toString()));
   const closed = once(child, "close");
-  const stdout = text(child.stdout);
+  const stdout = text(child.stdout).catch(() => ""); // where nobody reads it
   const stderr = text(child.stderr);
   const ended = closed.then(async () => ({
     code: child.exitCode,
@@ -76,5 +78,6 @@ export function startHoldfast(
       }
     },
     kill: (signal) => void child.kill(signal),
+    stopReading: () => void child.stdout.destroy(),
   };
 }

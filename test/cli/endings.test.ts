@@ -1,0 +1,130 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { EverythingServer } from "../conformance/everything-server.ts";
+import { folder, holdfast, startHoldfast, type Run } from "./run-cli.ts";
+import { runMain } from "./run-main.ts";
+
+const parse = ({ stdout }: Run): Record<string, unknown> => JSON.parse(stdout) as Record<string, unknown>;
+
+describe("a command that ends before its task", { timeout: 60_000 }, () => {
+  let server: EverythingServer;
+  let url: string;
+  beforeAll(async () => {
+    server = new EverythingServer();
+    url = await server.url;
+  });
+  afterAll(async () => void (await server.stop("SIGKILL")));
+
+  it("by SIGKILL, leaves a handle that yields the result, of work that was done once", async () => {
+    const [state, work] = [await folder(), await folder()];
+    const env = { HOLDFAST_STATE: state };
+    const file = join(work, "lines.txt");
+    const running = startHoldfast(["call", url, "append_lines", `path=${file}`, "count=3", "delayMs=300"], {
+      env,
+    });
+    const [, id = ""] = await running.told(/^task (\S+)$/m);
+    running.kill("SIGKILL");
+    await running.ended;
+    expect(parse(await holdfast(["ls", "--json"], { env }))).toMatchObject({
+      tasks: [{ id, tool: "append_lines" }],
+    });
+    expect(await holdfast(["result", id], { env })).toMatchObject({ code: 0, stdout: "done 3\n" });
+    expect((await readFile(file, "utf8")).trim().split("\n")).toHaveLength(3);
+    expect(parse(await runMain(["ls", "--json"], { env }))).toEqual({ tasks: [] });
+  });
+
+  it("by SIGTERM, says how to come back, and leaves the task running", async () => {
+    const env = { HOLDFAST_STATE: await folder() };
+    const running = startHoldfast(["call", url, "never_ends"], { env });
+    const [, id = ""] = await running.told(/^task (\S+)$/m);
+    running.kill("SIGTERM");
+    const { code, stdout, stderr } = await running.ended;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
+    expect(stderr).toContain(`holdfast watch ${id}`);
+    expect(parse(await runMain(["get", id, "--json"], { env }))).toMatchObject({ status: "working" });
+    expect(await runMain(["cancel", id], { env })).toMatchObject({ code: 0 });
+  });
+
+  it("and whose reader has gone, ends quietly and keeps the result", async () => {
+    const env = { HOLDFAST_STATE: await folder() };
+    const running = startHoldfast(["call", url, "big_result", "bytes=3000000"], { env });
+    await running.told(/^task (\S+)$/m);
+    running.stopReading();
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(141);
+    expect(stderr).toMatch(/^task \S+\n(working\n)?completed\n$/);
+    expect(parse(await runMain(["ls", "--json"], { env }))).toMatchObject({
+      tasks: [{ tool: "big_result" }],
+    });
+  });
+});
+
+describe("a server that cannot be reached", { timeout: 60_000 }, () => {
+  it("because nothing listens there, or its name is not known", async () => {
+    const port = await closedPort();
+    const refused = await runMain(["tools", `http://127.0.0.1:${port}/mcp`]);
+    expect(refused).toMatchObject({ code: 6, stdout: "" });
+    expect(refused.stderr).toContain("Nothing listens at that address.");
+    const nameless = await runMain(["tools", "http://no-such-host.invalid/mcp", "--json"]);
+    expect(nameless.code).toBe(6);
+    expect(parse(nameless)).toMatchObject({ error: { kind: "connection" }, exitCode: 6 });
+  });
+
+  it("because it wants a token, which the environment or an option can give", async () => {
+    const server = new EverythingServer({ env: { EVERYTHING_TOKENS: "s3cret=ada" } });
+    onTestFinished(async () => void (await server.stop("SIGKILL")));
+    const url = await server.url;
+    const call = ["call", url, "add", "a=1", "b=2"];
+    const refused = await runMain(["doctor", url]);
+    expect(refused.code).toBe(6);
+    expect(refused.stdout).toMatch(/^connection {5}no .*\n.*HOLDFAST_TOKEN/);
+    const env = { HOLDFAST_STATE: await folder(), HOLDFAST_TOKEN: "s3cret" };
+    expect(await runMain(call, { env })).toMatchObject({ code: 0, stdout: "3\n" });
+    const other = { HOLDFAST_STATE: await folder() };
+    expect(await runMain([...call, "--token", "s3cret"], { env: other })).toMatchObject({ code: 0 });
+    const header = ["--header", "Authorization: Bearer s3cret"];
+    expect(await runMain([...call, ...header], { env: other })).toMatchObject({ code: 0 });
+    expect(await runMain([...call, "--header", "nonsense"], { env: other })).toMatchObject({ code: 2 });
+  });
+
+  it("because it is no MCP server", async () => {
+    const http = createServer((_, response) => response.end("<p>hello</p>")).listen(0, "127.0.0.1");
+    await once(http, "listening");
+    onTestFinished(() => void http.close());
+    const { port } = http.address() as AddressInfo;
+    expect(await runMain(["doctor", `http://127.0.0.1:${port}/`])).toMatchObject({ code: 6 });
+  });
+
+  it("because its process ends, which tells what it said; what a terminal would obey is made harmless", async () => {
+    const server = `${process.execPath} -e 'console.error("no \\u001b[31mlicence"); process.exit(3)'`;
+    const ended = await runMain(["tools", server]);
+    expect(ended).toMatchObject({ code: 6, stdout: "" });
+    expect(ended.stderr).toContain("The process ended");
+    expect(ended.stderr).toContain("no licence");
+    expect((await runMain(["tools", "no-such-command --stdio"])).stderr).toContain(
+      "There is no such command",
+    );
+  });
+});
+
+it("refuses what it does not know, as people and as programs read it", async () => {
+  expect(await runMain(["cal"])).toMatchObject({ code: 2, stdout: "" });
+  const unknown = await runMain(["ls", "--json", "--nope"]);
+  expect(unknown).toMatchObject({ code: 2, stderr: "" });
+  expect(parse(unknown)).toMatchObject({ error: { kind: "usage" }, exitCode: 2 });
+  expect(await runMain(["--version"])).toMatchObject({ code: 0, stderr: "" });
+  expect((await runMain(["call", "--help"])).stdout).toContain("other users of this machine can see");
+});
+
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

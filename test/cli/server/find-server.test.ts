@@ -1,0 +1,102 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { findServer, type FoundServer } from "../../../src/cli/server/find-server.ts";
+import { folder } from "../run-cli.ts";
+
+const mcpServers = {
+  local: {
+    command: "node",
+    args: ["server.js", "--key=${KEY}"],
+    env: { LEVEL: "${LEVEL:-info}" },
+    cwd: "sub",
+  },
+  remote: { type: "http", url: "https://${HOST}/mcp", headers: { Authorization: "Bearer ${env:KEY}" } },
+  "with space": { url: "https://example.com/mcp" },
+  old: { type: "sse", url: "https://example.com/sse" },
+  neither: {},
+  oddly: { command: "node", args: "server.js" },
+};
+
+async function find(
+  given: string,
+  env: Record<string, string> = {},
+  config: unknown = { mcpServers },
+): Promise<FoundServer> {
+  const cwd = await folder();
+  await writeFile(join(cwd, ".mcp.json"), typeof config === "string" ? config : JSON.stringify(config));
+  return findServer({ given, cwd }, { HOME: cwd, ...env });
+}
+
+it("takes a URL for what it is, in its normal form", async () => {
+  expect(await find("HTTP://127.0.0.1:80/mcp", {}, "no JSON")).toMatchObject({
+    target: "http://127.0.0.1/mcp",
+    name: "http://127.0.0.1/mcp",
+  });
+});
+
+it("splits a command line as a shell would, and starts it here, with all variables but the token", async () => {
+  const found = await find(`./run "a b" 'c "d"' e\\ f`, { DEBUG: "1", HOLDFAST_TOKEN: "s3cret" });
+  expect(found.target).toMatchObject({
+    command: "./run",
+    args: ["a b", 'c "d"', "e f"],
+    env: { DEBUG: "1" },
+    cwd: found.spec.cwd,
+  });
+  expect(JSON.stringify(found)).not.toContain("s3cret");
+  // After -- even one word is a command.
+  expect((await find("stdio:local")).target).toMatchObject({ command: "local", args: [] });
+});
+
+it("fills in the variables of a config file, and keeps them out of the name", async () => {
+  const env = { KEY: "s3cret", HOST: "example.com" };
+  const local = await find("local", env);
+  expect(local.target).toEqual({
+    command: "node",
+    args: ["server.js", "--key=s3cret"],
+    env: { LEVEL: "info" },
+    cwd: join(local.spec.cwd, "sub"),
+  });
+  const remote = await find("remote", env);
+  expect(remote).toMatchObject({
+    target: "https://example.com/mcp",
+    headers: { Authorization: "Bearer s3cret" },
+  });
+  for (const { name, spec } of [local, remote]) expect(JSON.stringify([name, spec])).not.toContain("s3cret");
+  expect((await find("with space")).target).toBe("https://example.com/mcp");
+});
+
+it.each([
+  ["nobody", { mcpServers }, /no server "nobody" in .*\.mcp\.json, which has "local", "remote"/],
+  ["local", { mcpServers }, /server "local", needs the environment variable KEY/],
+  ["old", { mcpServers }, /server "old": the HTTP\+SSE transport/],
+  ["neither", { mcpServers }, /server "neither": it needs either "command"/],
+  ["oddly", { mcpServers }, /"args" has to be a list of strings/],
+  ["local", { servers: {} }, /has no object "mcpServers"/],
+  ["local", "{", /is not JSON/],
+])("refuses %s with %j", async (given, config, message) => {
+  await expect(find(given, {}, config)).rejects.toThrow(message);
+});
+
+it("looks into the file that is asked for, then here, then into the user's own", async () => {
+  const home = await folder();
+  const own = join(home, ".config", "holdfast");
+  await mkdir(own, { recursive: true });
+  await writeFile(
+    join(own, "mcp.json"),
+    JSON.stringify({ mcpServers: { mine: { url: "https://mine.example/" } } }),
+  );
+  const cwd = await folder();
+  const env = { HOME: home };
+  expect((await findServer({ given: "mine", cwd }, env)).target).toBe("https://mine.example/");
+  await writeFile(
+    join(cwd, "other.json"),
+    JSON.stringify({ mcpServers: { mine: { url: "https://other.example/" } } }),
+  );
+  expect((await findServer({ given: "mine", cwd, config: "other.json" }, env)).target).toBe(
+    "https://other.example/",
+  );
+  await expect(findServer({ given: "mine", cwd, config: "none.json" }, env)).rejects.toThrow(
+    /no config file/,
+  );
+});

@@ -1,0 +1,29 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { exitCodes } from "../../src/cli/exit-code.ts";
+import { Output } from "../../src/cli/output/output.ts";
+import { makeProgram } from "../../src/cli/program.ts";
+import { State } from "../../src/cli/state/state.ts";
+
+const page = await readFile(new URL("../../docs/cli.md", import.meta.url), "utf8");
+const section = (title: string): string => page.split(/^#+ /m).find((text) => text.startsWith(title)) ?? "";
+const { stdin, stdout, stderr } = process;
+const io = { stdin, stdout, stderr, env: {}, cwd: "/", now: () => 0 };
+const context = { io, output: new Output(io, false), state: new State(io) };
+const { commands } = makeProgram(context, () => undefined);
+
+it("lists every exit code", () => {
+  const listed = [...section("Exit codes").matchAll(/^\| (\d+) /gm)].map(([, code]) => Number(code));
+  expect(listed).toEqual(Object.values(exitCodes));
+});
+
+it("lists every command", () => {
+  const listed = [...section("Commands").matchAll(/^\| `(\w+)/gm)].map(([, name]) => name);
+  expect(listed.toSorted()).toEqual(commands.map((command) => command.name()).toSorted());
+});
+
+it("names every option", () => {
+  const options = commands.flatMap((command) => command.options.map(({ long }) => long ?? ""));
+  expect(options.length).toBeGreaterThan(10);
+  expect(options.filter((option) => !page.includes(option))).toEqual([]);
+});
