@@ -56,7 +56,7 @@ else {
       .then((answer) => {
         response.writeHead(answer.status, Object.fromEntries(answer.headers));
         if (answer.body === null) response.end();
-        else Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]).pipe(response);
+        else Readable.fromWeb(answer.body).pipe(response);
       })
       .catch(() => response.destroy());
   });
