@@ -73,24 +73,48 @@ export class Prompts {
   ): Promise<Value | typeof escaped> {
     const clack = await import("@clack/prompts");
     signal.throwIfAborted();
-    // One of its own: clack goes on listening to the signal when the prompt is over, and writes when it aborts.
-    const left = new AbortController();
-    const onAbort = (): void => left.abort();
-    const onKey = (_text: string | undefined, key: Key): void => {
-      if (key.ctrl === true && key.name === "c") this.#onCtrlC();
-      // readline ends at Ctrl-D, and clack does not notice.
-      if (key.ctrl === true && key.name === "d") left.abort();
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#input.on("keypress", onKey);
-    try {
-      const answer = await prompt(clack, { input: this.#input, output: this.#output, signal: left.signal });
+    for (;;) {
+      const { answer, continued } = await once(this.#input, signal, this.#onCtrlC, async (left) =>
+        prompt(clack, { input: this.#input, output: this.#output, signal: left }),
+      );
       signal.throwIfAborted();
+      // The shell has written over it meanwhile, and readline has stopped reading.
+      if (continued) continue;
       return clack.isCancel(answer) ? escaped : answer;
-    } finally {
-      this.#input.off("keypress", onKey);
-      signal.removeEventListener("abort", onAbort);
     }
+  }
+}
+
+/** One showing of a prompt, which ends early when the program is continued after a Ctrl-Z. */
+async function once<Answer>(
+  input: NodeJS.ReadStream,
+  signal: AbortSignal,
+  onCtrlC: () => void,
+  prompt: (left: AbortSignal) => Promise<Answer>,
+): Promise<{ readonly answer: Answer; readonly continued: boolean }> {
+  // One of its own: clack goes on listening to the signal when the prompt is over, and writes when it aborts.
+  const left = new AbortController();
+  let continued = false;
+  const leave = (): void => left.abort();
+  const onKey = (_text: string | undefined, { ctrl, name }: Key): void => {
+    if (ctrl === true && name === "c") onCtrlC();
+    // readline ends at Ctrl-D, and clack does not notice.
+    if (ctrl === true && name === "d") leave();
+  };
+  const onContinue = (): void => {
+    continued = true;
+    setImmediate(leave); // readline hears of it too, and first has to be done with that
+  };
+  signal.addEventListener("abort", leave, { once: true });
+  input.on("keypress", onKey);
+  process.on("SIGCONT", onContinue);
+  try {
+    return { answer: await prompt(left.signal), continued };
+  } finally {
+    input.off("keypress", onKey);
+    process.off("SIGCONT", onContinue);
+    signal.removeEventListener("abort", leave);
+    input.pause();
   }
 }
 
