@@ -40,7 +40,10 @@ export async function withServer<Value>(
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
   const { io, output, state } = context;
-  const terminal = await openTerminal(io, { quiet: output.json });
+  const terminal = await openTerminal(io, {
+    quiet: output.json,
+    ownsServer: typeof server.target !== "string",
+  });
   const { interrupts, display } = terminal;
   const deadline = options.timeout === undefined ? undefined : systemClock.deadline(options.timeout * 1000);
   const signal = AbortSignal.any([interrupts.signal, ...(deadline ? [deadline.signal] : [])]);

@@ -2,19 +2,35 @@ import { systemClock } from "../../client/clock.ts";
 import type { Io } from "../io.ts";
 import { askUser } from "./ask-user.ts";
 import { decide } from "./decide.ts";
+import { KeyWatch } from "./key-watch.ts";
 import { LiveDisplay } from "./live-display.ts";
 import { nobodyToAsk } from "./nobody-to-ask.ts";
 import { Prompts } from "./prompts.ts";
 import { watchSignals } from "./signal-watch.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A person who reads stderr on a terminal, and, if `asks`, types on stdin. */
-export function interactiveTerminal(
-  { stdin, stderr, env }: Io,
-  { asks }: { readonly asks: boolean },
-): Terminal {
-  const watch = watchSignals();
+interface InteractiveOptions {
+  /** Whether the person types on stdin. */
+  readonly asks: boolean;
+  /** Whether the server is a process of this command. */
+  readonly ownsServer: boolean;
+}
+
+/** A person who reads stderr on a terminal, and may type on it. */
+export function interactiveTerminal({ stdin, stderr, env }: Io, options: InteractiveOptions): Terminal {
+  const { asks, ownsServer } = options;
+  const watch = watchSignals(process, (signal) => {
+    close();
+    process.kill(process.pid, signal);
+  });
   const display = new LiveDisplay(stderr, { clock: systemClock, unicode: hasUnicode(env), asks });
+  // Not for every server: a command in the background would be stopped when it takes the keys.
+  const keys = asks && ownsServer ? new KeyWatch(stdin, () => watch.press()) : undefined;
+  const close = (): void => {
+    display.end();
+    keys?.[Symbol.dispose]();
+    watch[Symbol.dispose]();
+  };
   const note = (line: string): void => display.note(line);
   return {
     display,
@@ -22,7 +38,16 @@ export function interactiveTerminal(
       ? askUser({
           prompts: new Prompts(stdin, stderr, () => watch.press()),
           asker: () => display.asker,
-          suspend: () => display.suspend(),
+          suspend: () => {
+            const room = display.suspend();
+            const released = keys?.release();
+            return {
+              [Symbol.dispose]: () => {
+                released?.[Symbol.dispose]();
+                room[Symbol.dispose]();
+              },
+            };
+          },
           interrupted: watch.signal,
           note,
         })
@@ -38,10 +63,7 @@ export function interactiveTerminal(
         return decision;
       },
     },
-    close: () => {
-      display.end();
-      watch[Symbol.dispose]();
-    },
+    close,
   };
 }
 

@@ -4,7 +4,7 @@ import { connect } from "../../../src/client/connect.ts";
 import type { RemoteTask } from "../../../src/client/task/remote-task.ts";
 import { EverythingServer } from "../../conformance/everything-server.ts";
 import { askingServer } from "./asking-server.ts";
-import { folder } from "../run-cli.ts";
+import { folder, root } from "../run-cli.ts";
 import { keys, Pty } from "./pty.ts";
 
 const { enter, up, down, space, escape, backspace, ctrlC, ctrlD } = keys;
@@ -51,6 +51,8 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     const pty = await Pty.holdfast(["call", url, "confirm_delete", "filename=a.txt"]);
     await pty.sees(/tool confirm_delete, asks:\n.*Delete a\.txt\?/);
     await pty.sees(/● No/);
+    pty.signal("SIGCONT"); // as after Ctrl-Z and `fg`, when the shell has written over the prompt
+    await pty.sees(/◆ {2}Delete it(.|\n)*◆ {2}Delete it/);
     pty.type(up);
     await pty.sees(/● Yes/);
     pty.type(enter);
@@ -214,13 +216,24 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     expect(await taskOf(id)).toMatchObject({ status: "cancelled" });
   });
 
+  it("cancels on a server that its own command has started, which Ctrl-C does not end", async () => {
+    const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
+    const pty = await Pty.holdfast(["call", server, "never_ends"]);
+    await pty.sees(/^\S never_ends.* \d+s$/m);
+    pty.type(ctrlC);
+    await pty.sees(/Its server ends with this command(.|\n)*Press Ctrl-C again/);
+    pty.type(ctrlC);
+    expect(await pty.ends()).toBe(4);
+    expect(pty.screen.text).toMatch(/^holdfast: cancelled$/m);
+  });
+
   it("leaves a question open by Ctrl-C, and by SIGTERM at once", async () => {
     const pty = await Pty.holdfast(["call", url, "confirm_delete", "filename=b.txt"]);
     const id = await idOn(pty);
     await pty.sees(/● No/);
     pty.type(ctrlC);
     await pty.sees(/Press Ctrl-C again/);
-    pty.terminate(); // which waits for no second one
+    pty.signal("SIGTERM"); // which waits for no second one
     expect(await pty.ends()).toBe(130);
     expect(await taskOf(id)).toMatchObject({ status: "input_required" });
   });

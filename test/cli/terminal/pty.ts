@@ -89,9 +89,9 @@ export class Pty {
     this.#pty.resize(columns, rows);
   }
 
-  /** SIGTERM, to the program; the shell around it does not heed it. */
-  terminate(): void {
-    process.kill(-this.#pty.pid, "SIGTERM");
+  /** To the program; the shell around it does not heed it. */
+  signal(name: "SIGTERM" | "SIGCONT"): void {
+    process.kill(-this.#pty.pid, name);
   }
 
   /** Resolves with the exit code when the program has ended. Throws if it left the terminal in another state. */
