@@ -44,7 +44,7 @@ interface ConnectedClientOptions {
   readonly closeReceiver: (() => Promise<void>) | undefined;
 }
 
-interface StartOptions extends WaitOptions, Pick<CallOptions, "onProgress"> {
+interface StartOptions extends WaitOptions, Pick<CallOptions, "onProgress" | "deleteAfterFetch"> {
   readonly findsAgain?: boolean;
   readonly again?: boolean;
 }
@@ -78,6 +78,7 @@ export class ConnectedClient implements TaskClient {
     this.#services = {
       ...services,
       keeper: new CallKeeper(keeping),
+      onError,
       traffic: new PollTraffic(),
       listening: new Listening(hears),
       closing,
@@ -147,7 +148,7 @@ export class ConnectedClient implements TaskClient {
 
   async #start(
     call: KeptCall,
-    { onProgress, findsAgain = true, again = false, ...waiting }: StartOptions,
+    { onProgress, deleteAfterFetch, findsAgain = true, again = false, ...waiting }: StartOptions,
   ): Promise<TaskHandle> {
     const { closing, clock } = this.#services;
     const limit = new WaitLimit(waiting, clock);
@@ -163,7 +164,7 @@ export class ConnectedClient implements TaskClient {
       const { taskId, task, immediateResponse } = started;
       if (reports !== undefined) this.#reports.set(taskId, reports);
       live = true;
-      return this.#handle(taskId, "created", task, immediateResponse);
+      return this.#handle(taskId, "created", task, { immediateResponse, deleteAfterFetch });
     } finally {
       limit.clear();
       if (!live) reports?.stop();
@@ -225,11 +226,16 @@ export class ConnectedClient implements TaskClient {
     for (const watch of this.#watches.values()) watch.close(reason);
   }
 
-  #handle(taskId: string, origin: TaskOrigin, task?: RemoteTask, immediateResponse?: string): TaskHandle {
+  #handle(
+    taskId: string,
+    origin: TaskOrigin,
+    task?: RemoteTask,
+    options: Pick<CallOptions, "deleteAfterFetch"> & Pick<TaskHandle, "immediateResponse"> = {},
+  ): TaskHandle {
     const watch = this.#watches.get(taskId) ?? new TaskWatch(taskId, origin, task, this.#services);
     this.#watches.set(taskId, watch);
     const reference = this.#services.keeper.referenceTo(taskId);
-    return new WatchedHandle(reference, watch, this.#services, immediateResponse);
+    return new WatchedHandle(reference, watch, this.#services, options);
   }
 
   #keep(work: Promise<unknown>): void {

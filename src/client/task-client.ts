@@ -7,7 +7,7 @@ import type { TaskReference } from "./task/task-reference.ts";
 /**
  * Options of one call. Aborting before the server answered withdraws the call. A task that it has made already runs
  * on: with `handles`, `pending()` finds it; without, give an `idempotencyKey` to find it again. In protocol 2025-11-25
- * it is cancelled, unless there is one of the two.
+ * and before it is cancelled, unless there is one of the two.
  */
 export interface CallOptions extends WaitOptions {
   /**
@@ -16,10 +16,16 @@ export interface CallOptions extends WaitOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * Milliseconds, counted from its creation, that the task should be kept if the call becomes one. The server may give
-   * more or less. Only protocol 2025-11-25 gives clients a say; elsewhere it has no effect. Default: the server's.
+   * Milliseconds, counted from its creation, that the task should be kept if the call becomes one; in SEP-1686 counted
+   * from its end, however long it runs. The server may give more or less. Since protocol 2026-07-28 clients have no say,
+   * and it has no effect. Default: the server's.
    */
   readonly ttlMs?: number;
+  /**
+   * Whether the server is to delete the task as soon as `result()`, or `callTool`, has its end: for what is not to lie
+   * around (S-055, S-097). A failure is told to `sdk.onerror`. Only SEP-1686 has deletes; elsewhere it has no effect.
+   */
+  readonly deleteAfterFetch?: boolean | undefined;
   /**
    * Asks the server to report progress, and takes the reports while they come: up to the result of a call that is
    * answered at once. In protocol 2025-11-25 also for as long as a task runs, waited for or not, though not in a

@@ -81,6 +81,8 @@ export interface TaskProtocol {
   get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>>;
   answer(taskId: string, key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>>;
   cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
+  /** Has the server delete the task and all that it keeps of it; left out where tasks cannot be deleted. */
+  delete?(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
   /**
    * Listens to tasks until the server or the signal ends it: the state that each has when it begins, then each change,
    * or the newest of several. Left out where the server offers nothing of the kind. Rejects with the signal's reason.

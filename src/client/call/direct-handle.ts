@@ -23,5 +23,7 @@ export function directHandle(result: CallToolResult, at: number): TaskHandle {
     result: async () => result,
     // There is nothing left to cancel, as with any task that has ended.
     cancel: async () => undefined,
+    // Nor is anything kept of it.
+    delete: async () => undefined,
   };
 }

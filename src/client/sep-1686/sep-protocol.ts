@@ -1,7 +1,4 @@
-import type { JSONRPCNotification } from "@modelcontextprotocol/client";
-import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
-import { withTask } from "../../generation/sep-1686/create.ts";
 import { generation } from "../../generation/sep-1686/name.ts";
 import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
 import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/related-task.ts";
@@ -20,10 +17,10 @@ import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.t
 import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestInTime } from "../transport/request-in-time.ts";
-import { OpenCalls, type OpenCall } from "./open-calls.ts";
+import { cancellation } from "./cancellation.ts";
 import { readTask, type ToldTask } from "./read-task.ts";
 import { SeenTasks } from "./seen-tasks.ts";
-import { startRace } from "./start-race.ts";
+import { SepCalls } from "./sep-calls.ts";
 
 interface SepProtocolOptions {
   readonly requester: RawRequester;
@@ -51,52 +48,28 @@ export class SepProtocol implements TaskProtocol {
   readonly looksFirst = true;
   readonly #services: Pick<SepProtocolOptions, "requester" | "clock">;
   readonly #rooms: TaskRooms<TaskRoom>;
-  readonly #calls: OpenCalls;
+  readonly #calls: SepCalls;
   readonly #seen: SeenTasks;
   readonly #ended = new Recent<EndedTask>(mostEnded);
-  /** Whether the server is known to make tasks of calls; one that is not may do so all the same. */
-  #hasTasks: boolean;
 
   constructor({ requester, clock, callbacks, server }: SepProtocolOptions) {
     this.#services = { requester, clock };
-    this.#hasTasks = declaresTask(server, "tools/call");
-    this.#calls = new OpenCalls(requester);
     this.#seen = new SeenTasks(clock);
     const makeRoom = (taskId: string): TaskRoom =>
       new TaskRoom(new TaskAskings(taskId, requester, withRelatedTask));
     this.#rooms = new TaskRooms({ requester, callbacks, relatedTaskOf, makeRoom });
-    requester.takers.onNotification((notification) => this.#mentioned(notification));
-    requester.takers.onRequest((request) => this.#mentioned(request));
+    this.#calls = new SepCalls({
+      requester,
+      clock,
+      declared: declaresTask(server, "tools/call"),
+      look: async (taskId, signal) => this.#look(taskId, signal),
+      onTask: (taskId) => this.#seen.begin(taskId),
+      onAnswer: (taskId, answer) => this.#answered(taskId, answer),
+    });
   }
 
   async call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {
-    const taskId = call.idempotencyKey;
-    if (call.repeat) {
-      const found = await this.#look(taskId, signal);
-      if (found.kind === "value") return created(taskId);
-      if (found.kind !== "error") return found;
-      const refusal = this.#whyNotAgain(taskId);
-      if (refusal !== undefined) return { kind: "bad", code: "connection", ...refusal };
-    }
-    const open = this.#send(call);
-    const look = async (until: AbortSignal): Promise<Reply<ToldTask>> => this.#look(taskId, until);
-    const first = await startRace(open, { ...this.#services, look }, signal).catch((error: unknown) => {
-      if (signal.aborted) this.#giveUp(call, open);
-      throw error;
-    });
-    if (first === "created") {
-      this.#became(taskId, open);
-      return created(taskId);
-    }
-    if (isUnknown(first) && (call.repeat || call.findsAgain)) {
-      // Its id may be in use: by this very call, which was sent before, here or elsewhere (A-19).
-      if ((await this.#look(taskId, signal)).kind === "value") return created(taskId);
-    }
-    if (first.kind !== "lost") this.#calls.drop(taskId);
-    return readReply(first, (answer) => {
-      const result = readToolResult(answer);
-      return result instanceof Violation ? result : { kind: "result", result };
-    });
+    return this.#calls.start(call, signal);
   }
 
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
@@ -136,8 +109,7 @@ export class SepProtocol implements TaskProtocol {
   /** By the id of the request that the task came of, which only its own session knows (S-063). */
   async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     const { requester } = this.#services;
-    const sent = this.#calls.get(taskId)?.requests ?? [];
-    const requests = sent.filter(({ session }) => session === requester.session);
+    const requests = this.#calls.requestsOf(taskId);
     if (requests.length === 0) {
       const now = await this.get(taskId, signal);
       if (now.kind !== "value") return now;
@@ -150,60 +122,25 @@ export class SepProtocol implements TaskProtocol {
     return this.#untilOver(taskId, signal);
   }
 
+  /** A task can have to be gone before its time (S-055). */
+  async delete(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
+    const reply = await this.#request("tasks/delete", taskId, signal);
+    if (reply.kind !== "value") return reply;
+    this.#ended.delete(taskId);
+    return done;
+  }
+
   attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {
     return this.#rooms.enter(taskId, attendant, known);
   }
 
-  #send({ name, args, idempotencyKey, repeat, progressToken, ttlMs }: ToolCall): OpenCall {
-    const params = {
-      name,
-      arguments: args,
-      _meta: {
-        ...(progressToken !== undefined && { progressToken }),
-        // For servers that have no tasks in this form, and recognise a call all the same.
-        [idempotencyKeyMeta]: idempotencyKey,
-        ...(repeat && { [repeatMeta]: true }),
-      },
-    };
-    const task = { taskId: idempotencyKey, ...(ttlMs !== undefined && { keepAliveMs: ttlMs }) };
-    return this.#calls.open(idempotencyKey, "tools/call", withTask(params, task));
-  }
-
-  /** Why a call whose task is not there cannot be sent again: only the session that it was sent in surely shows it. */
-  #whyNotAgain(taskId: string): { readonly message: string; readonly cause?: unknown } | undefined {
-    const before = this.#calls.get(taskId);
-    const isHere = before?.request.session === this.#services.requester.session;
-    if (isHere && this.#hasTasks) return undefined;
-    const { message = "The call's answer never came", cause } = before?.lost ?? {};
-    return { message: `${message}; the server shows no task of it, and could run it twice`, cause };
-  }
-
-  /** The caller does not want the call any more. What can be found again may become a task, and runs on. */
-  #giveUp({ idempotencyKey: taskId, findsAgain, onLateTask }: ToolCall, open: OpenCall): void {
-    if (findsAgain && this.#hasTasks) {
-      void open.created.then(() => onLateTask?.(taskId));
-      this.#became(taskId, open);
-      return;
+  #answered(taskId: string, answer: Reply<JsonObject>): void {
+    if (this.#ended.get(taskId) !== undefined) return;
+    if (answer.kind === "error") this.#over(this.#seen.failed(taskId, answer.error));
+    const result = answer.kind === "value" ? readToolResult(answer.value) : undefined;
+    if (result !== undefined && !(result instanceof Violation)) {
+      this.#over(this.#seen.completed(taskId, result));
     }
-    const { requester } = this.#services;
-    if (!requester.over.aborted && open.request.session === requester.session) {
-      void requester.tell(cancellation(open.request.id, taskId, "Nobody waits for the answer any more"));
-    }
-    this.#calls.drop(taskId);
-  }
-
-  /** The answer that still comes is the end of the task, whatever polls have told (S-015, S-016). */
-  #became(taskId: string, { reply }: OpenCall): void {
-    this.#seen.begin(taskId);
-    const answered = (heard: Reply<JsonObject>): void => {
-      if (this.#ended.get(taskId) !== undefined) return;
-      if (heard.kind === "error") this.#over(this.#seen.failed(taskId, heard.error));
-      const result = heard.kind === "value" ? readToolResult(heard.value) : undefined;
-      if (result !== undefined && !(result instanceof Violation)) {
-        this.#over(this.#seen.completed(taskId, result));
-      }
-    };
-    reply.then(answered, () => undefined); // dropped, or the connection is over
   }
 
   #shown(seen: OngoingTask): RemoteTask {
@@ -260,12 +197,6 @@ export class SepProtocol implements TaskProtocol {
   async #request(method: string, taskId: string, signal: AbortSignal): Promise<Reply<JsonObject>> {
     return requestInTime(this.#services, method, withRelatedTask({ taskId }, taskId), signal);
   }
-
-  /** Whatever belongs to the task of a call says that it became one; others may take it too. */
-  #mentioned({ params }: Pick<JSONRPCNotification, "params">): boolean {
-    if (this.#calls.mention(relatedTaskOf(params))) this.#hasTasks = true;
-    return false;
-  }
 }
 
 const done: Reply<undefined> = { kind: "value", value: undefined };
@@ -283,12 +214,3 @@ const notCancelled: Reply<never> = {
   code: "protocol",
   message: `The server was told to cancel the task, which goes on after ${cancelWaitMs / 1000} seconds`,
 };
-
-function created(taskId: string): Reply<CallAnswer> {
-  return { kind: "value", value: { kind: "task", taskId, task: undefined } };
-}
-
-function cancellation(requestId: string, taskId: string, reason: string) {
-  const params = withRelatedTask({ requestId, reason }, taskId);
-  return { jsonrpc: "2.0" as const, method: "notifications/cancelled", params };
-}

@@ -49,4 +49,9 @@ export interface TaskHandle {
    * end in another way, which `result()` then tells.
    */
   cancel(options?: WaitOptions): Promise<void>;
+  /**
+   * Has the server delete the task, its result and all that it keeps of it, before their time; it may refuse. Only tasks
+   * of SEP-1686 can be deleted (S-055); others reject with `rpc`. See also `deleteAfterFetch`.
+   */
+  delete(options?: WaitOptions): Promise<void>;
 }

@@ -26,6 +26,8 @@ export interface WatchServices {
   readonly traffic: PollTraffic;
   readonly listening: Listening;
   readonly keeper: CallKeeper;
+  /** Hears of faults that stop nobody. */
+  readonly onError: (error: unknown) => void;
   /** Aborts when the client closes. */
   readonly closing: AbortSignal;
   /** Takes what runs on by itself, so that closing the client can wait for it. */

@@ -2,6 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { persist } from "../reply/persist.ts";
 import { aboutTask } from "./about-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
+import type { Reply } from "../reply/reply.ts";
 import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task-handle.ts";
@@ -9,21 +10,28 @@ import type { TaskReference } from "./task-reference.ts";
 import { assertWait, WaitLimit } from "./wait-limit.ts";
 import type { TaskWatch, WatchServices } from "./task-watch.ts";
 
+interface HandleOptions {
+  readonly immediateResponse?: string | undefined;
+  readonly deleteAfterFetch?: boolean | undefined;
+}
+
 /** The handle for a task on the server. All handles for one task share its watch. */
 export class WatchedHandle implements TaskHandle {
   readonly reference: TaskReference;
   readonly immediateResponse: string | undefined;
   readonly #watch: TaskWatch;
   readonly #services: WatchServices;
+  readonly #deletes: boolean;
 
   constructor(
     reference: TaskReference,
     watch: TaskWatch,
     services: WatchServices,
-    immediateResponse: string | undefined,
+    { immediateResponse, deleteAfterFetch = false }: HandleOptions,
   ) {
     this.reference = reference;
     this.immediateResponse = immediateResponse;
+    this.#deletes = deleteAfterFetch;
     this.#watch = watch;
     this.#services = services;
   }
@@ -43,12 +51,20 @@ export class WatchedHandle implements TaskHandle {
 
   async result(options: WaitOptions = {}): Promise<CallToolResult> {
     const { reference } = this;
-    for await (const task of this.updates(options)) if (hasEnded(task)) return outcomeOf(task, reference);
+    for await (const task of this.updates(options)) {
+      if (!hasEnded(task)) continue;
+      if (this.#deletes) await this.#deleteFetched();
+      return outcomeOf(task, reference);
+    }
     throw new TaskClientError("protocol", "The task's updates ended without an end", { reference });
   }
 
   async cancel(options: WaitOptions = {}): Promise<void> {
     return this.#within(options, async (signal) => this.#cancel(signal));
+  }
+
+  async delete(options: WaitOptions = {}): Promise<void> {
+    return this.#within(options, async (signal) => this.#delete(signal));
   }
 
   async *#updates(options: WaitOptions): AsyncGenerator<RemoteTask, void, undefined> {
@@ -83,6 +99,19 @@ export class WatchedHandle implements TaskHandle {
     events.tell({ type: "cancel_acknowledged", taskId });
   }
 
+  async #delete(signal: AbortSignal): Promise<void> {
+    const { protocol } = this.#services;
+    const { taskId } = this;
+    const reply = (await protocol.delete?.(taskId, signal)) ?? cannotDelete;
+    if (reply.kind !== "value") throw replyError(reply, taskId);
+  }
+
+  /** What the caller waited for is there: that its traces stay is told, and no reason to keep it back. */
+  async #deleteFetched(): Promise<void> {
+    if (this.#services.protocol.delete === undefined) return;
+    await this.delete().catch((error: unknown) => this.#services.onError(error));
+  }
+
   /** A caller's own reason is theirs, whatever it is; all else says which task it is about. */
   #fail(error: unknown, signal: AbortSignal | undefined): never {
     if (signal?.aborted === true && error === signal.reason) throw error;
@@ -103,6 +132,11 @@ export class WatchedHandle implements TaskHandle {
     }
   }
 }
+
+const cannotDelete: Reply<undefined> = {
+  kind: "error",
+  error: { code: -32601, message: "Tasks of this generation cannot be deleted" },
+};
 
 function outcomeOf(task: EndedTask, reference: TaskReference): CallToolResult {
   switch (task.status) {
