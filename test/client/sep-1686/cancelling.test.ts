@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { noMethod, relatedKey, sent, setUpSep, start, task, unknownTask } from "./sep-peer.ts";
 
-it("cancels by the id of the call, and polls until the task is cancelled [S-063 S-068 S-070]", async () => {
+it("cancels by the id of the call, and polls until the task is cancelled [S-068 S-070]", async () => {
   const setup = await setUpSep();
   const { peer, clock } = setup;
   const handle = await start(setup);
@@ -49,7 +49,7 @@ it("does not wait for ever for a server that heeds no cancel [S-071]", async () 
   expect(setup.clock.naps).toHaveLength(15);
 });
 
-it("leaves a task that ended otherwise as it is [S-066]", async () => {
+it("leaves a task that ended otherwise as it is", async () => {
   const setup = await setUpSep();
   const handle = await start(setup);
   setup.peer.always("tasks/get", task("completed"));

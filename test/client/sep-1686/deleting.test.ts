@@ -18,7 +18,7 @@ it("deletes a task before its time [S-050 S-055]", async () => {
   await expect(handle.get()).rejects.toMatchObject({ taskId: handle.id });
 });
 
-it("says why a server does not delete [S-052 A-21]", async () => {
+it("says why a server does not delete [A-21]", async () => {
   const setup = await setUpSep();
   const handle = await start(setup);
   const error = { code: -32602, message: "Only ended tasks can be deleted" };

@@ -36,7 +36,7 @@ describe("a call", () => {
     expect(handle.taskId).toBe(idempotencyKey);
   });
 
-  it("is answered as any other by a server that has no such tasks [S-001 S-004 S-009 A-01]", async () => {
+  it("is answered as any other by a server that has no such tasks [S-001 S-004 A-01]", async () => {
     const { peer, client } = await setUpSep();
     peer.always("tools/call", { result: sent });
     const handle = await client.startTool("publish_report");
@@ -93,7 +93,7 @@ describe("the race", () => {
     expect(peer.of("tasks/get")).toEqual([]);
   });
 
-  it("is over as soon as the answer comes, whatever polls have told [S-015 S-016]", async () => {
+  it("is over as soon as the answer comes, whatever polls have told [S-016]", async () => {
     const setup = await setUpSep();
     const { peer, clock } = setup;
     clock.hold();
@@ -141,7 +141,7 @@ describe("the race", () => {
 });
 
 describe("an id that is in use", () => {
-  it("is the task of the same key, where the caller gave it one [S-022 S-023 S-077 A-19]", async () => {
+  it("is the task of the same key, where the caller gave it one [S-023 A-19]", async () => {
     const { peer, client } = await setUpSep();
     peer.script("tools/call", { error: { code: -32602, message: "Task id is already in use" } });
     peer.always("tasks/get", task("working"));
@@ -164,7 +164,7 @@ describe("an id that is in use", () => {
 });
 
 describe("a call that is given up", () => {
-  it("is withdrawn by its own id [S-063]", async () => {
+  it("is withdrawn by its own id", async () => {
     const { peer, client } = await setUpSep();
     peer.script("tools/call", "silence");
     peer.always("tasks/get", noMethod);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
 import { askedFor, relatedKey, sent, setUpSep, start, task, unknownTask } from "./sep-peer.ts";
 
-it("polls at the server's pace, and tells what it hears with times of its own [S-038 S-025 S-036 S-072]", async () => {
+it("polls at the server's pace, and tells what it hears with times of its own [S-038 S-072]", async () => {
   const setup = await setUpSep();
   const { peer, clock } = setup;
   const handle = await start(setup);
@@ -46,7 +46,7 @@ it("polls at the server's pace, and tells what it hears with times of its own [S
   ]);
 });
 
-it("gives a result that is an error as a result [S-084 A-09]", async () => {
+it("gives a result that is an error as a result [A-09]", async () => {
   const setup = await setUpSep();
   const handle = await start(setup);
   const wrong = { content: [{ type: "text", text: "no paper" }], isError: true };
@@ -65,7 +65,7 @@ it("fetches a result as often as it is asked for it [S-043]", async () => {
   }
 });
 
-it("tells of a failure what the server tells, which has no code [S-082 S-083]", async () => {
+it("tells of a failure what the server tells, which has no code", async () => {
   const setup = await setUpSep();
   const handle = await start(setup);
   setup.peer.always("tasks/get", task("failed", { error: "the printer burns" }));
@@ -76,7 +76,7 @@ it("tells of a failure what the server tells, which has no code [S-082 S-083]", 
   expect(setup.peer.of("tasks/result")).toEqual([]);
 });
 
-it("tells the error of the call itself, where it was heard [S-015]", async () => {
+it("tells the error of the call itself, where it was heard", async () => {
   const setup = await setUpSep();
   setup.clock.hold();
   const handle = await start(setup);
@@ -88,7 +88,7 @@ it("tells the error of the call itself, where it was heard [S-015]", async () =>
   await expect(result).rejects.toMatchObject({ code: "failed", error, taskId: handle.id });
 });
 
-it("takes unknown for an end, of which nobody can say more [S-030 A-17]", async () => {
+it("takes unknown for an end, of which nobody can say more [A-17]", async () => {
   const setup = await setUpSep();
   const handle = await start(setup);
   setup.peer.always("tasks/get", task("unknown"));
@@ -99,7 +99,7 @@ it("takes unknown for an end, of which nobody can say more [S-030 A-17]", async 
   expect(setup.peer.of("tasks/get")).toHaveLength(1);
 });
 
-it("says that a task is gone, or was never there [S-074 S-075 S-081]", async () => {
+it("says that a task is gone, or was never there", async () => {
   const setup = await setUpSep();
   const handle = await start(setup);
   setup.peer.always("tasks/get", unknownTask);
@@ -119,7 +119,7 @@ it.each([
   await expect(handle.result()).rejects.toMatchObject({ code: "protocol" });
 });
 
-it("answers the task's questions in its name, while it waits for them [S-056 S-057 S-061 S-062]", async () => {
+it("answers the task's questions in its name, while it waits for them [S-061]", async () => {
   const keys: unknown[] = [];
   const setup = await setUpSep({
     onInput: async ({ key, taskId }) => {
@@ -141,7 +141,7 @@ it("answers the task's questions in its name, while it waits for them [S-056 S-0
   expect(await result).toEqual(sent);
 });
 
-it("hears of progress until the call is answered [S-099]", async () => {
+it("hears of progress until the call is answered", async () => {
   const { peer, client } = await setUpSep();
   const reports: unknown[] = [];
   let report = (_progress: number): void => undefined;
