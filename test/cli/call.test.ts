@@ -2,7 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
-import { folder, holdfast, root } from "./run-cli.ts";
+import { folder, holdfast, root, type Run, type RunOptions } from "./run-cli.ts";
+import { runMain } from "./run-main.ts";
 
 const deadline = 60_000;
 
@@ -15,14 +16,18 @@ describe("holdfast call", { timeout: deadline }, () => {
   });
   afterAll(async () => void (await server.stop("SIGKILL")));
 
+  const run = async (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
+    runMain(args, { ...options, env: { HOLDFAST_STATE: await folder() } });
+
   it("prints a task's text on stdout, and its states on stderr", async () => {
-    const { code, stdout, stderr } = await holdfast(["call", url, "slow_compute", "seconds=0", "label=soon"]);
+    const words = ["call", url, "slow_compute", "seconds=0", "label=soon"];
+    const { code, stdout, stderr } = await holdfast(words, { env: { HOLDFAST_STATE: await folder() } });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "soon: computed for 0 s\n" });
     expect(stderr).toMatch(/^task \S+\n(working\n)?completed\n$/);
   });
 
   it("takes a call that is answered at once", async () => {
-    expect(await holdfast(["call", url, "greet", "name=Ada"])).toEqual({
+    expect(await run(["call", url, "greet", "name=Ada"])).toEqual({
       code: 0,
       stdout: "Hello, Ada!\n",
       stderr: "",
@@ -30,9 +35,9 @@ describe("holdfast call", { timeout: deadline }, () => {
   });
 
   it("tells a result that is an error from a JSON-RPC error", async () => {
-    const failing = await holdfast(["call", url, "failing_job"]);
+    const failing = await run(["call", url, "failing_job"]);
     expect(failing).toMatchObject({ code: 1, stdout: "The job failed, as it always does.\n" });
-    const protocol = await holdfast(["call", url, "protocol_error_job"]);
+    const protocol = await run(["call", url, "protocol_error_job"]);
     expect(protocol).toMatchObject({ code: 3, stdout: "" });
     expect(protocol.stderr).toContain("deliberate failure (4001)");
   });
@@ -44,7 +49,7 @@ describe("holdfast call", { timeout: deadline }, () => {
     [["ad", "a=1"], /no tool "ad"\. It has .*\badd\b/],
     [["add", "a:=1", "--args", "[]"], /--args has to be a JSON object/],
   ])("refuses %j before it sends", async (words, message) => {
-    const { code, stdout, stderr } = await holdfast(["call", url, ...words]);
+    const { code, stdout, stderr } = await run(["call", url, ...words]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
   });
@@ -52,15 +57,15 @@ describe("holdfast call", { timeout: deadline }, () => {
   it("merges --args, from stdin and from a file too, with what is given by key", async () => {
     const cwd = await folder();
     await writeFile(join(cwd, "args.json"), '{ "a": 40 }');
-    const fromFile = await holdfast(["call", url, "add", "b=2", "--args", "@args.json"], { cwd });
-    const fromStdin = await holdfast(["call", url, "add", "b=3", "--args", "-"], {
+    const fromFile = await run(["call", url, "add", "b=2", "--args", "@args.json"], { cwd });
+    const fromStdin = await run(["call", url, "add", "b=3", "--args", "-"], {
       input: '{ "a": 1, "b": 1 }',
     });
     expect([fromFile.stdout, fromStdin.stdout]).toEqual(["42\n", "4\n"]);
   });
 
   it("prints one JSON document with --json, and nothing else", async () => {
-    const { code, stdout, stderr } = await holdfast(["call", url, "add", "a=1", "b=2", "--json"]);
+    const { code, stdout, stderr } = await run(["call", url, "add", "a=1", "b=2", "--json"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({
       server: url,
@@ -71,7 +76,7 @@ describe("holdfast call", { timeout: deadline }, () => {
   });
 
   it("starts a server that is a command line, quoted or after --", async () => {
-    const env = { HOLDFAST_STORE: "memory:" };
+    const env = { HOLDFAST_STORE: "memory:", HOLDFAST_STATE: await folder() };
     const quoted = await holdfast(["call", "node examples/everything/main.ts --stdio", "greet", "name=Ada"], {
       env,
     });

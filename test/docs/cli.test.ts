@@ -18,8 +18,9 @@ it("lists every exit code", () => {
 });
 
 it("lists every command", () => {
-  const listed = [...section("Commands").matchAll(/^\| `(\w+)/gm)].map(([, name]) => name);
-  expect(listed.toSorted()).toEqual(commands.map((command) => command.name()).toSorted());
+  const listed = [...section("Commands").matchAll(/^\| `(\w+)/gm)].map(([, name = ""]) => name);
+  expect(new Set(listed)).toEqual(new Set(commands.map((command) => command.name())));
+  expect(listed).toHaveLength(commands.length);
 });
 
 it("names every option", () => {

@@ -6,6 +6,7 @@ import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { taskJson } from "../output/task-json.ts";
 import { askedServer } from "../server/asked-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
+import { comeBackTo } from "./come-back.ts";
 import { listTools, pickTool } from "./find-tool.ts";
 import { showDirect, showOutcome } from "./show-outcome.ts";
 import { waitForTask } from "./wait-for-task.ts";
@@ -49,7 +50,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
       return exitCodes.done;
     }
     const { taskId } = handle;
-    const shown = { taskId, tool, comeBack: `holdfast watch ${taskId}`, serverEnds };
+    const shown = { taskId, tool, comeBack: comeBackTo(taskId), serverEnds };
     const task = await waitForTask(shown, handle, session);
     return showOutcome(task, { origin, output, session });
   });

@@ -11,6 +11,7 @@ import { withServer, type Session } from "../server/with-server.ts";
 import type { KnownTask } from "../state/state.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
 import { UsageError } from "../usage-error.ts";
+import { comeBackTo } from "./come-back.ts";
 
 /** One task that a command is about, with the connection to its server. */
 export interface TaskSession extends Session {
@@ -47,14 +48,11 @@ export async function withTask<Value>(
     const handle = await handleOf(known, id, session);
     const taskId = handle.taskId ?? id;
     const tool = known?.call.tool;
-    const elsewhere =
-      known === undefined && options.server !== undefined
-        ? ` --server ${JSON.stringify(options.server)}`
-        : "";
+    const elsewhere = known === undefined ? options.server : undefined;
     const shown = {
       taskId,
       tool,
-      comeBack: `holdfast watch ${taskId}${elsewhere}`,
+      comeBack: comeBackTo(taskId, elsewhere),
       serverEnds: typeof server.target !== "string",
     };
     const origin = { server: server.spec.given, tool };

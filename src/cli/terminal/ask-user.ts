@@ -2,7 +2,7 @@ import type { InputRequest, InputResult, OnInput } from "../../client/question/i
 import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
 import type { Prompts } from "./prompts.ts";
-import { sanitizeLine } from "./sanitize.ts";
+import { toAnswer } from "./to-answer.ts";
 
 export interface Asking {
   readonly prompts: Prompts;
@@ -42,9 +42,7 @@ async function ask(request: InputRequest, asking: Asking): Promise<InputResult |
     const canWait = request.taskId !== null;
     const answer = await askForm(fields, { prompts, obstacle, canWait, signal });
     if (answer.action === "later") {
-      asking.note(
-        `The question stays open. Answer it with: holdfast answer ${sanitizeLine(request.taskId ?? "")}`,
-      );
+      asking.note(`The question stays open. Answer it with: ${toAnswer(request.taskId ?? "")}`);
       return undefined;
     }
     return answer.action === "accept" && isForm ? answer : { action: answer.action };

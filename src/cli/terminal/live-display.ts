@@ -5,6 +5,7 @@ import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { LiveLine } from "./live-line.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { duration, statusLine } from "./status-line.ts";
+import { toAnswer } from "./to-answer.ts";
 import type { Display, ShownTask } from "./terminal.ts";
 
 interface LiveOptions {
@@ -64,7 +65,7 @@ export class LiveDisplay implements Display {
     const asked = task.status === "input_required" && this.#task?.status !== "input_required";
     this.#task = task;
     if (asked && !this.#options.asks) {
-      this.note(`It asks a question. Answer with: holdfast answer ${sanitizeLine(task.taskId)}`);
+      this.note(`It asks a question. Answer with: ${toAnswer(task.taskId)}`);
     }
     this.#line.draw();
   }

@@ -1,6 +1,7 @@
 import type { Progress } from "@modelcontextprotocol/client";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 import { sanitizeLine } from "./sanitize.ts";
+import { toAnswer } from "./to-answer.ts";
 import type { Display, ShownTask } from "./terminal.ts";
 
 /** Plain lines, one for each thing that is new: for pipes, scripts and logs. */
@@ -33,7 +34,7 @@ export class PlainDisplay implements Display {
   update({ status, statusMessage, taskId }: RemoteTask): void {
     this.#line(sanitizeLine(statusMessage === undefined ? status : `${status}: ${statusMessage}`));
     if (status === "input_required" && this.#task !== undefined) {
-      this.#line(`It asks a question. Answer with: holdfast answer ${sanitizeLine(taskId)}`);
+      this.#line(`It asks a question. Answer with: ${toAnswer(taskId)}`);
     }
   }
 
