@@ -16,7 +16,7 @@ async function untilAborted(_args: unknown, { signal }: { signal: AbortSignal })
   });
 }
 
-it("counts from the end of the task [S-072]", async () => {
+it("counts from the end of the task, and then it is gone [S-072 S-074 S-081 S-092]", async () => {
   const process = await Process.started({ tools });
   const id = await process.callId("wait", kept);
   await process.clock.advance(10 * day);

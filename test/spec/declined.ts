@@ -15,6 +15,10 @@ export const declined: readonly Declined[] = [
   { id: "C-D-003", reason: "Draft wording; without taskSupport the client never augments (C-015)." },
   { id: "C-D-004", reason: "Draft wording; the final text asks for more, and that is held (C-018, C-019)." },
   { id: "C-D-006", reason: "Says what the draft lacks; the final text has it (C-053, C-095)." },
+  { id: "S-094", reason: "Should: there is no hook yet that tells how many tasks there are and what becomes of them." },
+  { id: "S-095", reason: "Should: there is no hook yet that tells who creates, completes and fetches tasks." },
+  { id: "S-100", reason: "Says what is left for later; it asks for nothing that a test could see." },
+  { id: "S-P-001", reason: "Says where the text stands; it asks for nothing that a test could see." },
   { id: "X-038", reason: "No store here is eventually consistent: the port asks that reads show what was acknowledged, and the store contract holds it." },
   { id: "X-092", reason: "Says what the headers are for; that they are there is X-090, X-091 and X-B-018." },
 ];

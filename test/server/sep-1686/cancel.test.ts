@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Tasks } from "holdfast";
+import { sqliteStore } from "holdfast/sqlite";
+import type { TaskStore } from "holdfast/store";
+import { expect, it, onTestFinished } from "vitest";
+import { house, Session } from "../2025-11-25/session.ts";
+import { text } from "../peer.ts";
+import { about, callAs, created, related, start, until } from "./sep.ts";
+
+const set = { rates: { pollsPerInterval: null } };
+
+function tools(aborted: () => void = () => undefined): (tasks: Tasks) => void {
+  return (tasks) => {
+    tasks.tool("add", {}, () => text("3"));
+    tasks.tool("wait", { onCrash: "resume" }, async (_, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      aborted();
+      return text("too late");
+    });
+  };
+}
+
+it("ends a task at once, tells its handler and sends no answer [S-063 S-064 S-065 S-067]", async () => {
+  const told = Promise.withResolvers<void>();
+  const { server, errors } = await house(tools(told.resolve), set);
+  const session = await Session.open(server);
+  const request = await start(session, "mine", "wait");
+  await until(session, "mine", "working");
+  session.notify("notifications/cancelled", { requestId: request });
+  expect(await until(session, "mine")).toMatchObject({ status: "cancelled" });
+  await told.promise;
+  expect(await session.request("tasks/get", about("mine"))).toMatchObject({ status: "cancelled" });
+  expect(await session.error("tasks/result", about("mine"))).toEqual({
+    code: -32602,
+    message: "No result: the task is cancelled",
+  });
+  expect(session.seen.filter(({ id }) => id === request)).toEqual([]);
+  expect(errors).toEqual([]);
+});
+
+it("says nothing to a task that has ended, nor to another's request [S-066]", async () => {
+  const { server } = await house(tools(), set);
+  const session = await Session.open(server);
+  const request = callAs(session, { taskId: "mine" }, "add");
+  await session.result(request);
+  const waiting = await start(session, "other", "wait");
+  session.notify("notifications/cancelled", { requestId: request, _meta: related("mine") });
+  // The id of another request than the one that became the task.
+  session.notify("notifications/cancelled", { requestId: request, _meta: related("other") });
+  session.notify("notifications/cancelled", { requestId: waiting, _meta: related("mine") });
+  expect(await session.request("tasks/get", about("mine"))).toMatchObject({ status: "completed" });
+});
+
+it("reaches a task whose request came on a session that is gone [S-061 S-063]", async () => {
+  const { server } = await house(tools(), set);
+  const first = await Session.open(server);
+  const requestId = await start(first, "mine", "wait");
+  await first.close();
+  const second = await Session.open(server);
+  expect(await second.request("tasks/get", about("mine"))).toMatchObject({ taskId: "mine" });
+  second.notify("notifications/cancelled", { requestId: 999, _meta: related("mine") });
+  second.notify("notifications/cancelled", { requestId, _meta: related("nowhere") });
+  expect(["submitted", "working"]).toContain((await second.request("tasks/get", about("mine")))["status"]);
+  const foreign = await Session.open(server, { principal: "bob" });
+  await foreign.request("ping"); // so that no request of its own has the id any more
+  foreign.notify("notifications/cancelled", { requestId, _meta: related("mine") });
+  await foreign.request("ping");
+  expect(["submitted", "working"]).toContain((await second.request("tasks/get", about("mine")))["status"]);
+  second.notify("notifications/cancelled", { requestId, _meta: related("mine") });
+  expect(await until(second, "mine")).toMatchObject({ status: "cancelled" });
+});
+
+it("reaches it after a restart of the server too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-sep-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const store = (): TaskStore => sqliteStore(join(folder, "tasks.db"));
+  const before = await house(tools(), { ...set, store: store() });
+  const first = await Session.open(before.server);
+  const requestId = await start(first, "mine", "wait");
+  await before.server.stop();
+  const { server } = await house(tools(), { ...set, store: store() });
+  const second = await Session.open(server);
+  await until(second, "mine", "working");
+  second.notify("notifications/cancelled", { requestId, _meta: related("mine") });
+  expect(await until(second, "mine")).toMatchObject({ status: "cancelled" });
+  await server.stop();
+});
+
+it("of a request that is cancelled before its task is there ends the task all the same", async () => {
+  const { server } = await house(tools(), set);
+  const session = await Session.open(server);
+  const request = callAs(session, { taskId: "mine" }, "wait");
+  session.notify("notifications/cancelled", { requestId: request, _meta: related("mine") });
+  await Promise.race([created(session, "mine"), session.request("ping")]);
+  const { result, error } = await session.answerTo(session.begin("tasks/get", about("mine")));
+  // It never was, or it is over soon.
+  if (result !== undefined) expect(await until(session, "mine")).toMatchObject({ status: "cancelled" });
+  else expect(error).toMatchObject({ code: -32602 });
+});
