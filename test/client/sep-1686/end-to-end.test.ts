@@ -180,7 +180,8 @@ it("finds the task of a call whose answer was lost, and runs it once [S-023]", a
   const client = await office.connect({
     fetch: async (url, init) => {
       const response = await fetch(url, init);
-      if (losses > 0 || !String(init?.body).includes("wait_for_door")) return response;
+      const { body } = init ?? {};
+      if (losses > 0 || typeof body !== "string" || !body.includes("wait_for_door")) return response;
       losses++;
       await office.arrived.promise; // the task is there, and nobody hears of it
       await response.body?.cancel();
