@@ -18,6 +18,7 @@ import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { ServerTarget } from "./transport/line.ts";
 import { openConnection } from "./transport/open-connection.ts";
 import { declaredBy, defaultCapabilities } from "./question/declared.ts";
+import { readableHandshake } from "./sep-1686/handshake.ts";
 import { SepProtocol } from "./sep-1686/sep-protocol.ts";
 import { setSdkHandlers } from "./question/sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
@@ -74,6 +75,7 @@ export async function connectWith(
       clientInfo,
       capabilities: withTasks(capabilities),
       amend: (message) => withoutTasksOnCall(amendHandshake(message, receives)),
+      admit: readableHandshake,
       prepare: (client) => {
         if (onInput !== undefined) setSdkHandlers(client, capabilities, onInput);
       },

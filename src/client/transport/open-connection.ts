@@ -11,6 +11,8 @@ export interface OpenOptions extends ConnectOptions {
   readonly capabilities: ClientCapabilities;
   /** A last look at what the SDK's own client sends. */
   readonly amend: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** A first look at what it is given. */
+  readonly admit: (message: JSONRPCMessage) => JSONRPCMessage;
   /** Gives the SDK's client and the requests beside it what they have to have before the first message. */
   readonly prepare: (sdk: Client, requester: RawRequester) => void;
 }
@@ -54,9 +56,9 @@ async function tryTo(
   clock: ClientClock,
   version: ProtocolVersion | "earlier" | undefined,
 ): Promise<Opened | Failed> {
-  const { clientInfo, capabilities, amend, prepare, signal } = options;
+  const { clientInfo, capabilities, amend, admit, prepare, signal } = options;
   const line = lineTo(server, options, clock);
-  const requester = new RawRequester(line, { clock, amend });
+  const requester = new RawRequester(line, { clock, amend, admit });
   const sdk = new Client(clientInfo, { capabilities, ...negotiation(version) });
   prepare(sdk, requester);
   // The SDK does not look at a signal while it negotiates, but a closed transport ends that.

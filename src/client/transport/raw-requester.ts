@@ -23,6 +23,8 @@ interface RawRequesterOptions {
   readonly clock: ClientClock;
   /** A last look at what the SDK's own client sends. */
   readonly amend: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** A first look at what it is given. */
+  readonly admit: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
 interface RawRequestOptions {
@@ -92,7 +94,8 @@ export class RawRequester implements Transport {
       this.#end("connection", "The connection ended: the server, or its process, is gone");
     transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, extra) => {
-      if (!this.#pending.take(message) && !this.takers.take(message)) this.onmessage?.(message, extra);
+      if (!this.#pending.take(message) && !this.takers.take(message))
+        this.onmessage?.(options.admit(message), extra);
     };
   }
 

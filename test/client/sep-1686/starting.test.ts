@@ -57,6 +57,14 @@ describe("a call", () => {
     expect(core.peer.params("tools/call")[0]?.["_meta"]).not.toHaveProperty(taskKey);
   });
 
+  it("connects to a server whose booleans the SDK's client would take for a fault [S-003]", async () => {
+    const requests = { tools: { call: true }, prompts: { get: false } };
+    const { peer, client } = await setUpSep({}, { tools: {}, tasks: { list: {}, requests } });
+    expect(client.sdk.getServerCapabilities()).toMatchObject({ tasks: { list: {}, ...requests } });
+    peer.script("tools/call", creating(peer));
+    expect((await client.startTool("publish_report")).reference).not.toBeNull();
+  });
+
   it("refuses to ask for it where there can be no such thing", async () => {
     const options = { generation: "sep-1686", protocolVersion: "2026-07-28" } as const;
     await expect(setUpSep(options)).rejects.toThrow(RangeError);

@@ -1,0 +1,25 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { isJSONRPCResultResponse } from "@modelcontextprotocol/client";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+
+/**
+ * A server's answer to the handshake in a form that the SDK's client takes: it ends the connection over a boolean where
+ * 2025-11-25 has an object, and SEP-1686 has booleans (S-003). Beside `requests`, and not in it, they disturb nobody.
+ */
+export function readableHandshake(message: JSONRPCMessage): JSONRPCMessage {
+  if (!isJSONRPCResultResponse(message)) return message;
+  const { capabilities, protocolVersion } = message.result;
+  if (typeof protocolVersion !== "string" || !isJsonObject(capabilities)) return message;
+  const { tasks } = capabilities;
+  if (!isJsonObject(tasks)) return message;
+  const { requests, ...others } = tasks;
+  if (!isJsonObject(requests) || !hasBooleans(requests)) return message;
+  const declared = { ...capabilities, tasks: { ...others, ...requests } };
+  return { ...message, result: { ...message.result, capabilities: declared } };
+}
+
+function hasBooleans(requests: JsonObject): boolean {
+  return Object.values(requests).some(
+    (category) => isJsonObject(category) && Object.values(category).some((each) => typeof each === "boolean"),
+  );
+}
