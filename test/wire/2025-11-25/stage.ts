@@ -78,6 +78,10 @@ export class Stage {
     return this.heard("notifications/tasks/status", (params) => params["status"] === status);
   }
 
+  notify(method: string, params: object): Promise<void> {
+    return this.#send({ method, params });
+  }
+
   reply({ id }: Message, result: object): Promise<void> {
     return this.#send({ id, result });
   }
