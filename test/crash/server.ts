@@ -1,4 +1,4 @@
-// The server that the crash suite kills: node server.ts DATABASE LOG. Prints its URL once it serves.
+// The server that the crash suite kills: node server.ts DATABASE LOG ANONYMOUS. Prints its URL once it serves.
 import { appendFileSync } from "node:fs";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
@@ -6,14 +6,14 @@ import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import { addTools } from "./tools.ts";
 
-const [database = "", logFile = ""] = process.argv.slice(2);
+const [database = "", logFile = "", anonymous] = process.argv.slice(2);
 
 const tasks = createTasks({
   store: sqliteStore(database),
   pollIntervalMs: 50,
   crashBackoffMs: 10,
   maxCrashes: 1_000,
-  rates: { pollsPerInterval: null },
+  rates: { pollsPerInterval: null, callsPerMinute: null, missesPerMinute: null },
   // Fewer than the tasks that are open at a time, so that some wait for others.
   concurrency: 8,
 });
@@ -25,6 +25,6 @@ addTools(tasks, (event, task, key, value = "") => {
 
 const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "crash", version: "1.0.0" })),
-  { port: 0 },
+  { port: 0, anonymous: anonymous === "shared" ? "shared" : "isolated" },
 );
 process.stdout.write(`${http.url}\n`);

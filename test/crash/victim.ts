@@ -10,8 +10,10 @@ export class Victim {
   readonly #exited: Promise<unknown>;
   #stderr = "";
 
-  constructor(database: string, logFile: string) {
-    this.#child = spawn(process.execPath, [script, database, logFile], { stdio: ["ignore", "pipe", "pipe"] });
+  constructor(database: string, logFile: string, anonymous = "isolated") {
+    this.#child = spawn(process.execPath, [script, database, logFile, anonymous], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     this.#exited = once(this.#child, "exit");
     this.#child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
   }

@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { isFinal, type WireStatus } from "../../src/generation/sep-1686/wire-task.ts";
+import { readLog, repeatedSteps } from "./log.ts";
+import { seededRandom } from "./random.ts";
+import { SepRpc } from "./sep-rpc.ts";
+import { Victim } from "./victim.ts";
+
+const kills = Math.ceil(Number(process.env["CRASH_KILLS"] ?? 60) / 3);
+const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
+const limitMs = 120_000 + kills * 3_000;
+
+interface Job {
+  /** Made up by the client. */
+  readonly taskId: string;
+  readonly count: number;
+  /** The server has said that the task is there. */
+  acknowledged: boolean;
+  /** What `tasks/get` and `tasks/result` showed at its end; later reads have to be the same. */
+  ended?: string;
+}
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "holdfast-crash-sep-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it(
+  `keeps tasks under the ids of their requestors through ${kills} kills (CRASH_SEED=${seed}) [S-013 S-022 S-072 A-19 A-30]`,
+  { timeout: limitMs },
+  async () => {
+    const random = seededRandom(seed);
+    const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
+    const jobs: Job[] = [];
+    const violations: string[] = [];
+    for (let kill = 0; kill < kills; kill++) {
+      while (jobs.filter(({ ended }) => ended === undefined).length < 8) {
+        jobs.push({ taskId: randomUUID(), count: 1 + Math.floor(random() * 10), acknowledged: false });
+      }
+      const victim = new Victim(database, logFile, "shared");
+      const rpc = new SepRpc((await victim.ready()) ?? "");
+      const dead = new AbortController();
+      const driven = jobs.map((job) => drive(job, rpc, dead.signal, violations).catch(() => undefined));
+      await pause(50 + random() * 300);
+      await victim.kill();
+      dead.abort();
+      await Promise.all(driven);
+      expect([victim.stderr, ...violations, ...wrongLives(database)]).toEqual([""]);
+    }
+
+    const victim = new Victim(database, logFile, "shared");
+    const rpc = new SepRpc((await victim.ready()) ?? "");
+    const patience = AbortSignal.timeout(60_000);
+    await Promise.all(jobs.map((job) => drive(job, rpc, patience, violations)));
+    // Once more, from another process than the one that ended them.
+    await victim.kill();
+    const last = new Victim(database, logFile, "shared");
+    const again = new SepRpc((await last.ready()) ?? "");
+    for (const job of jobs) {
+      expect(await endOf(again, job.taskId)).toBe(job.ended);
+      expect(job.ended).toContain('"completed"');
+      const { error } = await again.call(job.taskId, "steps", { count: 1 }, () => undefined);
+      expect(error?.message).toBe("Task id is already in use");
+    }
+    await last.kill();
+    expect([...violations, ...wrongLives(database)]).toEqual([]);
+    expect(repeatedSteps(readLog(logFile))).toEqual([]);
+    expect(rows(database)).toHaveLength(jobs.length);
+  },
+);
+
+/** Calls under the same id until the server has it, and polls to the end. */
+async function drive(job: Job, rpc: SepRpc, signal: AbortSignal, violations: string[]): Promise<void> {
+  const { taskId } = job;
+  if (job.ended !== undefined) return;
+  const known = job.acknowledged;
+  const created = Promise.withResolvers<void>();
+  const call = rpc
+    .call(taskId, "steps", { count: job.count }, () => {
+      if (known) violations.push(`${taskId} was made twice`);
+      created.resolve();
+    })
+    .then(({ error }) => {
+      if (error !== undefined && error.message !== "Task id is already in use")
+        violations.push(error.message);
+    });
+  await Promise.race([created.promise, call]);
+  job.acknowledged = true;
+  call.catch(() => undefined);
+  while (!signal.aborted) {
+    const { result, error } = await rpc.about("tasks/get", taskId);
+    if (error !== undefined) violations.push(`${taskId} is lost: ${error.message}`);
+    if (result === undefined) return;
+    if (isFinal(result["status"] as WireStatus)) {
+      job.ended = await endOf(rpc, taskId);
+      return;
+    }
+    await pause(5);
+  }
+}
+
+async function endOf(rpc: SepRpc, taskId: string): Promise<string> {
+  const [{ result: task }, { result }] = [
+    await rpc.about("tasks/get", taskId),
+    await rpc.about("tasks/result", taskId),
+  ];
+  return JSON.stringify({ task, result });
+}
+
+interface Row {
+  readonly wire_id: string;
+  readonly finished_at: number | null;
+  readonly sweep_at: number | null;
+  readonly run_until: number;
+  readonly expiry_ms: number;
+}
+
+function rows(database: string): Row[] {
+  const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
+  try {
+    return db.prepare("SELECT * FROM task WHERE generation = 'sep-1686'").all() as unknown as Row[];
+  } finally {
+    db.close();
+  }
+}
+
+/** Tasks whose time does not count from their end, or that would expire while they run; there are none. */
+function wrongLives(database: string): string[] {
+  return rows(database)
+    .filter(({ finished_at, sweep_at, run_until, expiry_ms }) =>
+      finished_at === null ? sweep_at !== run_until : sweep_at !== finished_at + expiry_ms,
+    )
+    .map((row) => JSON.stringify(row));
+}
