@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { RawClient, withTasks } from "../conformance/raw-client.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { relatedTask } from "../../src/generation/sep-1686/related-task.ts";
+import { EventReader, SessionPeer } from "../server/session-peer.ts";
 
 async function started(...options: ConstructorParameters<typeof EverythingServer>) {
   const server = new EverythingServer(...options);
@@ -31,6 +32,39 @@ describe("the everything server", { timeout: 60_000 }, () => {
   });
   afterAll(async () => {
     expect(await server.stop()).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("serves tasks of SEP-1686 too, resources and prompts among them [S-002 S-010]", async () => {
+    const peer = await SessionPeer.open(await server.url, { version: "2025-06-18" });
+    const id = (name: string): string => `${name}-${peer.sessionId ?? ""}`;
+    const asks = (taskId: string): object => ({ "modelcontextprotocol.io/task": { taskId } });
+    const about = (taskId: string): object => ({ taskId, _meta: relatedTask(taskId) });
+    const add = { name: "add", arguments: { a: 1, b: 2 }, _meta: asks(id("add")) };
+    expect(await peer.request("tools/call", add)).toMatchObject({ result: textOf("3") });
+    expect(await peer.request("tasks/get", about(id("add")))).toMatchObject({
+      result: { status: "completed", keepAlive: 3_600_000, pollFrequency: 200 },
+    });
+    const greet = { name: "greet", arguments: { name: "Ann" }, _meta: asks(id("greet")) };
+    expect(await peer.request("tools/call", greet)).toMatchObject({ result: textOf("Hello, Ann!") });
+    expect(await peer.request("tasks/get", about(id("greet")))).toMatchObject({ error: { code: -32602 } });
+    for (const [method, params] of [
+      ["resources/read", { uri: "test://static-text" }],
+      ["prompts/get", { name: "test_simple_prompt" }],
+    ] as const) {
+      const answer = await peer.request(method, { ...params, _meta: asks(id(method)) });
+      expect(await peer.request("tasks/result", about(id(method)))).toMatchObject({
+        result: answer["result"],
+      });
+    }
+    const ignores = { name: "ignores_cancel", arguments: { ms: 50 }, _meta: asks(id("ignores")) };
+    const stream = new EventReader(await peer.post({ id: "i", method: "tools/call", params: ignores }));
+    expect(await stream.message()).toMatchObject({ method: "notifications/tasks/created" });
+    const cancelled = { requestId: "i", _meta: relatedTask(id("ignores")) };
+    await peer.post({ method: "notifications/cancelled", params: cancelled });
+    await vi.waitFor(async () => {
+      const task = await peer.request("tasks/get", about(id("ignores")));
+      expect(task).toMatchObject({ result: { status: "cancelled" } });
+    });
   });
 
   it("marks every task tool but one as idempotent, and describes all", async () => {

@@ -43,7 +43,7 @@ export async function followClientTask(
  * The reply, or undefined where none came in time: the stream that it was asked on may have broken, and the client's
  * task is still there on the next. Rejects once the connection is closed, and with the signal's reason.
  */
-async function inTime(
+export async function inTime(
   { connection, clock, signal }: Question,
   asked: Asked,
   cancel: () => void,

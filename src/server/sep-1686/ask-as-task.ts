@@ -1,0 +1,76 @@
+import type { JsonObject } from "../../generation/json-object.ts";
+import { withMeta } from "../../generation/meta.ts";
+import { createdMethod } from "../../generation/sep-1686/notify.ts";
+import { relatedTask, relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import { waitFor } from "../../runtime/wait-for.ts";
+import { inTime } from "../connection/client-task.ts";
+import type { Reply } from "../connection/connection.ts";
+import { orWithdrawn, type Question } from "../connection/question.ts";
+
+/** Where the client names no pollFrequency, and the bounds of what it may name, in ms. */
+const interval = { usual: 1_000, shortest: 100, longest: 60_000 };
+
+/**
+ * Puts a question to the client that asks for a task there under `taskId`, and resolves with what comes first: the client's
+ * reply, or, once it has said that the task is there, what polls of that say (S-016, S-017). Rejects as `askClient` does.
+ */
+export async function askAsTask(question: Question, taskId: string): Promise<Reply> {
+  const { connection, method, params, via, signal, kept, related = {} } = question;
+  signal.throwIfAborted();
+  const created = Promise.withResolvers<void>();
+  const unlisten = connection.onTaskNotification((name, about) => {
+    if (name === createdMethod && relatedTaskOf(about) === taskId) created.resolve();
+  });
+  const over = new AbortController();
+  const stream = via();
+  const asked = connection.ask(method, params, stream, kept);
+  const replied = orWithdrawn(asked, signal, () => {
+    const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
+    connection.notify("notifications/cancelled", withMeta(withdrawal, related), stream);
+  });
+  const polled = created.promise.then(() => {
+    question.onTaken?.();
+    return pollReply({ ...question, signal: over.signal }, taskId);
+  });
+  polled.catch(() => undefined); // it was not needed any more
+  try {
+    return await Promise.race([replied, polled]);
+  } finally {
+    unlisten();
+    over.abort();
+    asked.forget();
+  }
+}
+
+/** The result of the client's task, or an error where it has none; rejects when the signal aborts. */
+async function pollReply(question: Question, taskId: string): Promise<Reply> {
+  const { connection, via, signal, clock, kept } = question;
+  const about = { taskId, _meta: relatedTask(taskId) };
+  const ask = (method: string, after?: Promise<void>): Promise<Reply | undefined> =>
+    inTime(question, connection.ask(method, about, via(), after), () => undefined);
+  for (;;) {
+    const reply = await ask("tasks/get");
+    const task = reply !== undefined && "result" in reply ? reply.result : {};
+    switch (task["status"]) {
+      case "completed": {
+        const result = await ask("tasks/result", kept);
+        if (result !== undefined && "result" in result) return result;
+        break;
+      }
+      case "failed":
+      case "cancelled":
+      case "unknown":
+        return { error: { code: -32603, message: errorOf(task) } };
+    }
+    await waitFor((done) => clock.after(pauseOf(task), done), signal);
+  }
+}
+
+function errorOf({ error, status }: JsonObject): string {
+  return typeof error === "string" ? error : `The client's task is ${String(status)}.`;
+}
+
+function pauseOf({ pollFrequency }: JsonObject): number {
+  const ms = typeof pollFrequency === "number" ? pollFrequency : interval.usual;
+  return Math.min(Math.max(ms, interval.shortest), interval.longest);
+}
