@@ -307,12 +307,20 @@ describe("a question that cannot be answered", () => {
     expect(failures).toMatchObject([{ error: expect.any(TypeError) as unknown }]);
   });
 
-  it("is left open if onInputError says so", async () => {
-    const { server, client } = await setUp({ onInputError: () => "leave_open" });
+  it.each([
+    ["a sampling", sampling],
+    ["an elicitation", approval],
+  ])("is %s and left open if onInputError says so [A-23]", async (_, request) => {
+    const { server, client } = await setUp({
+      onInput: async () => Promise.reject(new Error("not now")),
+      onInputError: () => "leave_open",
+      capabilities: { elicitation: {}, sampling: {} },
+    });
     server.script("tools/call", created());
-    server.script("tasks/get", asking({ sum: sampling }), asking({ sum: sampling }), completed());
+    server.script("tasks/get", asking({ it: request }), asking({ it: request }), completed());
     expect(await client.callTool("publish_report")).toEqual(sent);
     expect(server.seen.map(({ method }) => method)).not.toContain("tasks/cancel");
+    expect(server.seen.map(({ method }) => method)).not.toContain("tasks/update");
   });
 
   it("ends the wait if onInputError throws", async () => {

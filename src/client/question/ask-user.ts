@@ -78,7 +78,8 @@ function effectOf(
   const decision = onInputError?.(failure) ?? undefined;
   // Somebody else's question: a client that said it answers none must not overrule the one that does.
   if (question.taskId !== null && !declares(question)) return decision ?? "leave_open";
-  if (question.method === "elicitation/create") return "cancel_elicitation";
+  const decidesOnTask = question.taskId !== null && decision !== undefined;
+  if (question.method === "elicitation/create" && !decidesOnTask) return "cancel_elicitation";
   return decision ?? "cancel_task";
 }
 

@@ -40,8 +40,9 @@ export interface InputFailure {
 }
 
 /**
- * Told of each question that could not be answered. An elicitation is then answered with `{ action: "cancel" }`. The
- * other kinds have no such answer, so their task is cancelled, unless this returns `"leave_open"`; before a task
- * exists the call fails (`unanswered`).
+ * Told of each question that could not be answered, and decides about the task that asks: `"leave_open"` has the question
+ * wait for somebody else, `"cancel_task"` ends the task. Without a decision an elicitation is answered with
+ * `{ action: "cancel" }`, and the task of another question, which has no such answer, is cancelled. Before a task exists
+ * there is nothing to decide: an elicitation is answered so, and otherwise the call fails (`unanswered`).
  */
 export type OnInputError = (failure: InputFailure) => "cancel_task" | "leave_open" | undefined | void;
