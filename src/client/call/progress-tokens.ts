@@ -20,7 +20,7 @@ export class ProgressTokens {
   readonly #onError: (error: unknown) => void;
   #count = 0;
 
-  /** `onError` takes what a caller's function throws: it is to disturb nobody else. */
+  /** `onError` takes what a caller's function throws or rejects with: it is to disturb nobody else. */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
@@ -37,12 +37,18 @@ export class ProgressTokens {
     const token = params?.["progressToken"];
     if (typeof token !== "string" || !token.startsWith(tokenPrefix)) return false;
     const progress = readProgress(params);
+    const taker = this.#takers.get(token);
+    if (progress !== undefined && taker !== undefined) this.#tell(taker, progress);
+    return true;
+  }
+
+  #tell(taker: OnProgress, progress: Progress): void {
     try {
-      if (progress !== undefined) this.#takers.get(token)?.(progress);
+      const told = taker(progress);
+      if (told instanceof Promise) told.catch((error: unknown) => this.#onError(error));
     } catch (error) {
       this.#onError(error);
     }
-    return true;
   }
 }
 

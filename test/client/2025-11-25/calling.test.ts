@@ -125,20 +125,31 @@ it("hears of progress for as long as the task runs, and not after it [C-105 C-10
   expect(reports).toEqual([1, 2].map((progress) => ({ progress, total: 3, message: "page" })));
 });
 
-it("hears of the progress of a plain call, and survives a listener that throws", async () => {
+it.each([
+  [
+    "throws",
+    () => {
+      throw new Error("mine");
+    },
+  ],
+  ["rejects", async () => Promise.reject(new Error("mine"))],
+])("hears of the progress of a plain call, and survives a listener that %s", async (_, fail) => {
   const { peer, client } = await setUpCore({}, { tools: {} });
+  const faults: Error[] = [];
+  client.sdk.onerror = (error) => faults.push(error);
   peer.script("tools/call", (params) => {
     const { progressToken } = params["_meta"] as { progressToken: unknown };
     for (const progress of [1, 2]) peer.notify("notifications/progress", { progressToken, progress });
     return { result: sent };
   });
   const reports: unknown[] = [];
-  const onProgress = (report: unknown): void => {
+  const onProgress = (report: unknown): unknown => {
     reports.push(report);
-    throw new Error("mine");
+    return fail();
   };
   expect(await client.callTool("publish_report", {}, { onProgress })).toEqual(sent);
   expect(reports).toEqual([{ progress: 1 }, { progress: 2 }]);
+  expect(faults).toHaveLength(2);
 });
 
 it("refuses a ttl that is no duration", async () => {
