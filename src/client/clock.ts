@@ -1,7 +1,9 @@
 /** Time and chance as the client sees them, passed in, so that tests own both. */
 export interface ClientClock {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds: for what is told to others. It jumps when the machine's clock is set. */
   now(): number;
+  /** Milliseconds since some moment, which go on evenly whatever the machine's clock is set to: for what is waited for. */
+  elapsed(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as that aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** A signal that aborts after `ms` milliseconds, unless it is cleared first. */
@@ -21,6 +23,7 @@ const longestTimer = 2 ** 31 - 1;
 /** The machine's own. Its timers keep the process alive: somebody is waiting. */
 export const systemClock: ClientClock = {
   now: () => Date.now(),
+  elapsed: () => Math.trunc(performance.now()),
   async sleep(ms, signal) {
     for (let left = ms; left > 0; left -= longestTimer) await oneTimer(Math.min(left, longestTimer), signal);
     signal.throwIfAborted();

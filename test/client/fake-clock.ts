@@ -22,13 +22,23 @@ export class FakeClock implements ClientClock {
   #asleep = 0;
   #holds = false;
   #now: number;
+  #set = 0;
 
   constructor(now = Date.UTC(2026, 9, 1)) {
     this.#now = now;
   }
 
   now(): number {
+    return this.#now + this.#set;
+  }
+
+  elapsed(): number {
     return this.#now;
+  }
+
+  /** Sets the machine's clock: no time passes by that. */
+  set(byMs: number): void {
+    this.#set += byMs;
   }
 
   random(): number {

@@ -111,7 +111,7 @@ export class ListenStream {
         [...round.asked.keys()],
         {
           onOpen: (accepted) => {
-            openedAt = clock.now();
+            openedAt = clock.elapsed();
             const heard = new Set(accepted);
             const { size } = round.asked;
             events.tell({ type: "listening_opened", asked: size, accepted: heard.size });
@@ -125,7 +125,7 @@ export class ListenStream {
         },
         signal,
       );
-      return { end, stoodMs: clock.now() - openedAt };
+      return { end, stoodMs: clock.elapsed() - openedAt };
     } catch (error) {
       if (closing.aborted || !round.stop.signal.aborted) throw error;
       return { end: undefined, stoodMs: 0 };

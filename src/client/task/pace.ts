@@ -17,7 +17,7 @@ export class Pace {
     this.#clock = clock;
   }
 
-  /** The local time before which the server does not want to be asked again. */
+  /** When the server may be asked again, by the time that has elapsed here. */
   get notBefore(): number {
     return this.#notBefore;
   }
@@ -43,7 +43,7 @@ export class Pace {
 
   /** The server wants to be left alone for so long; up to a tenth longer, so that not all come back at once. */
   rest(retryAfterMs: number): void {
-    const until = this.#clock.now() + jittered(retryAfterMs, this.#clock.random());
+    const until = this.#clock.elapsed() + jittered(retryAfterMs, this.#clock.random());
     this.#notBefore = Math.max(this.#notBefore, until);
   }
 }

@@ -45,9 +45,9 @@ export function retryDelay(failures: number, random: number, retryAfterMs = 0): 
 }
 
 /**
- * The local time by which a task that was last heard of at `contactAt` has surely outlived its ttl; `Infinity` for
- * a task that has none. Only differences of the server's own times are used, so a wrong clock on either side never
- * ends a wait early; it can end late by as much as the task was quiet before the last contact (X-054).
+ * When a task that was last heard of at `contactAt` has surely outlived its ttl, by the time that has elapsed here;
+ * `Infinity` for a task that has none. Only differences of the server's own times are used, so a wrong clock on either
+ * side never ends a wait early; it can end late by as much as the task was quiet before the last contact (X-054).
  */
 export function endOfLife(task: RemoteTask, contactAt: number): number {
   if (task.ttlMs === null) return Infinity;

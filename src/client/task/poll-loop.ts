@@ -53,7 +53,7 @@ export class PollLoop {
   set listened(listened: boolean) {
     if (listened === this.#listened) return;
     this.#listened = listened;
-    if (!listened) this.#unheardAt = this.#options.clock.now();
+    if (!listened) this.#unheardAt = this.#options.clock.elapsed();
     this.look();
   }
 
@@ -105,7 +105,7 @@ export class PollLoop {
       const done = await traffic.turn(signal);
       try {
         if (state.hasEnded) return undefined;
-        if (this.#dueAt(random) > clock.now()) continue; // a push has told meanwhile
+        if (this.#dueAt(random) > clock.elapsed()) continue; // a push has told meanwhile
         this.#hurries = false;
         const source = state.source();
         const reply = await protocol.get(taskId, signal);
@@ -123,7 +123,7 @@ export class PollLoop {
   async #untilDue(random: number, signal: AbortSignal): Promise<void> {
     const { clock, state } = this.#options;
     while (!state.hasEnded) {
-      const left = this.#dueAt(random) - clock.now();
+      const left = this.#dueAt(random) - clock.elapsed();
       if (left <= 0) return;
       const nap = new AbortController();
       this.#nap = nap;
@@ -171,7 +171,7 @@ export class PollLoop {
   #fails(reply: Reply<unknown>): void {
     const { clock, taskId, events } = this.#options;
     const lost = reply.kind === "lost" ? reply : undefined;
-    const now = clock.now();
+    const now = clock.elapsed();
     // Only this wait ends: the server may have extended the task, which the next one finds out.
     if (this.#endOfLife() <= now) {
       const message = "The task outlived its ttl while the server could not be reached";

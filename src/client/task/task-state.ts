@@ -19,7 +19,7 @@ export type Verdict = "news" | "same" | "stale" | "unclear";
  *
  * ```ts
  * const poll = state.source();
- * const verdict = state.take(await ask(), poll, clock.now());
+ * const verdict = state.take(await ask(), poll, clock.elapsed());
  * ```
  */
 export class TaskState {
@@ -31,7 +31,7 @@ export class TaskState {
     return this.#task;
   }
 
-  /** The local time at which the server last told of the task. */
+  /** When the server last told of the task, by the time that has elapsed here. */
   get contactAt(): number {
     return this.#contactAt;
   }

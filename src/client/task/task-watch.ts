@@ -186,7 +186,7 @@ export class TaskWatch {
     this.#known = true;
     const { events, clock, forget } = this.#services;
     const { taskId } = this;
-    const verdict = this.#state.take(task, source, clock.now());
+    const verdict = this.#state.take(task, source, clock.elapsed());
     if (verdict === "news") {
       events.tell({ type: "task_seen", taskId, status: task.status, source: from });
       this.#run?.wake();

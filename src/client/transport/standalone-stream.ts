@@ -52,11 +52,11 @@ export class StandaloneStream {
   async #run(url: string | URL, headers: Headers, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     for (let failures = 0; ;) {
-      const startedAt = clock.now();
+      const startedAt = clock.elapsed();
       const end = await this.#once(url, headers, signal);
       signal.throwIfAborted();
       if (end === "none") return;
-      failures = clock.now() - startedAt >= steadyMs ? 1 : failures + 1;
+      failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
       await clock.sleep(retryDelay(failures, clock.random(), end.pauseMs), signal);
     }
   }

@@ -26,6 +26,7 @@ function fastClock(): ClientClock {
   const start = Date.now();
   return {
     now: () => start + (Date.now() - start) * speed,
+    elapsed: () => systemClock.elapsed() * speed,
     sleep: async (ms, signal) => systemClock.sleep(ms / speed, signal),
     deadline: (ms) => systemClock.deadline(ms / speed),
     random: () => Math.random(),
