@@ -13,6 +13,10 @@ import { readRetry } from "../../src/generation/2026-07-28/input-required.ts";
 import * as listen from "../../src/generation/2026-07-28/listen.ts";
 import * as extensionMethods from "../../src/generation/2026-07-28/methods.ts";
 import * as negotiate from "../../src/generation/2026-07-28/negotiate.ts";
+import * as sepCreate from "../../src/generation/sep-1686/create.ts";
+import { readTaskId as sepReadTaskId } from "../../src/generation/sep-1686/methods.ts";
+import { declaresTask } from "../../src/generation/sep-1686/negotiate.ts";
+import * as sepRelated from "../../src/generation/sep-1686/related-task.ts";
 import { isRepeat, readIdempotencyKey } from "../../src/generation/idempotency-key.ts";
 import { isAnswerTo } from "../../src/runtime/attempt/answer-form.ts";
 import { requestHash } from "../../src/runtime/request-hash.ts";
@@ -28,6 +32,10 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
   "task of 2025-11-25 in params": readTaskParams,
   "task id of 2025-11-25": (input) =>
     methods.map((method) => coreMethods.readTaskId(method as "tasks/get", input)),
+  "task of SEP-1686 in params": (input) => [sepCreate.asksForTask(input), sepCreate.readTaskParams(input)],
+  "task id of SEP-1686": (input) => sepReadTaskId("tasks/delete", input),
+  "related task of SEP-1686": (input) => sepRelated.relatedTaskOf(sepRelated.withRelatedTask(input, "t")),
+  "client capabilities of SEP-1686": (input) => declaresTask(input, "elicitation/create"),
   "cursor of a list": readCursor,
   "immediate response": immediateResponseOf,
   "related task": (input) => [relatedTaskOf(input), relatedTaskOf(withRelatedTask(input, "t"))],
