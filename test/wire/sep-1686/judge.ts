@@ -20,9 +20,9 @@ const task = z.strictObject({
 
 const results: Readonly<Record<string, z.ZodType>> = {
   initialize: z.looseObject({}),
-  "tools/call": CallToolResultSchema as unknown as z.ZodType,
+  "tools/call": CallToolResultSchema,
   "tasks/get": task.extend({ _meta }),
-  "tasks/result": CallToolResultSchema as unknown as z.ZodType,
+  "tasks/result": CallToolResultSchema,
   "tasks/delete": z.strictObject({ _meta }),
   "tasks/list": z.strictObject({ tasks: z.array(task), nextCursor: z.string().optional() }),
 };
