@@ -308,3 +308,18 @@ it("expires many tasks at once, in batches", async () => {
   await process.clock.advance(60_000);
   for (const id of ids) await expect(process.get(id)).rejects.toMatchObject({ code: "unknown_task" });
 });
+
+it.each([0.5, 1e300])("keeps whole times alone, as databases do, where one is %d ms away", async (ms) => {
+  const process = await Process.started({
+    tools: {
+      nap: nap(ms),
+      asks: async (_, task) => text((await task.elicit("nap", question, { timeoutMs: ms })).action),
+    },
+  });
+  for (const tool of ["nap", "asks"]) {
+    const id = await process.callId(tool);
+    await process.journalHas(id, "nap");
+    const entry = await process.store.journalEntry(id, "nap");
+    expect(entry?.deadlineAt).toSatisfy(Number.isSafeInteger);
+  }
+});

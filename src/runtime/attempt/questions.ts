@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 import { inputFailed, isClientError } from "./input-failed.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { requestHash } from "../request-hash.ts";
-import { assertDuration } from "../duration.ts";
+import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
 import type { Timers } from "../timers.ts";
 
@@ -65,7 +65,8 @@ export class Questions {
     }
     const raw = this.#encode(claimed, params);
     await attempt.begin();
-    const deadlineAt = entry?.deadlineAt ?? (timeoutMs === undefined ? null : clock.now() + timeoutMs);
+    const deadlineAt =
+      entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
     const question = { key: claimed, method, params: raw, hash, deadlineAt };
     return answerOf(await attempt.whileWaiting(this.#put(question, entry !== undefined)));
   }

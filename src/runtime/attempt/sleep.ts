@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Clock } from "../clock.ts";
-import { assertDuration } from "../duration.ts";
+import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { Questions } from "./questions.ts";
 import type { Timers } from "../timers.ts";
 
@@ -24,7 +24,7 @@ export async function sleep(
       `The journal has a ${entry.kind} under the key "${claimed}", but the handler asks for a sleep.`,
     );
   }
-  const until = entry?.deadlineAt ?? clock.now() + ms;
+  const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
   if (entry !== undefined && until <= clock.now()) {
     await attempt.replayed(entry);
     return;
