@@ -8,7 +8,7 @@ import type { TaskReference } from "./task/task-reference.ts";
  * |---|---|
  * | `failed` | the task failed; `error` is the JSON-RPC error, exactly as the server stored it |
  * | `cancelled` | the task was cancelled |
- * | `expired` | the task outlived its ttl without contact, or the server no longer knows it |
+ * | `expired` | the task reached the end of its life unfinished, as a Holdfast server says in `error`; or it outlived its ttl without contact, or the server no longer knows it |
  * | `unknown_task` | the server does not know the task, and this client never saw it |
  * | `rpc` | the server answered a request with a JSON-RPC error, see `error` |
  * | `missing_capability` | the same, for a capability that the client did not declare; `error.data` names it |

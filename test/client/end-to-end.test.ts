@@ -69,6 +69,10 @@ class Office {
       });
       return { content: [{ type: "text", text: `${answer.action}: ${pages} pages of ${month}` }] };
     });
+    tasks.tool("too_slow", { inputSchema: z.object({}), ttlMs: 20 }, async (_args, task) => {
+      await task.sleep("night", 60_000);
+      return { content: [] };
+    });
     tasks.tool("wait_for_door", { description: "Waits", inputSchema: z.object({}) }, async (_args, task) => {
       await task.step("begin", async () => {
         this.steps.push("begin");
@@ -128,6 +132,15 @@ describe("against a Holdfast server", () => {
     office.opened.resolve();
     expect(await second.result()).toMatchObject({ content: [{ text: "through" }] });
     expect(office.steps).toEqual(["begin"]);
+  });
+
+  it("tells a task that expired from one that failed [A-30]", async () => {
+    const office = await Office.open();
+    const client = await office.connect();
+    await expect(client.callTool("too_slow")).rejects.toMatchObject({
+      code: "expired",
+      error: { code: -32603 },
+    });
   });
 
   it("cancels a task [X-073 X-077]", async () => {

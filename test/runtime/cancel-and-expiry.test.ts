@@ -110,7 +110,11 @@ describe("end of life", () => {
     expect((await process.get(id)).task.state).toBe("running");
     await process.clock.advance(1);
     const ended = await process.ended(id);
-    expect(bodyOf(ended)).toEqual({ code: -32603, message: "The task expired before it ended." });
+    expect(bodyOf(ended)).toEqual({
+      code: -32603,
+      message: "The task expired before it ended.",
+      data: { "holdfast/expired": true },
+    });
     await process.clock.advance(59_999);
     expect(await process.get(id)).toEqual(ended);
     await process.clock.advance(1);

@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import { isExpiredError } from "../../task/expired-error.ts";
 import { persist } from "../reply/persist.ts";
 import { aboutTask } from "./about-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
@@ -143,7 +144,10 @@ function outcomeOf(task: EndedTask, reference: TaskReference): CallToolResult {
     case "completed":
       return task.result;
     case "failed":
-      throw new TaskClientError("failed", task.error.message, { error: task.error, reference });
+      throw new TaskClientError(isExpiredError(task.error) ? "expired" : "failed", task.error.message, {
+        error: task.error,
+        reference,
+      });
     case "cancelled":
       throw new TaskClientError("cancelled", task.statusMessage ?? "The task was cancelled", { reference });
   }

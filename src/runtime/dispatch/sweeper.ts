@@ -1,3 +1,4 @@
+import { expiredError } from "../../task/expired-error.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Services } from "../services.ts";
@@ -77,15 +78,14 @@ export class Sweeper {
   /** False where one could not be ended. */
   async #expireDue(): Promise<boolean> {
     const { store, clock, options, onError } = this.#services;
-    const message = "The task expired before it ended.";
     for (;;) {
       const now = clock.now();
       const due = await store.due(now, batch);
       const visibleUntil = now + options.expiredVisibleMs;
-      const outcome = errorOutcome({ code: -32603, message });
+      const outcome = errorOutcome(expiredError);
       const ends = await Promise.allSettled(
         due.map((id) =>
-          store.write({ type: "expire", now, id, outcome, statusMessage: message, visibleUntil }),
+          store.write({ type: "expire", now, id, outcome, statusMessage: expiredError.message, visibleUntil }),
         ),
       );
       // One that cannot be ended must not keep the others alive.
