@@ -171,9 +171,10 @@ export class ConnectedClient implements TaskClient {
     }
   }
 
-  async resume(reference: TaskReference | null, { signal }: WaitOptions = {}): Promise<TaskHandle> {
+  async resume(reference: TaskReference | null, options: WaitOptions = {}): Promise<TaskHandle> {
+    assertWait(options);
     this.#closing.signal.throwIfAborted();
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     const { taskId } = checkReference(reference, this.#server, this.#services.protocol.generation);
     return this.#handle(taskId, "named");
   }

@@ -2,6 +2,7 @@ import type { CallKeeper } from "../handles/call-keeper.ts";
 import type { KeptCall } from "../handles/handle-store.ts";
 import type { PendingCall } from "../handles/pending-call.ts";
 import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
+import { assertWait } from "../task/wait-limit.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
 interface TakeServices {
@@ -29,6 +30,7 @@ export function pendingCall(call: KeptCall, services: TakeServices): PendingCall
     args,
     startedAt,
     take: async (options = {}) => {
+      assertWait(options);
       options.signal?.throwIfAborted();
       if (taskId !== null) return services.resume(taskId);
       const obstacle = whyNotAgain(call, services);

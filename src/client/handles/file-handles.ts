@@ -55,8 +55,9 @@ class FileHandles implements HandleStore {
     const entry = await read(file, decodeCall);
     // First, so that no call is left that would be sent again.
     if (entry !== undefined && !(entry instanceof Error)) await this.drop(entry);
-    await rm(file, { force: true });
+    // Last the task, by which the next process finds what a crash in between has left.
     await rm(this.#answersFolder(task), { recursive: true, force: true, maxRetries: 3 });
+    await rm(file, { force: true });
   }
 
   async list(): Promise<KeptCalls> {

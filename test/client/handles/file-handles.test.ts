@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileHandles } from "../../../src/client/handles/file-handles.ts";
@@ -35,6 +35,19 @@ it("leaves nothing behind of what was dropped", async () => {
   await store.keep(keptCall({ taskId: "t1" }));
   await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
   await store.dropTask(taskOf("t1"));
+  expect(await filesIn(folder)).toEqual([]);
+});
+
+it("drops a task after all else of it, so that what a crash leaves can be found and dropped", async () => {
+  const folder = await folderForHandles();
+  const store = fileHandles(folder);
+  await store.keep(keptCall({ taskId: "t1" }));
+  const [entry = ""] = await readdir(join(folder, "tasks"));
+  await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
+  const inTheWay = join(folder, "tasks", entry);
+  await rm(inTheWay);
+  await mkdir(inTheWay); // as if the process had died before it took the task away
+  await expect(store.dropTask(taskOf("t1"))).rejects.toThrow();
   expect(await filesIn(folder)).toEqual([]);
 });
 

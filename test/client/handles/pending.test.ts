@@ -71,6 +71,7 @@ describe("a call that is kept", () => {
       tool: "publish_report",
       args: { month: "2026-10" },
     });
+    await expect(call?.take({ timeoutMs: -1 })).rejects.toThrow(RangeError);
     expect(await (await call?.take())?.result()).toEqual(sent);
     expect(await later.pending()).toEqual([]);
     expect(server.of("tools/call")).toHaveLength(1);
