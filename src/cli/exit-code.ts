@@ -21,13 +21,20 @@ export const exitCodes = {
   unanswered: 8,
   /** A fault in this program, or a state folder that it cannot write. */
   fault: 70,
-  /** Ctrl-C, or SIGTERM; the task goes on. */
+  /** Ctrl-C; the task goes on. */
   interrupted: 130,
+  /** SIGTERM; the task goes on. */
+  terminated: 143,
   /** Nobody reads the output any more. */
   brokenPipe: 141,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** The code of a command that was left, as a shell tells which signal it was. */
+export function interruptedBy({ terminated }: { readonly terminated: AbortSignal }): ExitCode {
+  return terminated.aborted ? exitCodes.terminated : exitCodes.interrupted;
+}
 
 const ofErrors: Readonly<Record<TaskClientErrorCode, ExitCode>> = {
   failed: exitCodes.failed,

@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { markId } from "./arguments/marked-id.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 import { makeProgram } from "./program.ts";
@@ -16,7 +17,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.done;
   const program = makeProgram({ io, output, state: new State(io) }, (code) => (exitCode = code));
   try {
-    await program.parseAsync(serverAfterDashes(argv), { from: "user" });
+    await program.parseAsync(serverAfterDashes(markId(argv)), { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof BrokenPipe) return exitCodes.brokenPipe;

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { unmarkId } from "./arguments/marked-id.ts";
 import { packageVersion } from "../client/package-version.ts";
 import { answer, type AnswerOptions } from "./command/answer.ts";
 import { call, type CallOptions } from "./command/call.ts";
@@ -55,7 +56,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   const aboutTask = (name: string, description: string): Command =>
     command(program, name, description)
-      .argument("<id>", "the task's id, or as much of it as tells it from the others")
+      .argument("<id>", "the task's id, or as much of it as tells it from the others", unmarkId)
       .option("--server <server>", "SERVER, for a task that was started elsewhere")
       .addOption(timeout());
   const simple = { get, watch, result, cancel };
@@ -83,7 +84,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
   program
     .command("forget")
     .description("takes a task off the list of ls, such as one whose server is gone")
-    .argument("<id>", "its id, or as much of it as tells it from the others")
+    .argument("<id>", "its id, or as much of it as tells it from the others", unmarkId)
     .option("--json", jsonHelp)
     .action(async (id: string) => end(await forget(context, { id })));
 

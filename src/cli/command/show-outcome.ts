@@ -3,7 +3,6 @@ import type { EndedTask } from "../../client/task/remote-task.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Output } from "../output/output.ts";
 import { showContent } from "../output/show-content.ts";
-import { sanitizeText } from "../terminal/sanitize.ts";
 import { directJson, taskJson, type TaskOrigin } from "../output/task-json.ts";
 import type { Session } from "../server/with-server.ts";
 
@@ -43,7 +42,7 @@ async function showEnd(task: EndedTask, output: Output): Promise<ExitCode> {
       return showResult(task.result, output);
     case "failed": {
       const { message, code } = task.error;
-      if (!output.json) output.tell(`holdfast: failed: ${sanitizeText(message)} (${code})`);
+      if (!output.json) output.tell(`holdfast: failed: ${message} (${code})`);
       return exitCodes.failed;
     }
     case "cancelled":

@@ -1,7 +1,7 @@
 import { systemClock } from "../../client/clock.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
-import { exitCodes } from "../exit-code.ts";
+import { exitCodes, interruptedBy } from "../exit-code.ts";
 import { Stopped } from "../stopped.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
 import type { Session } from "../server/with-server.ts";
@@ -27,7 +27,10 @@ export async function waitForTask(
       throw new Stopped(exitCodes.unfinished, message, { taskId });
     }
     if ((await interrupts.decide(task)) === "detach") {
-      throw new Stopped(exitCodes.interrupted, "Interrupted; the task goes on", { wasTold: true, taskId });
+      throw new Stopped(interruptedBy(interrupts), "Interrupted; the task goes on", {
+        wasTold: true,
+        taskId,
+      });
     }
     return cancelled(handle, task);
   }

@@ -32,9 +32,9 @@ export class Output {
     await this.#write(`${this.#io.stdout.isTTY ? sanitizeText(text) : text}\n`);
   }
 
-  /** One line on stderr. */
-  tell(line: string): void {
-    this.#io.stderr.write(`${line}\n`);
+  /** For people, on stderr. */
+  tell(text: string): void {
+    this.#io.stderr.write(`${sanitizeText(text)}\n`);
   }
 
   async #write(text: string): Promise<void> {

@@ -4,7 +4,6 @@ import { Stopped } from "../stopped.ts";
 import { UsageError } from "../usage-error.ts";
 import type { ErrorJson } from "./json-shapes.ts";
 import type { Output } from "./output.ts";
-import { sanitizeText } from "../terminal/sanitize.ts";
 
 /** Says on stderr, or as JSON on stdout, why a command ends without what it was asked for. */
 export async function reportFailure(error: unknown, output: Output): Promise<ExitCode> {
@@ -12,8 +11,7 @@ export async function reportFailure(error: unknown, output: Output): Promise<Exi
   if (output.json) {
     const document: ErrorJson = { error: said, exitCode };
     await output.printJson(document, { line: true }).catch(() => undefined);
-  } else if (!(error instanceof Stopped && error.wasTold))
-    output.tell(`holdfast: ${sanitizeText(said.message)}`);
+  } else if (!(error instanceof Stopped && error.wasTold)) output.tell(`holdfast: ${said.message}`);
   return exitCode;
 }
 

@@ -1,6 +1,7 @@
+import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
-import type { FoundServer } from "./find-server.ts";
+import { commandPrefix, type FoundServer } from "./find-server.ts";
 
 const hints: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, "The host's name is not known (DNS)."],
@@ -20,10 +21,10 @@ const keptCharacters = 4_000;
 /** An error of `connect`, with what a user can do about it and what a process had to say before it ended. */
 export function explainConnectFailure(error: unknown, server: FoundServer, log: string): unknown {
   if (!(error instanceof TaskClientError)) return error;
-  const { code, message, cause, taskId } = error;
+  const { code, cause, taskId } = error;
   const said = log.trim().slice(-keptCharacters);
   const lines = [
-    message.replaceAll(server.name, server.spec.given),
+    `Could not connect to ${asTyped(server)}: ${reasonOf(error, server)}`,
     hint(error, server),
     said === "" ? undefined : `The server wrote:\n${said}`,
   ];
@@ -32,16 +33,41 @@ export function explainConnectFailure(error: unknown, server: FoundServer, log: 
   return new TaskClientError(code, text, { cause, taskId, ...rpc });
 }
 
+/** What went wrong, without the words of the protocol and of the libraries in between. */
+function reasonOf({ message, cause }: TaskClientError, server: FoundServer): string {
+  if (isTimeout(cause)) return "it did not answer in time";
+  const inner = cause instanceof Error ? innermost(cause) : undefined;
+  const text = inner === undefined || inner === cause ? message : inner.message || codeOf(inner) || message;
+  return text
+    .replaceAll(server.name, asTyped(server))
+    .replace(`Could not connect to ${asTyped(server)}: `, "")
+    .replace(/^Version negotiation (probe )?failed: /, "")
+    .replace("answered the probe with", "answered")
+    .trim();
+}
+
+function asTyped({ spec: { given } }: FoundServer): string {
+  return given.startsWith(commandPrefix) ? given.slice(commandPrefix.length) : given;
+}
+
+function isTimeout(cause: unknown): boolean {
+  return cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout;
+}
+
+function codeOf(error: Error): string | undefined {
+  return "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
 function hint(error: TaskClientError, { target }: FoundServer): string | undefined {
   if (error.code === "unauthorized") {
     return "The server wants a token, or another one: set HOLDFAST_TOKEN, or see --token and --header.";
   }
   if (error.code === "protocol")
     return "Something answers there, and it is no MCP server that can be spoken with.";
-  const { code } = innermost(error) as Error & { code?: unknown };
-  const found = typeof code === "string" ? hints.find(([pattern]) => pattern.test(code)) : undefined;
+  const code = codeOf(innermost(error));
+  const found = code === undefined ? undefined : hints.find(([pattern]) => pattern.test(code));
   if (found !== undefined) return found[1];
-  return typeof target === "string"
+  return typeof target === "string" || isTimeout(error.cause)
     ? undefined
     : "The process ended, or closed its output, before it had answered.";
 }

@@ -77,7 +77,7 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
   if (entry.kind === "http") {
     const url = fill(entry.url);
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
-      throw new UsageError(`${where} has a "url" that is none: ${url}`);
+      throw new UsageError(`${where} has a "url" that is none: ${entry.url}`);
     return { spec, target: new URL(url).href, name: entry.url, headers: fillAll(entry.headers) };
   }
   const command = fill(entry.command);

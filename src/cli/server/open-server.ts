@@ -6,9 +6,9 @@ import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerOptions } from "../context.ts";
 import type { Io } from "../io.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { UsageError } from "../usage-error.ts";
 import { explainConnectFailure } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
+import { readCredentials } from "./read-headers.ts";
 
 /** Characters of a server's stderr: a chatty one must not fill the memory. */
 const longestLog = 10_000;
@@ -35,9 +35,9 @@ export async function openServer({
   onInput,
   protocolVersion,
 }: OpenOptions): Promise<TaskClient> {
-  const { target, name, headers } = server;
+  const { target, name } = server;
   let log = "";
-  const token = options.token ?? env["HOLDFAST_TOKEN"];
+  const { headers, token } = readCredentials(server, options, env);
   terminal.display.connecting(server.spec.given);
   try {
     const client = await connect(
@@ -46,8 +46,8 @@ export async function openServer({
         : { ...target, stderr: (text) => (log = (log + text).slice(-longestLog)) },
       {
         serverName: name,
-        headers: { ...headers, ...readHeaders(options.header) },
-        ...(token !== undefined && token !== "" && { token }),
+        headers,
+        ...(token !== undefined && { token }),
         capabilities: terminal.capabilities,
         onInput,
         signal,
@@ -60,15 +60,4 @@ export async function openServer({
   } catch (error) {
     throw explainConnectFailure(error, server, log);
   }
-}
-
-function readHeaders(given: readonly string[] = []): Record<string, string> {
-  const headers = given.map((line): [string, string] => {
-    const { name, value } = /^(?<name>[!#$%&'*+.^_`|~\w-]+)\s*:\s*(?<value>.*)$/s.exec(line)?.groups ?? {};
-    if (name === undefined || value === undefined) {
-      throw new UsageError(`--header takes "Name: value", not ${JSON.stringify(line)}.`);
-    }
-    return [name, value.trim()];
-  });
-  return Object.fromEntries(headers);
 }

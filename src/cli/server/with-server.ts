@@ -4,9 +4,10 @@ import type { OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, WaitingOptions } from "../context.ts";
-import { exitCodes } from "../exit-code.ts";
+import { exitCodes, interruptedBy } from "../exit-code.ts";
 import type { PrintedHandles } from "../state/printed-handles.ts";
 import { Stopped } from "../stopped.ts";
+import { leavingOpen } from "../terminal/left-open.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { FoundServer } from "./find-server.ts";
@@ -49,7 +50,7 @@ export async function withServer<Value>(
   const signal = AbortSignal.any([interrupts.signal, ...(deadline ? [deadline.signal] : [])]);
   const handles = state.handlesFor(server);
   try {
-    const more = { handles, protocolVersion, onInput: onInput ?? terminal.askUser };
+    const more = { handles, protocolVersion, onInput: onInput ?? leavingOpen(terminal.askUser) };
     const client = await openServer({ server, options, env: io.env, terminal, signal, ...more });
     const printed = async (): Promise<void> => handles.printed();
     return await workOn({ client, server, terminal, signal, printed }, handles, work);
@@ -60,7 +61,7 @@ export async function withServer<Value>(
       throw new Stopped(exitCodes.unfinished, "No answer in time: gave up before there was a task");
     }
     await interrupts.decide(undefined);
-    throw new Stopped(exitCodes.interrupted, "Interrupted before there was a task", { wasTold: true });
+    throw new Stopped(interruptedBy(interrupts), "Interrupted before there was a task", { wasTold: true });
   } finally {
     deadline?.clear();
     display.end();

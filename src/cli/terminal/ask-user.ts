@@ -1,6 +1,7 @@
 import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
 import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
+import { LeftOpen } from "./left-open.ts";
 import type { Prompts } from "./prompts.ts";
 import { toAnswer } from "./to-answer.ts";
 
@@ -17,15 +18,17 @@ export interface Asking {
 }
 
 /**
- * Puts questions to the person at the terminal, one after the other in the order in which they came. To one that is
- * left open, or that the person interrupted, there is no answer: it settles when its request's signal aborts.
+ * Puts questions to the person at the terminal, one after the other in the order in which they came. One that is left
+ * open, or that the person interrupted, rejects with `LeftOpen`.
  */
 export function askUser(asking: Asking): OnInput {
   let last: Promise<unknown> = Promise.resolve();
   return async (request) => {
     const turn = last.then(async () => ask(request, asking));
     last = turn.catch(() => {});
-    return (await turn) ?? leaveOpen(request.signal);
+    const answer = await turn;
+    if (answer === undefined) throw new LeftOpen();
+    return answer;
   };
 }
 
@@ -59,12 +62,4 @@ function refuse({ method, taskId }: InputRequest, { note }: Asking): undefined {
   if (taskId === null) throw new Error(`The server asks for ${wanted}, and a command line has none`);
   note(`The server asks for ${wanted}, which a command line has not. The question stays open for others.`);
   return undefined;
-}
-
-async function leaveOpen(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-  });
 }

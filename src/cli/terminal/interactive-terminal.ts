@@ -24,7 +24,7 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
     process.kill(process.pid, signal);
   });
   const display = new LiveDisplay(stderr, { clock: systemClock, unicode: hasUnicode(env), asks });
-  // Not for every server: a command in the background would be stopped when it takes the keys.
+  // Not for every server: where Ctrl-C ends nobody else, the terminal may send it.
   const keys = asks && ownsServer ? new KeyWatch(stdin, () => watch.press()) : undefined;
   const close = (): void => {
     display.end();
@@ -56,6 +56,7 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
     capabilities: { elicitation: { form: {}, url: {} } },
     interrupts: {
       signal: watch.signal,
+      terminated: watch.terminated,
       async decide(task) {
         display.leaving();
         const decision = await decide(task, watch, systemClock, note);

@@ -1,3 +1,5 @@
+import { isInForeground } from "./in-foreground.ts";
+
 /** The keys that a terminal makes signals of, as long as it is not raw. */
 const ctrlC = "\u0003";
 const ctrlZ = "\u001a";
@@ -65,7 +67,12 @@ export class KeyWatch implements Disposable {
 
   #stop(): void {
     const released = this.release();
-    process.once("SIGCONT", () => released[Symbol.dispose]());
+    const onContinue = (): void => {
+      if (!isInForeground()) return; // after `bg` the system would stop whoever takes the keys
+      process.off("SIGCONT", onContinue);
+      released[Symbol.dispose]();
+    };
+    process.on("SIGCONT", onContinue);
     process.kill(process.pid, "SIGTSTP");
   }
 }

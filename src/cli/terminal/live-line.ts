@@ -1,3 +1,5 @@
+import { isInForeground } from "./in-foreground.ts";
+
 /** How often a spinner turns. */
 const intervalMs = 100;
 
@@ -120,6 +122,7 @@ export class LiveLine {
   };
 
   readonly #onContinue = (): void => {
+    if (!isInForeground()) return this.pause(); // after `bg` the line is the shell's
     this.#stream.write(hideCursor);
     this.draw();
   };

@@ -18,6 +18,7 @@ export function plainTerminal({ stderr }: Io, { quiet }: { readonly quiet: boole
     capabilities: { elicitation: { form: {}, url: {} } },
     interrupts: {
       signal: watch.signal,
+      terminated: watch.terminated,
       decide: async (task) => decide(task, watch, systemClock, (line) => display.note(line)),
     },
     close: () => watch[Symbol.dispose](),

@@ -33,10 +33,12 @@ export interface Display {
   end(): void;
 }
 
-/** Ctrl-C, while a command waits. */
+/** Ctrl-C and SIGTERM, while a command waits. */
 export interface Interrupts {
   /** Aborts at the first Ctrl-C, and at SIGTERM. */
   readonly signal: AbortSignal;
+  /** Aborts at SIGTERM. */
+  readonly terminated: AbortSignal;
   /**
    * After the first one, tells the user how to come back (`task` is undefined where there is none yet) and resolves
    * with `"cancel"` if a second one follows soon, and otherwise with `"detach"`. A third ends the process at once.
@@ -47,7 +49,7 @@ export interface Interrupts {
 /** Whoever sits in front of a command: a person at a terminal, or nobody. */
 export interface Terminal {
   readonly display: Display;
-  /** Answers the server's questions; for nobody, see `PlainTerminal`. */
+  /** Answers the server's questions; rejects with `LeftOpen` where a task's stays open. For nobody, see `PlainTerminal`. */
   readonly askUser: OnInput;
   /** Whether there is somebody to ask. */
   readonly isInteractive: boolean;

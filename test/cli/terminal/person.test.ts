@@ -234,8 +234,40 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     pty.type(ctrlC);
     await pty.sees(/Press Ctrl-C again/);
     pty.signal("SIGTERM"); // which waits for no second one
-    expect(await pty.ends()).toBe(130);
+    expect(await pty.ends()).toBe(143);
     expect(await taskOf(id)).toMatchObject({ status: "input_required" });
+  });
+
+  it("is asked by `answer`, and ends that by leaving the question open", async () => {
+    const state = await folder();
+    const started = await Pty.holdfast(["call", url, "confirm_delete", "filename=e.txt", "--detach"], {
+      state,
+    });
+    expect(await started.ends()).toBe(0);
+    const [id = ""] = /^01\w[\w-]+/m.exec(started.screen.text) ?? [];
+    const pty = await Pty.holdfast(["answer", id], { state });
+    await pty.sees(/● No/);
+    pty.type(escape);
+    await pty.sees(/Leave open/);
+    pty.type(up);
+    await pty.sees(/● Leave open/);
+    pty.type(enter);
+    expect(await pty.ends()).toBe(0);
+    expect(pty.screen.text).toContain("left open; the task is input_required");
+    const late = await Pty.holdfast(["answer", id], { state });
+    await late.sees(/● No/);
+    await cancelTask(id);
+    expect(await late.ends()).toBe(2);
+    expect(late.screen.text).toContain("nobody here has answered it: it is cancelled");
+  });
+
+  it("keeps the keys of a command in the background, whose server is its own", async () => {
+    const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
+    const pty = await Pty.holdfast(["call", server, "slow_compute", "seconds=0", "label=behind"], {
+      background: true,
+    });
+    expect(await pty.ends()).toBe(0);
+    expect(pty.screen.text).toContain("behind: computed for 0 s");
   });
 
   it("is not moved by what a server writes", async () => {

@@ -9,6 +9,8 @@ interface PtyOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where the program keeps what it knows of tasks. Default: a fresh folder. */
   readonly state?: string;
+  /** Started by a shell that lets nobody else have the keys, as with `&`. */
+  readonly background?: boolean;
 }
 
 /** The keys that prompts know. */
@@ -50,9 +52,10 @@ export class Pty {
   }
 
   static async holdfast(args: readonly string[], options: PtyOptions = {}): Promise<Pty> {
-    const { columns = 80, rows = 24, env = {}, state = await folder() } = options;
+    const { columns = 80, rows = 24, env = {}, state = await folder(), background = false } = options;
     const command = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
-    const pty = spawn("/bin/sh", ["-c", `trap : INT TERM; ${command}; ${afterwards}`], {
+    const run = background ? `set -m; ${command} & wait $!` : command;
+    const pty = spawn("/bin/sh", ["-c", `trap : INT TERM; ${run}; ${afterwards}`], {
       name: env["TERM"] ?? "xterm-256color",
       cols: columns,
       rows,

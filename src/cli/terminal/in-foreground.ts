@@ -1,0 +1,39 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/**
+ * Whether this process may take the keys of its terminal: the system stops one in the background that tries (`&`, or
+ * `bg` after Ctrl-Z). Where that cannot be found out, or there is no terminal, nothing is in the way.
+ */
+export function isInForeground(): boolean {
+  if (process.platform === "win32") return true;
+  try {
+    const { own, foreground } = process.platform === "linux" ? groupsOfLinux() : groupsByPs();
+    return !(foreground > 0) || foreground === own;
+  } catch {
+    return true;
+  }
+}
+
+interface ProcessGroups {
+  readonly own: number;
+  /** The one that has the terminal. */
+  readonly foreground: number;
+}
+
+function groupsOfLinux(): ProcessGroups {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  // What stands before is the program's name, which can be anything.
+  const [, , own, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { own: Number(own), foreground: Number(foreground) };
+}
+
+function groupsByPs(): ProcessGroups {
+  const [own, foreground] = execFileSync("ps", ["-o", "pgid=", "-o", "tpgid=", "-p", String(process.pid)], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  })
+    .trim()
+    .split(/\s+/);
+  return { own: Number(own), foreground: Number(foreground) };
+}

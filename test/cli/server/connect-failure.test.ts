@@ -1,0 +1,42 @@
+import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import { expect, it } from "vitest";
+import { TaskClientError } from "../../../src/client/task-client-error.ts";
+import { commandPrefix, type FoundServer } from "../../../src/cli/server/find-server.ts";
+import { explainConnectFailure } from "../../../src/cli/server/connect-failure.ts";
+
+const server: FoundServer = {
+  spec: { given: `${commandPrefix}serve --all`, cwd: "/" },
+  target: { command: "serve" },
+  name: "stdio:serve%20--all",
+  headers: {},
+};
+
+const explained = (cause: Error, log = ""): string => {
+  const error = new TaskClientError("connection", `Could not connect to ${server.name}: ${cause.message}`, {
+    cause,
+  });
+  return (explainConnectFailure(error, server, log) as Error).message;
+};
+
+it("says in plain words that a server does not answer, and does not say that it ended", () => {
+  const silence = new SdkError(
+    SdkErrorCode.RequestTimeout,
+    "Version negotiation probe timed out after 60000ms",
+  );
+  expect(explained(silence)).toBe("Could not connect to serve --all: it did not answer in time");
+});
+
+it("leaves out what libraries say of themselves, and tells the innermost reason", () => {
+  const reason = new Error("certificate has expired");
+  const fetched = new TypeError("fetch failed", { cause: reason });
+  const cause = new SdkError(
+    SdkErrorCode.EraNegotiationFailed,
+    "Version negotiation probe failed: fetch failed",
+    {},
+    { cause: fetched },
+  );
+  expect(explained(cause)).toMatch(/^Could not connect to serve --all: certificate has expired\n/);
+  expect(explained(new Error("Connection closed"), "no licence\n")).toBe(
+    "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it had answered.\nThe server wrote:\nno licence",
+  );
+});
