@@ -75,7 +75,10 @@ export interface TaskProtocol {
   readonly recognisesRepeats: boolean;
   /** Whether that is found out each time, by a look for the task, and needs no word of the server. */
   readonly looksFirst?: boolean;
-  /** Whether a question's key names it for ever, also after a restart of this process. */
+  /**
+   * Whether a question's key names it for ever, also after a restart of this process. Where it does not, a question is a
+   * request of its own, the same object for as long as it is open, and its server may still name it (`questionKeyOf`).
+   */
   readonly keepsQuestionKeys: boolean;
   call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>>;
   get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>>;

@@ -32,7 +32,7 @@ interface CoreProtocolOptions {
 /** The tasks in the core of protocol 2025-11-25; with servers that have none, plain calls. */
 export class CoreProtocol implements TaskProtocol {
   readonly generation = generation;
-  /** A question is a request of its own, whose id lives as long as its stream. */
+  /** A question is a request of its own, whose id lives as long as its stream; only some servers name it. */
   readonly keepsQuestionKeys = false;
   readonly recognisesRepeats: boolean;
   readonly #services: Pick<CoreProtocolOptions, "requester" | "clock">;

@@ -1,3 +1,4 @@
+import { questionKeyOf } from "../../generation/question-key.ts";
 import { askUser, type UserAnswer, type UserCallbacks } from "./ask-user.ts";
 import type { ClientClock } from "../clock.ts";
 import { rpcCodeOf } from "../events/client-events.ts";
@@ -14,8 +15,8 @@ interface TaskQuestionsOptions {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
-  /** What was answered before, perhaps by another process; left out where questions have no lasting keys. */
-  readonly answers: KeptAnswers | undefined;
+  /** What was answered before to questions with lasting keys, perhaps by another process. */
+  readonly answers: KeptAnswers;
   /** Takes what runs on by itself, so that closing the client can wait for it. */
   readonly run: (work: Promise<void>) => void;
   /** Takes what a callback threw that has nobody else to go to. */
@@ -28,10 +29,13 @@ interface TaskQuestionsOptions {
  */
 export class TaskQuestions {
   readonly #options: TaskQuestionsOptions;
-  readonly #seen = new Set<string>();
+  readonly #seen = new Map<string, OpenQuestion>();
   /** Asked, and its answer not yet acknowledged. */
   readonly #open = new Map<string, AbortController>();
-  /** What was said to a key and is not acknowledged: should the key go and come back, it is said again, unasked. */
+  /**
+   * What was said to a key and is not acknowledged, or may be asked for again: should the key go and come back, it is
+   * said again, unasked.
+   */
   readonly #said = new Map<string, UserAnswer>();
   readonly #refused = new Map<string, TaskClientError>();
 
@@ -46,8 +50,9 @@ export class TaskQuestions {
       if (!Object.hasOwn(requests, key)) controller.abort(new Error("The question is no longer open"));
     }
     for (const [key, question] of Object.entries(requests)) {
-      if (this.#seen.has(key)) continue;
-      this.#seen.add(key);
+      if (this.#isSettled(key, question)) continue;
+      this.#seen.set(key, question);
+      this.#refused.delete(key);
       const controller = new AbortController();
       this.#open.set(key, controller);
       this.#options.run(this.#settle(key, question, controller.signal));
@@ -68,21 +73,32 @@ export class TaskQuestions {
     for (const controller of this.#open.values()) controller.abort(reason);
   }
 
+  #isSettled(key: string, question: OpenQuestion): boolean {
+    const seen = this.#seen.get(key);
+    if (seen === undefined) return false;
+    return seen === question || this.#open.has(key) || !this.#comesAgain(question);
+  }
+
+  /** A request with a name: where the answer to it was lost, it comes again, and only then is it another object. */
+  #comesAgain({ params }: OpenQuestion): boolean {
+    return !this.#options.protocol.keepsQuestionKeys && questionKeyOf(params) !== undefined;
+  }
+
   async #settle(key: string, question: OpenQuestion, signal: AbortSignal): Promise<void> {
     const { taskId, protocol, clock, callbacks, fail } = this.#options;
     const about = { key, method: question.method, taskId };
     const { events } = callbacks;
     try {
       const answer = this.#said.get(key) ?? (await this.#ask(key, question, signal));
-      if (answer.kind === "leave_open") return;
       this.#said.set(key, answer);
+      if (answer.kind === "leave_open") return;
       if (answer.kind === "cancel_task") events.tell({ type: "cancel_requested", taskId });
       const send =
         answer.kind === "answer"
           ? () => protocol.answer(taskId, key, answer.result, signal)
           : () => protocol.cancel(taskId, signal);
       const reply = await persist(patiently(send), clock, signal);
-      this.#said.delete(key);
+      if (!this.#comesAgain(question)) this.#said.delete(key);
       if (reply.kind !== "value") {
         const error = replyError(reply, taskId);
         this.#refused.set(key, error);
@@ -99,7 +115,9 @@ export class TaskQuestions {
 
   /** What was answered already is said again, unasked; what the user says now is kept before it is sent. */
   async #ask(key: string, question: OpenQuestion, signal: AbortSignal): Promise<UserAnswer> {
-    const { taskId, callbacks, answers } = this.#options;
+    const { taskId, callbacks, protocol } = this.#options;
+    const lasts = protocol.keepsQuestionKeys || this.#comesAgain(question);
+    const answers = lasts ? this.#options.answers : undefined;
     const kept = await answers?.get(key);
     if (kept !== undefined) return { kind: "answer", result: kept };
     signal.throwIfAborted();

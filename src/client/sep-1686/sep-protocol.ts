@@ -41,7 +41,7 @@ const cancelWaitMs = 30_000;
  */
 export class SepProtocol implements TaskProtocol {
   readonly generation = generation;
-  /** A question is a request of its own, whose id lives as long as its stream. */
+  /** A question is a request of its own, whose id lives as long as its stream; only some servers name it. */
   readonly keepsQuestionKeys = false;
   /** A repeated call is looked for before it is sent, and refused where nobody can tell (S-023). */
   readonly recognisesRepeats = true;

@@ -1,6 +1,7 @@
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../generation/json-object.ts";
+import { questionKeyOf } from "../../generation/question-key.ts";
 import { unlessAborted } from "../unless-aborted.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -13,7 +14,9 @@ interface Arrival {
   readonly session: number;
 }
 
-interface Asking extends OpenQuestion {
+interface Asking {
+  /** The same object for as long as it is open: another one under its key was asked after the answer. */
+  readonly question: OpenQuestion;
   arrivals: Arrival[];
   /** Resolves at the next arrival. */
   next: PromiseWithResolvers<void>;
@@ -24,7 +27,8 @@ export type Relate = (result: JsonObject, taskId: string) => JsonObject;
 
 /**
  * The questions that a server has asked for one task and that are not answered. A server asks again where a stream or
- * a session broke before the answer: then it is the same question, which nobody is asked twice.
+ * a session broke before the answer: then it is the same question, which nobody is asked twice. Its name tells, where
+ * the server gives names, and else its words.
  */
 export class TaskAskings {
   readonly #taskId: string;
@@ -43,31 +47,24 @@ export class TaskAskings {
   }
 
   open(): Readonly<Record<string, OpenQuestion>> {
-    const questions = [...this.#askings].map(
-      ([key, { method, params }]) => [key, { method, params }] as const,
-    );
-    return Object.fromEntries(questions);
+    return Object.fromEntries([...this.#askings].map(([key, { question }]) => [key, question] as const));
   }
 
   /** Takes a question in; true if it is a new one. */
   ask({ id, method, params = {} }: JSONRPCRequest): boolean {
     const { session } = this.#requester;
     const arrival = { id, session };
-    for (const asking of this.#askings.values()) {
-      if (asking.method !== method || !isDeepStrictEqual(asking.params, params)) continue;
-      // Two alike at once are taken for one that is asked again, and get the one answer.
+    const question = { method, params };
+    const name = questionKeyOf(params);
+    const asking = name === undefined ? this.#alike(question) : this.#askings.get(name);
+    if (asking !== undefined) {
       asking.arrivals.push(arrival);
       asking.next.resolve();
       asking.next = Promise.withResolvers();
       return false;
     }
-    const key = session === 0 ? String(id) : `${session}/${String(id)}`;
-    this.#askings.set(key, {
-      method,
-      params,
-      arrivals: [arrival],
-      next: Promise.withResolvers(),
-    });
+    const key = name ?? (session === 0 ? String(id) : `${session}/${String(id)}`);
+    this.#askings.set(key, { question, arrivals: [arrival], next: Promise.withResolvers() });
     return true;
   }
 
@@ -115,6 +112,13 @@ export class TaskAskings {
       told ||= reply.kind === "value";
       asking.arrivals = asking.arrivals.filter((other) => other !== arrival);
     }
+  }
+
+  /** Two without names that are alike at once are taken for one that is asked again, and get the one answer. */
+  #alike(question: OpenQuestion): Asking | undefined {
+    for (const asking of this.#askings.values())
+      if (isDeepStrictEqual(asking.question, question)) return asking;
+    return undefined;
   }
 
   #current({ arrivals }: Asking): Arrival[] {

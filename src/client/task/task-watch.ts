@@ -63,7 +63,7 @@ export class TaskWatch {
     const { protocol, clock, callbacks, keeper, run, events } = services;
     this.#pace = new Pace(clock);
     const fail = (error: unknown): void => this.#stop(error);
-    const answers = protocol.keepsQuestionKeys ? keeper.answersOf(taskId) : undefined;
+    const answers = keeper.answersOf(taskId);
     this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, run, fail });
     if (origin !== "created") events.tell({ type: "task_resumed", taskId });
     if (task !== undefined) this.#see(task, this.#state.source(), "call");

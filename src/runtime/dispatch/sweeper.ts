@@ -85,7 +85,14 @@ export class Sweeper {
       const outcome = errorOutcome(expiredError);
       const ends = await Promise.allSettled(
         due.map((id) =>
-          store.write({ type: "expire", now, id, outcome, statusMessage: expiredError.message, visibleUntil }),
+          store.write({
+            type: "expire",
+            now,
+            id,
+            outcome,
+            statusMessage: expiredError.message,
+            visibleUntil,
+          }),
         ),
       );
       // One that cannot be ended must not keep the others alive.

@@ -3,17 +3,18 @@ import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
 import { progressNotification, statusNotification } from "../../generation/2025-11-25/notify.ts";
 import { relatedTask } from "../../generation/2025-11-25/related-task.ts";
 import { wireTask } from "../../generation/2025-11-25/wire-task.ts";
+import { withQuestionKey } from "../../generation/question-key.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Voice } from "../desk/voice.ts";
 
-/** Tasks of 2025-11-25 tell their status and progress, and their questions say whose they are. */
+/** Tasks of 2025-11-25 tell their status and progress, and their questions say whose and which they are. */
 export const voice: Voice = {
   state: (snapshot) => statusNotification(wireTask(snapshot.task, diagnose(snapshot))),
   progress: progressNotification,
-  ask: (question, wireId) =>
+  ask: (question, { wireId, key }) =>
     askClient({
       ...question,
-      ...nestedRequest(question.method, question.params, wireId),
+      ...nestedRequest(question.method, withQuestionKey(question.params, key), wireId),
       related: relatedTask(wireId),
     }),
 };

@@ -121,7 +121,7 @@ export class OpenQuestions {
         onTaken: () => (offer.taken = true),
         kept: offer.kept,
       };
-      reply = await voice.ask(question, wireId);
+      reply = await voice.ask(question, { wireId, key });
     } catch (error) {
       if (!(error instanceof Undelivered)) throw error;
       if (this.#offers.get(key) === offer) this.#offers.delete(key); // asked again when a stream opens

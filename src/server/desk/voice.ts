@@ -10,12 +10,18 @@ export interface Telling {
   readonly params: JsonObject;
 }
 
+/** What names a question for ever: its task, and its key there. */
+export interface QuestionName {
+  readonly wireId: string;
+  readonly key: string;
+}
+
 /** How a generation speaks of a task to clients without being asked. What it says nothing of is left out. */
 export interface Voice {
   /** The state of the task, which is told whenever it reads otherwise than before. */
   state?(snapshot: TaskSnapshot): Telling;
   /** Progress under the token of the request that became the task. */
   progress?(progressToken: string | number, progress: Progress, wireId: string): Telling;
-  /** Puts a question of the task to a client; as `askClient`. */
-  ask(question: Question, wireId: string): Promise<Reply>;
+  /** Puts a question to a client; as `askClient`. */
+  ask(question: Question, name: QuestionName): Promise<Reply>;
 }

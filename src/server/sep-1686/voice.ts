@@ -2,23 +2,24 @@ import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
 import { nestedRequest } from "../../generation/sep-1686/nested.ts";
 import { progressNotification } from "../../generation/sep-1686/notify.ts";
 import { relatedTask } from "../../generation/sep-1686/related-task.ts";
+import { withQuestionKey } from "../../generation/question-key.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Voice } from "../desk/voice.ts";
 import { askAsTask } from "./ask-as-task.ts";
 
 /**
- * Tasks of SEP-1686 tell no status; their progress and their questions say whose they are (S-057, S-061). Where the client
- * says that it takes such a question as a task, it is asked to (S-002).
+ * Tasks of SEP-1686 tell no status; their progress and their questions say whose they are, and which (S-057, S-061).
+ * Where the client says that it takes such a question as a task, it is asked to (S-002).
  */
 export const voice: Voice = {
   progress: progressNotification,
-  ask(question, wireId) {
+  ask(question, { wireId, key }) {
     const { connection, method, params, clock } = question;
     const takes = method !== "roots/list" && declaresTask(connection.capabilities, method);
     const task = takes ? { taskId: clock.uniqueName() } : undefined;
     const asked = {
       ...question,
-      ...nestedRequest(method, params, wireId, task),
+      ...nestedRequest(method, withQuestionKey(params, key), wireId, task),
       related: relatedTask(wireId),
     };
     return task === undefined ? askClient({ ...asked, mayBeTask: false }) : askAsTask(asked, task.taskId);

@@ -242,6 +242,30 @@ describe("a client that takes tasks", () => {
     expect(await create(peer, "elicitation/create", related)).not.toBe(first);
   });
 
+  it("finds the task of a question by its name also after the answer and a restart, and another for another", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-receiver-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, "client-tasks.db");
+    const named = (key: string): object => {
+      const _meta = { [relatedKey]: { taskId: ofServer }, "holdfast/questionKey": key };
+      return { ...form, _meta };
+    };
+    const user = new User();
+    const first = await setUp(user, sqliteStore(file));
+    const taskId = await create(first.peer, "elicitation/create", named("a"));
+    await user.isAsked(1);
+    user.answer(0, accept);
+    await ask(first.peer, "tasks/result", { taskId });
+    await first.client.close();
+
+    const second = await setUp(user, sqliteStore(file));
+    expect(await create(second.peer, "elicitation/create", named("a"))).toBe(taskId);
+    expect(await ask(second.peer, "tasks/result", { taskId })).toMatchObject({ result: accept });
+    expect(await create(second.peer, "elicitation/create", named("b"))).not.toBe(taskId);
+    await user.isAsked(2);
+    expect(user.asked).toHaveLength(2);
+  });
+
   it("gives the store free when it cannot connect", async () => {
     const store = memoryStore();
     const receiveTasks = { store };

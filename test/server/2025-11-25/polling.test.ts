@@ -6,6 +6,7 @@ import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { questionKeyMeta } from "../../../src/generation/question-key.ts";
 import { text } from "../peer.ts";
 import type { Message } from "../session-peer.ts";
 import { poller, type Poller, type Way } from "./poller.ts";
@@ -56,7 +57,7 @@ describe.each<Way>(["http", "stdio"])("a client that only polls, over %s", (way)
     expect(client.asked).toHaveLength(1);
   });
 
-  it("is asked again after a restart of the server, in its new session [C-095 A-43]", async () => {
+  it("is asked again after a restart of the server, in its new session, and under the same key [C-095 A-43]", async () => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-polling-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const store = () => sqliteStore(join(folder, "tasks.db"));
@@ -69,6 +70,8 @@ describe.each<Way>(["http", "stdio"])("a client that only polls, over %s", (way)
     await pollThrough(second, taskId, "working");
     while (second.asked.length === 0) await pause(5);
     const [question = {}] = second.asked;
+    expect(question["params"]).toEqual(first.asked[0]?.["params"]);
+    expect(question["params"]).toMatchObject({ _meta: { [questionKeyMeta]: "sure" } });
     await second.reply(question, { action: "accept", content: { ok: false } });
     expect(await pollThrough(second, taskId, "working", "input_required")).toMatchObject({
       status: "completed",

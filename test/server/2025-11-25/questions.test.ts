@@ -1,6 +1,7 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
+import { questionKeyMeta } from "../../../src/generation/question-key.ts";
 import { text } from "../peer.ts";
 import { formClient, house, related, Session, type Message } from "./session.ts";
 import { FakeStreams } from "./streams.ts";
@@ -57,7 +58,7 @@ const accept = (ok: boolean): object => ({ action: "accept", content: { ok } });
 
 const sampled = { role: "assistant", content: { type: "text", text: "Rain." }, model: "a model" };
 
-it("asks at once on a pipe, and says whose question it is [C-091 C-092 C-094 C-099 A-45]", async () => {
+it("asks at once on a pipe, and says whose question it is, and which [C-091 C-092 C-094 C-099 A-45]", async () => {
   const { server } = await house(tools);
   const session = await Session.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
@@ -66,7 +67,7 @@ it("asks at once on a pipe, and says whose question it is [C-091 C-092 C-094 C-0
     mode: "form",
     message: "Sure?",
     requestedSchema: schema,
-    _meta: related(taskId),
+    _meta: { ...related(taskId), [questionKeyMeta]: "sure" },
   });
   expect(await session.request("tasks/get", { taskId })).toMatchObject({ status: "input_required" });
   session.reply(asked, accept(true));
@@ -109,7 +110,7 @@ it("asks again on the next stream when one breaks, and takes the first answer [A
   streams.break(first);
   const second = session.begin("tasks/result", { taskId });
   const again = await session.asked("elicitation/create", 1);
-  expect(again["params"]).toEqual(question["params"]);
+  expect(again["params"]).toEqual(question["params"]); // with the same key
   expect(again["id"]).not.toBe(question["id"]);
   session.reply(question, accept(true));
   session.reply(again, accept(false));
@@ -159,6 +160,8 @@ it("takes an error for an answer, and one that is none for an error", async () =
     content: { ok: "perhaps" },
   });
   expect(await session.request("tasks/result", { taskId: odd })).toMatchObject({ isError: true });
+  // Under a key that is answered, nobody is asked again: the answer could only be the same.
+  expect(session.requests("elicitation/create")).toHaveLength(2);
 });
 
 it("takes a question back that nobody needs any more", async () => {

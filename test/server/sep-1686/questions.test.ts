@@ -2,6 +2,7 @@ import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { formClient, house, Session } from "../2025-11-25/session.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
+import { questionKeyMeta } from "../../../src/generation/question-key.ts";
 import { text } from "../peer.ts";
 import { form } from "../prepare-caller.ts";
 import { about, callAs, created, related, start, until } from "./sep.ts";
@@ -25,12 +26,13 @@ function tools(tasks: Tasks): void {
 const set = { rates: { pollsPerInterval: null } };
 const accept = (name: string): object => ({ action: "accept", content: { name } });
 
-it("says which task a question is of, and that the task waits for it [S-056 S-057 S-058 S-061 S-062]", async () => {
+it("says which task a question is of, which it is there, and that the task waits for it [S-056 S-057 S-058 S-061 S-062]", async () => {
   const { server } = await house(tools, set);
   const session = await Session.open(server, { capabilities: formClient });
   const request = callAs(session, { taskId: "mine" }, "ask");
   const asked = await session.asked("elicitation/create");
-  expect(asked["params"]).toEqual({ mode: "form", ...form("Which size?"), _meta: related("mine") });
+  const _meta = { ...related("mine"), [questionKeyMeta]: "size" };
+  expect(asked["params"]).toEqual({ mode: "form", ...form("Which size?"), _meta });
   expect(session.sentOn.get(asked["id"])).toBe(request);
   expect(session.seen.indexOf(await created(session, "mine"))).toBeLessThan(session.seen.indexOf(asked));
   expect(await session.request("tasks/get", about("mine"))).toMatchObject({ status: "input_required" });

@@ -4,6 +4,7 @@ import {
   ProgressNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import { questionKeyMeta } from "../../../src/generation/question-key.ts";
 import { wireStatuses } from "../../../src/generation/sep-1686/wire-task.ts";
 import type { Entry, Message } from "../2025-11-25/transcript.ts";
 
@@ -29,7 +30,8 @@ const results: Readonly<Record<string, z.ZodType>> = {
 
 const messages: Readonly<Record<string, z.ZodType>> = {
   "notifications/tasks/created": z.strictObject({ _meta }),
-  "elicitation/create": z.looseObject({ _meta }),
+  // A question has a name of ours besides: `_meta` is open to what vendors add.
+  "elicitation/create": z.looseObject({ _meta: _meta.extend({ [questionKeyMeta]: z.string() }) }),
 };
 
 /** What is wrong with the server's messages, each with the message; nothing, if all is well. */

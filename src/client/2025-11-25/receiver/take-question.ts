@@ -3,6 +3,7 @@ import { readTaskParams } from "../../../generation/2025-11-25/create.ts";
 import type { ClientTaskMethod } from "../../../generation/2025-11-25/negotiate.ts";
 import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
 import type { JsonObject } from "../../../generation/json-object.ts";
+import { questionKeyOf } from "../../../generation/question-key.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
@@ -20,7 +21,8 @@ const lookBack = 200;
 
 /**
  * The task for a question. A server whose own task asks may ask again after a break, by itself or through a new
- * process: while it does not have the user's answer, that is the same question, and the same task.
+ * process: that is the same question, and the same task, for ever where it has a name, and else while the server does
+ * not have the user's answer.
  */
 export async function takeQuestion(
   { runtime, unfetched, requestor, server }: Taker,
@@ -43,12 +45,13 @@ export async function takeQuestion(
 
   async function openTask(tool: string, asked: AskedQuestion): Promise<TaskSnapshot | undefined> {
     const hash = requestHash(tool, asked);
+    const hasName = questionKeyOf(asked.params) !== undefined;
     const tasks = await runtime.list(requestor, { limit: lookBack });
     const found = tasks.find(
       (task) =>
         task.requestHash === hash &&
         task.state !== "cancelled" &&
-        (task.finishedAt === null || unfetched.has(task.id)),
+        (task.finishedAt === null || hasName || unfetched.has(task.id)),
     );
     return found === undefined ? undefined : runtime.get(found.id, requestor);
   }

@@ -1,9 +1,9 @@
-// A client that dies where it is told to: node client-process.ts URL FOLDER POINT [MONTH]. It takes up what an earlier
+// A client that dies where it is told to: node client-process.ts URL FOLDER POINT VERSION [MONTH]. It takes up what an earlier
 // one left, then makes a call of its own if it is given a month. What it prints is there before anything follows.
 import { writeSync } from "node:fs";
 import { connect, fileHandles, type HandleStore, type OnInput } from "holdfast/client";
 
-const [url = "", folder = "", point = "", month] = process.argv.slice(2);
+const [url = "", folder = "", point = "", version = "", month] = process.argv.slice(2);
 
 function say(line: string): void {
   writeSync(1, `${line}\n`);
@@ -45,7 +45,8 @@ const onInput: OnInput = async ({ key, taskId }) => {
   return { action: "accept", content: { ok: true } };
 };
 
-const client = await connect(url, { handles, onInput, pollFloorMs: 1 });
+const inEarlier = version === "2025-11-25" && ({ protocolVersion: version } as const);
+const client = await connect(url, { handles, onInput, pollFloorMs: 1, ...inEarlier });
 const onUpdate = (): void => reach("while it waits");
 for (const call of await client.pending()) {
   const handle = await call.take();

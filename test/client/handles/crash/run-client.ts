@@ -12,16 +12,25 @@ export interface ClientRun {
   readonly point?: string | undefined;
   /** Left out, it calls nothing and only takes up what is there. */
   readonly month?: string | undefined;
+  /** Left out, the newest that both speak. */
+  readonly version?: string;
   /** Kills it from outside. */
   readonly killed?: Promise<void>;
 }
 
 /** Runs a client to its end, whichever that is, and gives what it said, line by line. */
-export async function runClient({ url, folder, point = "", month, killed }: ClientRun): Promise<{
+export async function runClient({
+  url,
+  folder,
+  point = "",
+  month,
+  version = "",
+  killed,
+}: ClientRun): Promise<{
   readonly lines: readonly string[];
   readonly signal: string | null;
 }> {
-  const args = [program, url, folder, point, ...(month === undefined ? [] : [month])];
+  const args = [program, url, folder, point, version, ...(month === undefined ? [] : [month])];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit") as Promise<[code: number | null, signal: string | null]>;
   void killed?.then(() => child.kill("SIGKILL"));
