@@ -48,6 +48,12 @@ export class Reads implements Holder {
     if (method !== "resources/read" && method !== "prompts/get") return false;
     if (party === undefined || !asksForTask(params) || !this.#setup.serves(method)) return false;
     this.#setup.onTask();
+    if (this.#held.has(request.id)) {
+      // The SDK's answer to either would be taken for the other's, and one of the two tasks would never end.
+      const again = new HoldfastError("invalid_request", "A request with this id is not answered yet.");
+      party.connection.respond(request.id, { error: this.#setup.errorOf(again) });
+      return true;
+    }
     const held: Held = { cancelled: new AbortController(), answer: Promise.withResolvers() };
     held.answer.promise.catch(() => undefined);
     this.#held.set(request.id, held);
@@ -112,7 +118,7 @@ export class Reads implements Holder {
     } catch (error) {
       if (!signal.aborted) connection.respond(id, { error: this.#setup.errorOf(error) });
     } finally {
-      this.#held.delete(id);
+      if (this.#held.get(id) === held) this.#held.delete(id); // the id of a cancelled one may be another's by now
       forget();
     }
   }

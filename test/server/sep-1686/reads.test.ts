@@ -108,6 +108,43 @@ it("waits for its turn before the author's server sees it [S-026]", async () => 
   await session.result(second);
 });
 
+it("is refused under the id of one that is not answered yet, which ends as ever", async () => {
+  const gate = gated();
+  const { server } = await house(none, set, gate.own);
+  const session = await Session.open(server);
+  const id = read(session, "first");
+  await created(session, "first");
+  await until(session, "first", "working");
+  session.send({
+    id,
+    method: "resources/read",
+    params: withTask({ uri: "test://report" }, { taskId: "second" }),
+  });
+  expect((await session.answerTo(id))["error"]).toMatchObject({ code: -32600 });
+  expect(await session.error("tasks/get", about("second"))).toMatchObject({ code: -32602 });
+  gate.open();
+  expect(await until(session, "first")).toMatchObject({ status: "completed" });
+});
+
+it("ends under an id that its requestor used before for one that it cancelled", async () => {
+  const gate = gated();
+  const { server } = await house(none, set, gate.own);
+  const session = await Session.open(server);
+  const id = read(session, "first");
+  await created(session, "first");
+  await until(session, "first", "working");
+  session.notify("notifications/cancelled", { requestId: id });
+  session.send({
+    id,
+    method: "resources/read",
+    params: withTask({ uri: "test://report" }, { taskId: "second" }),
+  });
+  await created(session, "second");
+  expect(await until(session, "first")).toMatchObject({ status: "cancelled" });
+  gate.open();
+  expect(await until(session, "second")).toMatchObject({ status: "completed" });
+});
+
 it("ends with its connection, for nobody else can answer it, and says so", async () => {
   const { server } = await house(none, set, gated().own);
   const first = await Session.open(server);
