@@ -13,10 +13,12 @@ import { CallKeeper } from "./handles/call-keeper.ts";
 import type { HandleStore, KeptCall } from "./handles/handle-store.ts";
 import type { PendingCall } from "./handles/pending-call.ts";
 import { pendingCall } from "./call/take-call.ts";
-import type { CallAndWaitOptions, CallOptions, TaskClient } from "./task-client.ts";
+import type { CallAndWaitOptions, CallOptions, ListOptions, TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
+import { listTasks } from "./task/list-tasks.ts";
+import type { ListedTask, TaskPage } from "./task/listed-task.ts";
 import { checkReference } from "./task/check-reference.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 import { TaskWatch, type TaskOrigin, type WatchServices } from "./task/task-watch.ts";
@@ -195,6 +197,10 @@ export class ConnectedClient implements TaskClient {
         this.#start(call, { ...options, again: true }),
     };
     return (await keeper.list()).map((call) => pendingCall(call, services));
+  }
+
+  async listTasks(options: ListOptions = {}): Promise<TaskPage<ListedTask>> {
+    return listTasks(this.#services, options);
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { CallToolResult, Client, Progress } from "@modelcontextprotocol/client";
 import type { PendingCall } from "./handles/pending-call.ts";
+import type { ListedTask, TaskPage } from "./task/listed-task.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskReference } from "./task/task-reference.ts";
@@ -44,6 +45,12 @@ export interface CallAndWaitOptions extends CallOptions {
   readonly cancelOnAbort?: boolean;
   /** Told of the task as soon as the call has become one; never if the server answers at once. */
   readonly onTask?: (reference: TaskReference) => unknown;
+}
+
+/** Options of `listTasks`. */
+export interface ListOptions extends Omit<WaitOptions, "pollIntervalMs"> {
+  /** The `nextCursor` of the page before; left out for the first page. Goes back as it came (C-074, S-048). */
+  readonly cursor?: string | undefined;
 }
 
 /** A connection to one server. See `connect`. */
@@ -99,6 +106,21 @@ export interface TaskClient {
    * ```
    */
   pending(): Promise<readonly PendingCall[]>;
+  /**
+   * The tasks that the server has of this caller, whoever of theirs made them: one page, asked for once, now. Servers list
+   * tasks of 2025-11-25 and of SEP-1686; one that does not, and all since 2026-07-28, reject with `rpc`, code -32601. What
+   * a client of yours was not told the end of is in `pending`, in every generation.
+   *
+   * ```ts
+   * let cursor: string | undefined;
+   * do {
+   *   const page = await client.listTasks({ cursor });
+   *   for (const task of page.tasks) console.log(task.taskId, task.status);
+   *   cursor = page.nextCursor;
+   * } while (cursor !== undefined);
+   * ```
+   */
+  listTasks(options?: ListOptions): Promise<TaskPage<ListedTask>>;
   /**
    * Ends every wait (`closed`), the connection and the process that was started for it, and resolves when nothing is
    * left running. Tasks run on, or go on when their server does.

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { InputResult } from "./question/input-request.ts";
+import type { TaskPage, TaskSummary } from "./task/listed-task.ts";
 import type { OpenQuestion, RemoteTask } from "./task/remote-task.ts";
 import type { Reply } from "./reply/reply.ts";
 
@@ -86,6 +87,8 @@ export interface TaskProtocol {
   cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
   /** Has the server delete the task and all that it keeps of it; left out where tasks cannot be deleted. */
   delete?(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
+  /** A page of what the server has of this caller's tasks, the first without a cursor; left out where none are listed. */
+  list?(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>>;
   /**
    * Listens to tasks until the server or the signal ends it: the state that each has when it begins, then each change,
    * or the newest of several. Left out where the server offers nothing of the kind. Rejects with the signal's reason.

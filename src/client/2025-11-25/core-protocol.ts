@@ -1,6 +1,6 @@
 import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { generation } from "../../generation/2025-11-25/name.ts";
-import { serverCancels, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
 import { relatedTaskOf } from "../../generation/2025-11-25/related-task.ts";
 import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
@@ -8,11 +8,13 @@ import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
+import { listParams, readTaskPage } from "../session/read-task-page.ts";
 import { readToolResult } from "../session/read-tool-result.ts";
 import { Recent } from "../session/recent.ts";
 import { withoutQuestions } from "../session/task-room.ts";
 import { TaskRooms } from "../session/task-rooms.ts";
 import { isUnknown } from "../task/poll-loop.ts";
+import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
 import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
@@ -38,6 +40,7 @@ export class CoreProtocol implements TaskProtocol {
   readonly #services: Pick<CoreProtocolOptions, "requester" | "clock">;
   readonly #hasTasks: boolean;
   readonly #cancels: boolean;
+  readonly #lists: boolean;
   readonly #support: TaskSupport;
   readonly #rooms: TaskRooms<CoreRoom>;
   /**
@@ -50,6 +53,7 @@ export class CoreProtocol implements TaskProtocol {
     this.#services = { requester, clock };
     this.#hasTasks = serverTakesTasks(server); // C-008, C-014
     this.#cancels = serverCancels(server);
+    this.#lists = serverLists(server);
     const { experimental } = server;
     this.recognisesRepeats = isJsonObject(experimental) && isJsonObject(experimental[idempotencyKeyMeta]);
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
@@ -121,6 +125,15 @@ export class CoreProtocol implements TaskProtocol {
     // The same code for a task that has ended (C-078), where there is nothing left to cancel.
     const now = await this.get(taskId, signal);
     return now.kind === "value" && hasEnded(now.value) ? done : reply;
+  }
+
+  async list(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>> {
+    if (!this.#lists) {
+      const message = "The server does not list tasks.";
+      return { kind: "error", error: { code: -32601, message } }; // C-010
+    }
+    const reply = await this.#request("tasks/list", listParams(cursor), signal);
+    return readReply(reply, (answer) => readTaskPage(answer, readTask));
   }
 
   attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {

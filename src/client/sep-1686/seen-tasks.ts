@@ -5,7 +5,7 @@ import type { ClientClock } from "../clock.ts";
 import { Recent } from "../session/recent.ts";
 import type { OngoingTask } from "../session/task-room.ts";
 import type { CompletedTask, EndedTask, FailedTask } from "../task/remote-task.ts";
-import type { ToldTask } from "./read-task.ts";
+import { notBegun, type ToldTask } from "./read-task.ts";
 
 /** What a server told of a task is told of by its own clock here, for there are no times on the wire. */
 type Base = Omit<OngoingTask, "status">;
@@ -35,7 +35,7 @@ export class SeenTasks {
   /** `submitted` has no status of its own here: its text says it. */
   goesOn(told: ToldTask, status: OngoingTask["status"]): OngoingTask {
     const base = this.#note(told.taskId, told);
-    return { ...base, status, ...(told.status === "submitted" && { statusMessage: "Not begun yet" }) };
+    return { ...base, status, ...(told.status === "submitted" && { statusMessage: notBegun }) };
   }
 
   completed(taskId: string, result: CallToolResult, told?: ToldTask): CompletedTask {

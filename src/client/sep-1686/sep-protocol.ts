@@ -6,6 +6,7 @@ import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
+import { listParams, readTaskPage } from "../session/read-task-page.ts";
 import { readToolResult } from "../session/read-tool-result.ts";
 import { Recent } from "../session/recent.ts";
 import { TaskAskings } from "../session/task-askings.ts";
@@ -13,12 +14,13 @@ import { TaskRoom, withoutQuestions, type OngoingTask } from "../session/task-ro
 import { TaskRooms } from "../session/task-rooms.ts";
 import { pollInterval } from "../task/pacing.ts";
 import { isUnknown } from "../task/poll-loop.ts";
+import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
 import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestInTime } from "../transport/request-in-time.ts";
 import { cancellation } from "./cancellation.ts";
-import { readTask, type ToldTask } from "./read-task.ts";
+import { readListed, readTask, type ToldTask } from "./read-task.ts";
 import { SeenTasks } from "./seen-tasks.ts";
 import { SepCalls } from "./sep-calls.ts";
 
@@ -128,6 +130,12 @@ export class SepProtocol implements TaskProtocol {
     if (reply.kind !== "value") return reply;
     this.#ended.delete(taskId);
     return done;
+  }
+
+  /** A list belongs to no task (A-20). */
+  async list(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>> {
+    const reply = await requestInTime(this.#services, "tasks/list", listParams(cursor), signal);
+    return readReply(reply, (answer) => readTaskPage(answer, readListed));
   }
 
   attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {

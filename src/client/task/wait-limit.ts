@@ -42,3 +42,19 @@ export function assertMs(name: string, ms: number | undefined): void {
     throw new RangeError(`${name} has to be a number from 0 on, not ${ms}.`);
   }
 }
+
+/** Does what a caller waits for, for as long as they want to wait and the client is open. */
+export async function within<Value>(
+  options: WaitOptions,
+  { clock, closing }: { readonly clock: ClientClock; readonly closing: AbortSignal },
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  assertWait(options);
+  const limit = new WaitLimit(options, clock);
+  const { signal } = limit;
+  try {
+    return await work(signal === undefined ? closing : AbortSignal.any([signal, closing]));
+  } finally {
+    limit.clear();
+  }
+}

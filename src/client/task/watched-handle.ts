@@ -8,7 +8,7 @@ import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
-import { assertWait, WaitLimit } from "./wait-limit.ts";
+import { assertWait, WaitLimit, within } from "./wait-limit.ts";
 import type { TaskWatch, WatchServices } from "./task-watch.ts";
 
 interface HandleOptions {
@@ -120,16 +120,10 @@ export class WatchedHandle implements TaskHandle {
   }
 
   async #within<Value>(options: WaitOptions, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
-    assertWait(options);
-    const { closing, clock } = this.#services;
-    const limit = new WaitLimit(options, clock);
-    const { signal } = limit;
     try {
-      return await work(signal === undefined ? closing : AbortSignal.any([signal, closing]));
+      return await within(options, this.#services, work);
     } catch (error) {
       return this.#fail(error, options.signal);
-    } finally {
-      limit.clear();
     }
   }
 }
