@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
-import { folder, holdfast, startHoldfast, type Run } from "./run-cli.ts";
+import { folder, holdfast, root, startHoldfast, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
 const parse = ({ stdout }: Run): Record<string, unknown> => JSON.parse(stdout) as Record<string, unknown>;
@@ -118,6 +118,32 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
     expect((await runMain(["tools", "no-such-command --stdio"])).stderr).toContain(
       "There is no such command",
     );
+  });
+});
+
+it("says in a line what is wrong with the state folder", async () => {
+  const env = { HOLDFAST_STATE: join(root, "package.json") };
+  const listed = await runMain(["ls"], { env });
+  expect(listed).toMatchObject({ code: 70, stdout: "" });
+  expect(listed.stderr).toMatch(/^holdfast: ENOTDIR.*package\.json.*\n$/);
+});
+
+it("asks for the server of a task where what was written of it is lost", async () => {
+  const state = await folder();
+  const env = { HOLDFAST_STATE: state };
+  const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
+  const id = (await runMain(["call", server, "never_ends", "--detach"], { env })).stdout.trim();
+  await rm(join(state, "servers"), { recursive: true });
+  const { code, stderr } = await runMain(["get", id], { env });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("--server") as string });
+});
+
+it("tells a server that is gone from one that lists no tools", async () => {
+  const handshake = `process.stdin.once("data", (text) => { const { id, method } = JSON.parse(text); if (method !== "initialize") process.exit(); process.stdin.on("data", (next) => void (String(next).includes("tools/list") && process.exit())); console.log(JSON.stringify({ jsonrpc: "2.0", id, result: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "brief", version: "1" } } })) })`;
+  const { code, stderr } = await runMain(["tools", `${process.execPath} -e '${handshake}'`]);
+  expect({ code, stderr }).toEqual({
+    code: 6,
+    stderr: "holdfast: The connection ended: the server, or its process, is gone\n",
   });
 });
 

@@ -1,8 +1,9 @@
 import { SdkError, ProtocolError, type Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
+import { throwIfLost } from "../server/lost-connection.ts";
 import { UsageError } from "../usage-error.ts";
 
-/** All tools that the server lists; undefined where it lists none at all, or in a form that nobody can read. */
+/** All tools that the server lists; undefined where it lists none at all, or in a form that nobody can read. Rejects with a `TaskClientError` where it is gone. */
 export async function listTools(
   client: TaskClient,
   signal: AbortSignal,
@@ -20,6 +21,7 @@ export async function listTools(
     } while (cursor !== undefined);
   } catch (error) {
     signal.throwIfAborted();
+    throwIfLost(error);
     if (error instanceof ProtocolError || error instanceof SdkError) return undefined;
     throw error;
   }

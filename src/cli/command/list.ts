@@ -38,7 +38,7 @@ function asListed({ id, call, server }: KnownTask): ListedTaskJson {
   return {
     id,
     isTask: taskId !== null,
-    server: server.given,
+    server: server?.given ?? call.server,
     tool,
     startedAt: new Date(startedAt).toISOString(),
   };

@@ -3,9 +3,10 @@ import type { OnInput } from "../../client/question/input-request.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
 import type { Context, TaskOptions } from "../context.ts";
+import type { Io } from "../io.ts";
 import type { TaskOrigin } from "../output/task-json.ts";
 import { askedServer } from "../server/asked-server.ts";
-import { findServer } from "../server/find-server.ts";
+import { findServer, type FoundServer } from "../server/find-server.ts";
 import { generationOf } from "../server/server-facts.ts";
 import { withServer, type Session } from "../server/with-server.ts";
 import type { KnownTask } from "../state/state.ts";
@@ -41,8 +42,7 @@ export async function withTask<Value>(
       `No unfinished task that was started here begins with ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
     );
   }
-  const spec = known && { ...known.server, ...(options.config !== undefined && { config: options.config }) };
-  const server = asked ?? (await findServer(spec ?? { given: "", cwd: io.cwd }, io.env));
+  const server = asked ?? (await serverOf(known, options, io));
   const target = { server, onInput, protocolVersion: versionFor(known) };
   return withServer(context, target, options, async (session) => {
     const handle = await handleOf(known, id, session);
@@ -62,6 +62,12 @@ export async function withTask<Value>(
       throw explainUnknown(error, session);
     }
   });
+}
+
+async function serverOf(known: KnownTask | undefined, { config }: TaskOptions, io: Io): Promise<FoundServer> {
+  if (known?.server === undefined)
+    throw new UsageError("How its server was reached is lost: give the task's whole id, and --server.");
+  return findServer({ ...known.server, ...(config !== undefined && { config }) }, io.env);
 }
 
 /** Servers on SDK v1 with their tasks in memory say it of every task that an earlier command has started. */

@@ -1,5 +1,6 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
 import type { CheckJson } from "../output/json-shapes.ts";
+import { throwIfLost } from "../server/lost-connection.ts";
 import type { Session } from "../server/with-server.ts";
 
 type ProbeAnswer =
@@ -22,6 +23,7 @@ export async function probe(
     return { kind: "result", told: "a result" };
   } catch (error) {
     signal.throwIfAborted();
+    throwIfLost(error);
     const message = error instanceof Error ? error.message : String(error);
     if (!(error instanceof ProtocolError)) return { kind: "error", code: undefined, told: message };
     return { kind: "error", code: error.code, told: `${message} (${error.code})` };
@@ -37,6 +39,7 @@ export async function probeListening({ client, signal }: Session): Promise<Check
     return { check, works: true, detail: "the server can be listened to (subscriptions/listen)" };
   } catch (error) {
     signal.throwIfAborted();
+    throwIfLost(error);
     const message = error instanceof Error ? error.message : String(error);
     return { check, works: false, detail: `tasks are polled, since subscriptions/listen gave ${message}` };
   }

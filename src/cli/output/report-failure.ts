@@ -1,3 +1,4 @@
+import { describeCause } from "../../client/transport/describe-cause.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import { Stopped } from "../stopped.ts";
@@ -24,7 +25,9 @@ function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: Exi
     return { kind: "stopped", message, ...(taskId !== undefined && { id: taskId }), exitCode };
   }
   if (error instanceof TaskClientError) {
-    const { code, message, taskId, error: rpc } = error;
+    const { code, taskId, error: rpc } = error;
+    // Of the state folder its user has to know what is wrong with it.
+    const message = code === "handles" ? describeCause(error) : error.message;
     return {
       kind: code,
       message,
@@ -33,6 +36,11 @@ function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: Exi
       exitCode: exitCodeOf(code),
     };
   }
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const message = error instanceof Error ? textOf(error) : String(error);
   return { kind: "fault", message, exitCode: exitCodes.fault };
+}
+
+/** What the system refuses, such as a folder or a full disk, says all by its message; of our own faults the place helps. */
+function textOf(error: Error): string {
+  return "syscall" in error ? error.message : (error.stack ?? error.message);
 }

@@ -13,7 +13,8 @@ export interface KnownTask {
   /** The task's; for a call without an answer its idempotency key. */
   readonly id: string;
   readonly call: KeptCall;
-  readonly server: ServerSpec;
+  /** Missing where what was written of it is lost, and its name does not lead to it. */
+  readonly server: ServerSpec | undefined;
 }
 
 /** What this user has started and not seen the end of. */
@@ -39,7 +40,8 @@ export class State {
     const { calls, damaged } = await this.#store.list();
     const tasks = calls.map(async (call): Promise<KnownTask> => {
       const server = await this.#servers.find(call.server);
-      return { id: call.taskId ?? call.key, call, server: server ?? { given: call.server, cwd: this.#cwd } };
+      const named = /^https?:/.test(call.server) ? { given: call.server, cwd: this.#cwd } : undefined;
+      return { id: call.taskId ?? call.key, call, server: server ?? named };
     });
     return { tasks: await Promise.all(tasks), damaged: damaged.map(({ name }) => name) };
   }
@@ -51,7 +53,7 @@ export class State {
     const exact = here.filter(({ id }) => id === prefix);
     const found = exact.length > 0 ? exact : here.filter(({ id }) => id.startsWith(prefix));
     if (found.length <= 1) return found[0];
-    const ids = found.map(({ id, server: { given } }) => `${id} (${given})`).join(", ");
+    const ids = found.map(({ id, server, call }) => `${id} (${server?.given ?? call.server})`).join(", ");
     throw new UsageError(
       `Several tasks fit ${JSON.stringify(prefix)}: ${ids}. Give more of the id, or --server.`,
     );

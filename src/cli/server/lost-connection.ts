@@ -1,0 +1,17 @@
+import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import { TaskClientError } from "../../client/task-client-error.ts";
+
+const ended: ReadonlySet<string> = new Set([SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected]);
+
+/** Throws where a request failed since the server is gone or silent, and not for what it said. */
+export function throwIfLost(cause: unknown): void {
+  if (!(cause instanceof SdkError)) return;
+  if (ended.has(cause.code)) {
+    throw new TaskClientError("connection", "The connection ended: the server, or its process, is gone", {
+      cause,
+    });
+  }
+  if (cause.code === SdkErrorCode.RequestTimeout) {
+    throw new TaskClientError("connection", "The server did not answer in time", { cause });
+  }
+}
