@@ -53,7 +53,7 @@ export class State {
     const exact = here.filter(({ id }) => id === prefix);
     const found = exact.length > 0 ? exact : here.filter(({ id }) => id.startsWith(prefix));
     if (found.length <= 1) return found[0];
-    const ids = found.map(({ id, server, call }) => `${id} (${server?.given ?? call.server})`).join(", ");
+    const ids = found.map((task) => `${task.id} (${task.server?.given ?? task.call.server})`).join(", ");
     throw new UsageError(
       `Several tasks fit ${JSON.stringify(prefix)}: ${ids}. Give more of the id, or --server.`,
     );
