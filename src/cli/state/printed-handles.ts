@@ -18,12 +18,12 @@ export class PrintedHandles implements HandleStore {
     this.#noteServer = noteServer;
   }
 
-  async keep(call: KeptCall): Promise<void> {
+  async keep(call: KeptCall): Promise<boolean> {
     if (call.taskId === null) {
       await this.#noteServer();
       this.#unanswered.set(call.key, call);
     } else this.#unanswered.delete(call.key);
-    await this.#store.keep(call);
+    return this.#store.keep(call);
   }
 
   async drop(call: CallName): Promise<void> {

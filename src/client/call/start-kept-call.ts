@@ -29,8 +29,9 @@ export async function startKeptCall(
 ): Promise<Exclude<StartedCall, { kind: "refused" }>> {
   const { keeper } = services;
   signal.throwIfAborted();
-  if (!again) await keeper.begin(kept);
-  if (signal.aborted && !again) keeper.drop(kept); // nothing was sent
+  // One that was sent before under the same key may have a task, whatever becomes of it now.
+  const isNew = !again && (await keeper.begin(kept));
+  if (signal.aborted && isNew) keeper.drop(kept); // nothing was sent
   signal.throwIfAborted();
   const call = {
     name: kept.tool,
@@ -53,7 +54,7 @@ export async function startKeptCall(
     throw aboutTask(error, keeper.referenceTo(error.taskId));
   });
   if (started.kind === "task") await keeper.became(kept, started.taskId);
-  else keeper.drop(kept);
+  else if (started.kind === "result" || isNew || again) keeper.drop(kept);
   if (started.kind === "refused") throw started.error;
   return started;
 }

@@ -44,10 +44,10 @@ export class CallKeeper {
     return { ...call, args, server, generation, taskId: null };
   }
 
-  /** To be awaited before the call is sent. Rejects with `handles`. */
-  async begin(call: KeptCall): Promise<void> {
+  /** To be awaited before the call is sent. Whether it cannot have been sent before; rejects with `handles`. */
+  async begin(call: KeptCall): Promise<boolean> {
     try {
-      await this.#store.keep(call);
+      return await this.#store.keep(call);
     } catch (cause) {
       const message = "The call was not sent: the handle store could not keep it";
       throw new TaskClientError("handles", message, { cause });
@@ -155,7 +155,7 @@ export class CallKeeper {
 }
 
 const nothingKept: HandleStore = {
-  keep: async () => undefined,
+  keep: async () => true,
   drop: async () => undefined,
   dropTask: async () => undefined,
   list: async () => ({ calls: [], damaged: [] }),

@@ -39,11 +39,18 @@ class FileHandles implements HandleStore {
     this.#folder = resolve(folder);
   }
 
-  async keep(call: KeptCall): Promise<void> {
+  async keep(call: KeptCall): Promise<boolean> {
     const { taskId } = call;
-    if (taskId === null) return this.#write("calls", this.#callFile(call), call);
-    await this.#write("tasks", this.#taskFile({ ...call, taskId }), call);
-    await this.drop(call);
+    const file = this.#callFile(call);
+    const known = await read(file, decodeCall);
+    const { startedAt } = known === undefined || known instanceof Error ? call : known;
+    const kept = { ...call, startedAt };
+    if (taskId === null) await this.#write("calls", file, kept);
+    else {
+      await this.#write("tasks", this.#taskFile({ ...call, taskId }), kept);
+      await this.drop(call);
+    }
+    return known === undefined;
   }
 
   async drop(call: CallName): Promise<void> {

@@ -46,10 +46,11 @@ export interface KeptCalls {
  */
 export interface HandleStore {
   /**
-   * Called before the call is sent, again with each round of answers, and with the task's id as soon as it is known. A call that has its task does
-   * not lose it by coming again without: a caller may use a key twice.
+   * Called before the call is sent, again with each round of answers, and with the task's id as soon as it is known. A
+   * caller may use a key twice: a call that is kept already keeps the task that it has, and its `startedAt`. Resolves with
+   * false if it was kept without a task, so that it may have been sent before.
    */
-  keep(call: KeptCall): Promise<void>;
+  keep(call: KeptCall): Promise<boolean>;
   /** The call ended without a task. Nothing happens if it is not kept, or has a task. */
   drop(call: CallName): Promise<void>;
   /** The task is over: drops the calls that became it, and the answers to its questions. */

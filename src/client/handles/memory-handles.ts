@@ -17,8 +17,10 @@ export function memoryHandles(): HandleStore {
   return {
     async keep(call) {
       const name = nameOfCall(call);
-      const taskId = call.taskId ?? calls.get(name)?.taskId ?? null;
-      calls.set(name, { ...structuredClone(call), taskId });
+      const known = calls.get(name);
+      const { startedAt, taskId } = known ?? call;
+      calls.set(name, { ...structuredClone(call), startedAt, taskId: call.taskId ?? taskId });
+      return known === undefined || taskId !== null;
     },
     async drop(call) {
       const name = nameOfCall(call);

@@ -129,6 +129,19 @@ describe("what leaves the list", () => {
     expect(await client.pending()).toHaveLength(1);
   });
 
+  it("is no call that may have a task, though the same call is refused when it is made again", async () => {
+    const { server, client } = await setUp({ handles: memoryHandles() });
+    server.script("tools/call", "reset", { status: 401 });
+    const options = { idempotencyKey: "a-key" };
+    await expect(client.callTool("publish_report", {}, options)).rejects.toMatchObject({
+      code: "connection",
+    });
+    await expect(client.callTool("publish_report", {}, options)).rejects.toMatchObject({
+      code: "unauthorized",
+    });
+    expect(await client.pending()).toMatchObject([{ idempotencyKey: "a-key", reference: null }]);
+  });
+
   it("is no task whose end a caller did not wait for", async () => {
     const { server, client } = await setUp({ handles: memoryHandles() });
     server.script("tools/call", created());

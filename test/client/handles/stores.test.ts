@@ -50,8 +50,11 @@ describe.each(stores)("%s", (_name, make) => {
 
   it("keeps a call's task, whatever comes of the same call made again", async () => {
     const store = await make();
-    await store.keep(keptCall());
+    expect(await store.keep(keptCall({ startedAt: 3 }))).toBe(true);
+    expect(await store.keep(keptCall({ startedAt: 4 }))).toBe(false);
+    expect(await callsOf(store)).toMatchObject([{ startedAt: 3 }]);
     await store.keep(keptCall({ taskId: "t1" }));
+    expect(await callsOf(store)).toMatchObject([{ startedAt: 3, taskId: "t1" }]);
     await store.keep(keptCall({ startedAt: 5 }));
     expect(await callsOf(store)).toMatchObject([{ taskId: "t1" }]);
     await store.drop(keptCall());

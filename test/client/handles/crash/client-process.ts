@@ -21,10 +21,11 @@ const handles: HandleStore = {
   keep: async (call) => {
     const what = call.taskId !== null ? "the task" : call.round !== undefined ? "the round" : "the call";
     reach(`before ${what} is kept`);
-    await files.keep(call);
+    const isNew = await files.keep(call);
     if (call.round !== undefined)
       for (const key of Object.keys(call.round.inputResponses ?? {})) say(`kept ${key}`);
     reach(`after ${what} is kept`);
+    return isNew;
   },
   keepAnswer: async (task, question, answer) => {
     reach("before the answer is kept");
