@@ -29,8 +29,8 @@ export interface ConnectOptions {
    */
   readonly capabilities?: ClientCapabilities;
   /**
-   * Takes the server's elicitations and samplings as durable tasks where it asks for that, in protocol 2025-11-25: the
-   * user may answer when the connection, or this process, is long another. They come to `onInput` like all others, as
+   * Takes the server's elicitations and samplings as durable tasks where it asks for that, in protocol 2025-11-25 and
+   * in SEP-1686: the user may answer when the connection, or this process, is long another. They come to `onInput` like all others, as
    * far as `capabilities` declare them. Elsewhere without effect.
    */
   readonly receiveTasks?: ReceiveTasksOptions;

@@ -1,8 +1,8 @@
 import { generation as core } from "../generation/2025-11-25/name.ts";
+import type { JsonObject } from "../generation/json-object.ts";
 import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
-import { amendHandshake } from "./2025-11-25/handshake.ts";
+import { amendHandshake, tasksTaken as coreTasks } from "./2025-11-25/handshake.ts";
 import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
-import type { SharedRuntime } from "./2025-11-25/receiver/shared-runtime.ts";
 import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
@@ -18,7 +18,9 @@ import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { ServerTarget } from "./transport/line.ts";
 import { openConnection } from "./transport/open-connection.ts";
 import { declaredBy, defaultCapabilities } from "./question/declared.ts";
-import { readableHandshake } from "./sep-1686/handshake.ts";
+import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
+import { readableHandshake, tasksTaken as sepTasks } from "./sep-1686/handshake.ts";
+import type { SepReceiver } from "./sep-1686/receiver/sep-receiver.ts";
 import { SepProtocol } from "./sep-1686/sep-protocol.ts";
 import { setSdkHandlers } from "./question/sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
@@ -66,6 +68,9 @@ export async function connectWith(
   const receives = receiveTasks !== undefined && onInput !== undefined;
   const events = new ClientEvents(options.onEvent, clock);
   const callbacks = { onInput, onInputError, declares: declaredBy(capabilities), events };
+  const hasCore = (version: unknown): boolean => options.generation === undefined && version === core;
+  const tasksTaken = (version: unknown, own: JsonObject): object =>
+    hasCore(version) ? coreTasks(own) : sepTasks(own);
   // Before there is a connection: the first question may come with it.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
   const { sdk, requester, name } = await openConnection(
@@ -74,7 +79,7 @@ export async function connectWith(
       ...options,
       clientInfo,
       capabilities: withTasks(capabilities),
-      amend: (message) => withoutTasksOnCall(amendHandshake(message, receives)),
+      amend: (message) => withoutTasksOnCall(amendHandshake(message, receives ? tasksTaken : undefined)),
       admit: readableHandshake,
       prepare: (client) => {
         if (onInput !== undefined) setSdkHandlers(client, capabilities, onInput);
@@ -93,7 +98,7 @@ export async function connectWith(
   const protocol =
     sdk.getProtocolEra() === "modern"
       ? new ExtensionProtocol({ ...services, meta: envelope(capabilities, clientInfo), server: declared })
-      : options.generation === undefined && sdk.getNegotiatedProtocolVersion() === core
+      : hasCore(sdk.getNegotiatedProtocolVersion())
         ? new CoreProtocol(legacy)
         : new SepProtocol(legacy);
   requester.takers.onNotification((notification) => progress.take(notification));
@@ -101,9 +106,12 @@ export async function connectWith(
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
   events.tell({ type: "connected", protocolVersion, generation: protocol.generation });
   const receiver =
-    shared !== undefined && receiveTasks !== undefined && protocol instanceof CoreProtocol
-      ? new shared.Receiver({ requester, server: name, callbacks, options: receiveTasks }, shared.runtime)
-      : undefined;
+    shared === undefined || receiveTasks === undefined || protocol instanceof ExtensionProtocol
+      ? undefined
+      : new (protocol instanceof CoreProtocol ? shared.Receiver : shared.SepReceiver)(
+          { requester, server: name, callbacks, options: receiveTasks },
+          shared.runtime,
+        );
   if (receiver === undefined) await shared?.runtime.leave();
   return new ConnectedClient({
     sdk,
@@ -124,15 +132,17 @@ export async function connectWith(
 
 /** Loaded only where it is wanted: it brings the runtime that servers have. */
 async function loadReceiver(options: ReceiveTasksOptions): Promise<LoadedReceiver> {
-  const [{ Receiver: loaded }, { shareRuntime }] = await Promise.all([
+  const [receiver, sepReceiver, { shareRuntime }] = await Promise.all([
     import("./2025-11-25/receiver/receiver.ts"),
-    import("./2025-11-25/receiver/shared-runtime.ts"),
+    import("./sep-1686/receiver/sep-receiver.ts"),
+    import("./session/receiver/shared-runtime.ts"),
   ]);
-  return { Receiver: loaded, runtime: await shareRuntime(options) };
+  return { ...receiver, ...sepReceiver, runtime: await shareRuntime(options) };
 }
 
 interface LoadedReceiver {
   readonly Receiver: typeof Receiver;
+  readonly SepReceiver: typeof SepReceiver;
   readonly runtime: SharedRuntime;
 }
 

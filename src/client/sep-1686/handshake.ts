@@ -1,6 +1,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { isJSONRPCResultResponse } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { clientTasksCapability } from "../../generation/sep-1686/negotiate.ts";
 
 /**
  * A server's answer to the handshake in a form that the SDK's client takes: it ends the connection over a boolean where
@@ -22,4 +23,12 @@ function hasBooleans(requests: JsonObject): boolean {
   return Object.values(requests).some(
     (category) => isJsonObject(category) && Object.values(category).some((each) => typeof each === "boolean"),
   );
+}
+
+/** What a client with these capabilities takes as tasks, in booleans that the SDK's server takes too (S-003). */
+export function tasksTaken({ elicitation, sampling }: JsonObject): object {
+  return clientTasksCapability([
+    ...(elicitation === undefined ? [] : (["elicitation/create"] as const)),
+    ...(sampling === undefined ? [] : (["sampling/createMessage"] as const)),
+  ]);
 }

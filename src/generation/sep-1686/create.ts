@@ -40,3 +40,11 @@ export function withTask(params: JsonObject, { taskId, keepAliveMs }: TaskParams
   const keepAlive = keepAliveMs === undefined ? {} : { keepAlive: keepAliveMs };
   return withMeta(params, { [taskKey]: { taskId, ...keepAlive } });
 }
+
+/** The same params, which ask for no task. */
+export function withoutTask(params: JsonObject): JsonObject {
+  const meta = params["_meta"];
+  if (!isJsonObject(meta) || !Object.hasOwn(meta, taskKey)) return params;
+  const { [taskKey]: _unasked, ...others } = meta;
+  return { ...params, _meta: others };
+}

@@ -1,6 +1,6 @@
 import type { InputMethod } from "../../task/input.ts";
-import { isJsonObject, type JsonObject } from "../json-object.ts";
-import { taskKey, withTask, type TaskParams } from "./create.ts";
+import type { JsonObject } from "../json-object.ts";
+import { withoutTask, withTask, type TaskParams } from "./create.ts";
 import { withRelatedTask } from "./related-task.ts";
 
 /** A request to the client on behalf of a task. */
@@ -21,11 +21,4 @@ export function nestedRequest(
 ): NestedRequest {
   const own = withoutTask(params);
   return { method, params: withRelatedTask(task === undefined ? own : withTask(own, task), taskId) };
-}
-
-function withoutTask(params: JsonObject): JsonObject {
-  const meta = params["_meta"];
-  if (!isJsonObject(meta) || !Object.hasOwn(meta, taskKey)) return params;
-  const { [taskKey]: _unasked, ...others } = meta;
-  return { ...params, _meta: others };
 }

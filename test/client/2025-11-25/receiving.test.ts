@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
-import type { InputRequest, InputResult } from "../../../src/client/question/input-request.ts";
+import type { InputResult } from "../../../src/client/question/input-request.ts";
 import { memoryStore } from "../../../src/memory.ts";
 import { sqliteStore } from "../../../src/sqlite.ts";
+import { User } from "../user.ts";
 import { relatedKey, setUpCore, taskId as ofServer, type CorePeer, type CoreSetup } from "./core-peer.ts";
 
 const accept = { action: "accept" as const, content: { ok: true } };
@@ -14,33 +15,6 @@ const messages = [{ role: "user", content: { type: "text", text: "Sum up" } }];
 const said = { role: "assistant", model: "none", content: { type: "text", text: "42" } } as InputResult;
 
 const capabilities = { elicitation: { form: {} }, sampling: {} };
-
-/** A client whose user answers when the test says so. */
-class User {
-  readonly asked: InputRequest[] = [];
-  readonly #answers: PromiseWithResolvers<InputResult>[] = [];
-  readonly #arrivals: (() => void)[] = [];
-
-  readonly onInput = async (request: InputRequest): Promise<InputResult> => {
-    this.asked.push(request);
-    const answer = Promise.withResolvers<InputResult>();
-    this.#answers.push(answer);
-    for (const arrive of this.#arrivals.splice(0)) arrive();
-    return answer.promise;
-  };
-
-  async isAsked(times: number): Promise<void> {
-    while (this.asked.length < times) await new Promise<void>((resolve) => this.#arrivals.push(resolve));
-  }
-
-  answer(index: number, result: InputResult): void {
-    this.#answers[index]?.resolve(result);
-  }
-
-  fail(index: number): void {
-    this.#answers[index]?.reject(new Error("no model"));
-  }
-}
 
 async function setUp(user: User, store = memoryStore(), options: ConnectOptions = {}): Promise<CoreSetup> {
   return setUpCore({ capabilities, onInput: user.onInput, receiveTasks: { store }, ...options });

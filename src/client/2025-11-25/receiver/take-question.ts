@@ -1,13 +1,12 @@
 import type { RequestId } from "@modelcontextprotocol/client";
 import { readTaskParams } from "../../../generation/2025-11-25/create.ts";
-import type { ClientTaskMethod } from "../../../generation/2025-11-25/negotiate.ts";
 import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
 import type { JsonObject } from "../../../generation/json-object.ts";
 import { questionKeyOf } from "../../../generation/question-key.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
-import type { AskedQuestion } from "./question-tools.ts";
+import type { AskedQuestion, QuestionMethod } from "../../session/receiver/question-tools.ts";
 
 interface Taker {
   readonly runtime: Runtime;
@@ -27,13 +26,13 @@ const lookBack = 200;
 export async function takeQuestion(
   { runtime, unfetched, requestor, server }: Taker,
   id: RequestId,
-  method: ClientTaskMethod,
+  method: QuestionMethod,
   params: JsonObject,
 ): Promise<TaskSnapshot> {
   const { ttlMs } = readTaskParams(params) ?? {};
   const { task: _, ...own } = params;
-  const question: AskedQuestion = { server, params: own };
-  const same = relatedTaskOf(own) === undefined ? undefined : await openTask(method, question);
+  const question: AskedQuestion = { server, params: own, taskId: relatedTaskOf(own) ?? null };
+  const same = question.taskId === null ? undefined : await openTask(method, question);
   if (same !== undefined) return same;
   return runtime.create({
     ...requestor,

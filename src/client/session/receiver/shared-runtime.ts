@@ -9,7 +9,7 @@ import { Seats } from "./seats.ts";
 export interface SharedRuntime {
   readonly runtime: Runtime;
   readonly seats: Seats;
-  /** Tasks that were answered in this process and whose server does not have the answer yet. */
+  /** Tasks with ids of this client that were answered in this process, and whose server does not have the answer yet. */
   readonly unfetched: Set<string>;
   /** Resolves once the store is closed, if this was the last connection. Unfinished tasks stay in it. */
   leave(): Promise<void>;
