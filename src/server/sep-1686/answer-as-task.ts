@@ -41,16 +41,27 @@ export async function answerAsTask(
   const { method, params: told } = createdNotification(asked.taskId);
   await connection.deliver(method, told, id);
   const { progressToken } = origin;
+  const failed = new AbortController();
+  // The wait goes on until the task has ended: a question that lost its stream before would be put to the client again.
+  const onAbort = (): void => {
+    if (connection.closing.aborted) return;
+    cancelIfRunning(party, created.task.id).catch((error: unknown) => failed.abort(error));
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
   try {
-    signal.throwIfAborted();
+    if (signal.aborted) onAbort();
     // Where the stream of the request breaks, another one of the connection does.
-    desk.follow(created, requestor, { connection, progressToken: undefined });
-    const wait = { connection, request: id, signal, progressToken };
-    return requestAnswer(await desk.finished(created.task.id, requestor, wait));
+    else desk.follow(created, requestor, { connection, progressToken: undefined });
+    const over = AbortSignal.any([connection.closing, failed.signal]);
+    const wait = { connection, request: id, signal: over, progressToken };
+    const finished = await desk.finished(created.task.id, requestor, wait);
+    signal.throwIfAborted();
+    return requestAnswer(finished);
   } catch (error) {
-    const cancelled = signal.aborted && !connection.closing.aborted;
-    if (cancelled) await cancelIfRunning(party, created.task.id);
+    if (!failed.signal.aborted) signal.throwIfAborted();
     throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
 

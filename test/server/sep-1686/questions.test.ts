@@ -113,3 +113,17 @@ it("drops answers to questions of a cancelled task, and takes the questions back
   expect(await session.request("tasks/get", about("mine"))).toMatchObject({ status: "cancelled" });
   expect(errors).toEqual([]);
 });
+
+it("does not put a question to the client again that cancels its task", async () => {
+  const { server } = await house(tools, set);
+  const streams = new FakeStreams();
+  streams.setStandalone(true);
+  const session = await Session.open(server, { capabilities: formClient, streams });
+  const request = await start(session, "mine", "two");
+  await session.asked("elicitation/create", 1);
+  await until(session, "mine", "input_required"); // who polls is asked on the stream of the session as well
+  session.notify("notifications/cancelled", { requestId: request });
+  await until(session, "mine", "cancelled");
+  await session.request("ping");
+  expect(session.seen.filter(({ method }) => method === "elicitation/create")).toHaveLength(2);
+});
