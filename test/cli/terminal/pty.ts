@@ -116,3 +116,8 @@ export class Pty {
     for (const changed of watchers) changed();
   }
 }
+
+/** The id of the task that the program tells of. */
+export async function idOn(pty: Pty): Promise<string> {
+  return (await pty.sees(/^task (\S+)$/m))[1] ?? "";
+}
