@@ -29,7 +29,13 @@ export type {
   WorkingTask,
 } from "./client/task/remote-task.ts";
 export type { ListedTask, TaskPage } from "./client/task/listed-task.ts";
-export type { CallAndWaitOptions, CallOptions, ListOptions, TaskClient } from "./client/task-client.ts";
+export type {
+  CallAndWaitOptions,
+  CallOptions,
+  ListOptions,
+  ReadOptions,
+  TaskClient,
+} from "./client/task-client.ts";
 export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
 export type { TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
 export type { TaskReference } from "./client/task/task-reference.ts";

@@ -1,4 +1,10 @@
-import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import type {
+  CallToolResult,
+  Client,
+  GetPromptResult,
+  ReadResourceResult,
+  RequestOptions,
+} from "@modelcontextprotocol/client";
 import type { UserCallbacks } from "./question/ask-user.ts";
 import type { ClientClock } from "./clock.ts";
 import { directHandle } from "./call/direct-handle.ts";
@@ -12,8 +18,9 @@ import { startKeptCall } from "./call/start-kept-call.ts";
 import { CallKeeper } from "./handles/call-keeper.ts";
 import type { HandleStore, KeptCall } from "./handles/handle-store.ts";
 import type { PendingCall } from "./handles/pending-call.ts";
+import { readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
 import { pendingCall } from "./call/take-call.ts";
-import type { CallAndWaitOptions, CallOptions, ListOptions, TaskClient } from "./task-client.ts";
+import type { CallAndWaitOptions, CallOptions, ListOptions, ReadOptions, TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
@@ -171,6 +178,32 @@ export class ConnectedClient implements TaskClient {
       limit.clear();
       if (!live) reports?.stop();
     }
+  }
+
+  async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
+    const plain = async (within: RequestOptions): Promise<ReadResourceResult> =>
+      this.sdk.readResource({ uri }, within);
+    const read = { method: "resources/read", params: { uri }, plain, toResult: toResource } as const;
+    return readInTask(read, this.#reads, options);
+  }
+
+  async getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    options: ReadOptions = {},
+  ): Promise<GetPromptResult> {
+    const params = { name, arguments: { ...args } };
+    const plain = async (within: RequestOptions): Promise<GetPromptResult> =>
+      this.sdk.getPrompt(params, within);
+    return readInTask({ method: "prompts/get", params, plain, toResult: toPrompt }, this.#reads, options);
+  }
+
+  get #reads(): ReadServices {
+    return {
+      ...this.#services,
+      handle: (taskId, options) => this.#handle(taskId, "created", undefined, options),
+      cancel: async (handle) => this.#cancel(handle),
+    };
   }
 
   async resume(reference: TaskReference | null, options: WaitOptions = {}): Promise<TaskHandle> {

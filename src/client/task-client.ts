@@ -1,4 +1,10 @@
-import type { CallToolResult, Client, Progress } from "@modelcontextprotocol/client";
+import type {
+  CallToolResult,
+  Client,
+  GetPromptResult,
+  Progress,
+  ReadResourceResult,
+} from "@modelcontextprotocol/client";
 import type { PendingCall } from "./handles/pending-call.ts";
 import type { ListedTask, TaskPage } from "./task/listed-task.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
@@ -47,6 +53,12 @@ export interface CallAndWaitOptions extends CallOptions {
   readonly onTask?: (reference: TaskReference) => unknown;
 }
 
+/**
+ * Options of one read. Nobody else knows of its task: one whose `signal` aborts, or whose time is up, is cancelled, and
+ * those that a client leaves behind are not in its `handles`.
+ */
+export interface ReadOptions extends WaitOptions, Pick<CallOptions, "ttlMs" | "deleteAfterFetch"> {}
+
 /** Options of `listTasks`. */
 export interface ListOptions extends Omit<WaitOptions, "pollIntervalMs"> {
   /** The `nextCursor` of the page before; left out for the first page. Goes back as it came (C-074, S-048). */
@@ -87,6 +99,28 @@ export interface TaskClient {
     args?: Readonly<Record<string, unknown>>,
     options?: CallOptions,
   ): Promise<TaskHandle>;
+  /**
+   * Reads a resource and waits for it, as a task where the tasks of the connection are those of SEP-1686: it survives the
+   * loss of its answer and of its stream. In other generations it is the request alone, through `sdk`. Rejects with a
+   * TaskClientError.
+   *
+   * ```ts
+   * const { contents } = await client.readResource("reports://2026-10");
+   * ```
+   */
+  readResource(uri: string, options?: ReadOptions): Promise<ReadResourceResult>;
+  /**
+   * Gets a prompt, in the same way.
+   *
+   * ```ts
+   * const { messages } = await client.getPrompt("summary", { month: "2026-10" });
+   * ```
+   */
+  getPrompt(
+    name: string,
+    args?: Readonly<Record<string, string>>,
+    options?: ReadOptions,
+  ): Promise<GetPromptResult>;
   /**
    * The handle of a task that was started earlier, perhaps by another process. Sends nothing: whether the server still
    * knows the task shows on first use. Throws `reference` for `null` and for another server's task.

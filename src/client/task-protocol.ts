@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { JsonObject } from "../generation/json-object.ts";
 import type { InputResult } from "./question/input-request.ts";
 import type { TaskPage, TaskSummary } from "./task/listed-task.ts";
 import type { OpenQuestion, RemoteTask } from "./task/remote-task.ts";
@@ -46,6 +47,21 @@ export type CallAnswer =
       readonly requestState: string | undefined;
     };
 
+/** A request, other than a call, that can be a task (S-002). */
+export interface ReadRequest {
+  readonly method: "resources/read" | "prompts/get";
+  readonly params: JsonObject;
+  /** The id of the task that it may become. */
+  readonly taskId: string;
+  /** Milliseconds from its end that the task should be kept. */
+  readonly keepAliveMs: number | undefined;
+  /** True once it may have arrived before. */
+  readonly repeat: boolean;
+}
+
+/** A task of a read is waited for as any other; its result is what the read would have answered, and has content beside it. */
+export type ReadAnswer = { readonly kind: "result"; readonly result: JsonObject } | { readonly kind: "task" };
+
 /** Takes what a server pushes. */
 export interface TaskListener {
   /** Comes once, and first: these of the tasks that were asked for are pushed from now on. */
@@ -82,6 +98,8 @@ export interface TaskProtocol {
    */
   readonly keepsQuestionKeys: boolean;
   call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>>;
+  /** Sends a read that can become a task; left out where reads cannot. */
+  readonly read?: (request: ReadRequest, signal: AbortSignal) => Promise<Reply<ReadAnswer>>;
   get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>>;
   answer(taskId: string, key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>>;
   cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;

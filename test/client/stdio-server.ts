@@ -28,6 +28,9 @@ tasks.tool("crash", { task: "forbidden" }, async () => process.exit(3));
 const makeServer = (): McpServer => {
   const server = new McpServer({ name: "greeter", version: "1.0.0" });
   server.registerTool("pid", {}, async () => ({ content: [{ type: "text", text: String(process.pid) }] }));
+  server.registerResource("office", "test://office", {}, ({ href }) => ({
+    contents: [{ uri: href, text: "at the door" }],
+  }));
   return server;
 };
 const stdio = await serveStdio(tasks.server(makeServer));

@@ -4,6 +4,7 @@ import type { RawRequester, SentRequest } from "../transport/raw-requester.ts";
 
 /** One request that asks to be a task, from when it is sent until its task is over. */
 export interface OpenCall {
+  readonly method: string;
   readonly reply: Promise<Reply<JsonObject>>;
   /** Resolves once anything that the server says shows that the task is there. */
   readonly created: Promise<void>;
@@ -43,7 +44,7 @@ export class OpenCalls {
     const sent = (request: SentRequest): void => {
       const earlier = this.#calls.get(taskId);
       const requests = [...(earlier?.requests ?? []), request];
-      call = { reply, created, request, requests, lost: undefined, drop, create };
+      call = { method, reply, created, request, requests, lost: undefined, drop, create };
       earlier?.drop.abort(new Error("The request was sent again"));
       // Known before it is on its way: what the server says of it may be here at once.
       this.#calls.set(taskId, call);
@@ -58,11 +59,11 @@ export class OpenCalls {
     return opened;
   }
 
-  /** The server said something of the task; whether it is one of these. */
-  mention(taskId: string | undefined): boolean {
+  /** The server said something of the task; the method that it came of, if it is one of these. */
+  mention(taskId: string | undefined): string | undefined {
     const call = taskId === undefined ? undefined : this.#calls.get(taskId);
     call?.create();
-    return call !== undefined;
+    return call?.method;
   }
 
   /** Nobody needs its answer. */

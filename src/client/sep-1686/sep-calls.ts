@@ -2,12 +2,13 @@ import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { withTask } from "../../generation/sep-1686/create.ts";
+import { requestMethods, type RequestMethod } from "../../generation/sep-1686/negotiate.ts";
 import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
 import type { ClientClock } from "../clock.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
 import { readToolResult } from "../session/read-tool-result.ts";
 import { isUnknown } from "../task/poll-loop.ts";
-import type { CallAnswer, ToolCall } from "../task-protocol.ts";
+import type { CallAnswer, ReadAnswer, ReadRequest, ToolCall } from "../task-protocol.ts";
 import type { RawRequester, SentRequest } from "../transport/raw-requester.ts";
 import { cancellation } from "./cancellation.ts";
 import { OpenCalls, type OpenCall } from "./open-calls.ts";
@@ -16,8 +17,8 @@ import { startRace } from "./start-race.ts";
 interface SepCallsOptions {
   readonly requester: RawRequester;
   readonly clock: ClientClock;
-  /** Whether the server says that it makes tasks of calls; one that does not may do so all the same. */
-  readonly declared: boolean;
+  /** Whether the server says that it makes tasks of such requests; one that does not may do so all the same. */
+  readonly declared: (method: RequestMethod) => boolean;
   /** Asks the server for a task, once. */
   readonly look: (taskId: string, signal: AbortSignal) => Promise<Reply<unknown>>;
   /** A call became a task. */
@@ -26,17 +27,25 @@ interface SepCallsOptions {
   readonly onAnswer: (taskId: string, answer: Reply<JsonObject>) => void;
 }
 
-/** The calls of this client, each with an id for the task that it may become: its idempotency key (S-006, S-021). */
+/** A request that can become a task. */
+interface TaskRequest extends Pick<ToolCall, "repeat" | "findsAgain" | "onLateTask"> {
+  readonly method: RequestMethod;
+  readonly params: JsonObject;
+  readonly taskId: string;
+  readonly keepAliveMs: number | undefined;
+}
+
+/** The calls and reads of this client, each with an id for the task that it may become: of a call, its idempotency key (S-006, S-021). */
 export class SepCalls {
   readonly #options: SepCallsOptions;
   readonly #calls: OpenCalls;
-  /** Whether the server is known to make tasks of calls. */
-  #hasTasks: boolean;
+  /** Of what the server is known to make tasks. */
+  readonly #taskMethods: Set<string>;
 
   constructor(options: SepCallsOptions) {
     const { requester, declared } = options;
+    this.#taskMethods = new Set(requestMethods.filter((method) => declared(method)));
     this.#options = options;
-    this.#hasTasks = declared;
     this.#calls = new OpenCalls(requester);
     requester.takers.onNotification((notification) => this.#mentioned(notification));
     requester.takers.onRequest((request) => this.#mentioned(request));
@@ -54,13 +63,39 @@ export class SepCalls {
   }
 
   async start(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {
+    const { name, args, idempotencyKey: taskId, repeat, progressToken, ttlMs: keepAliveMs } = call;
+    const _meta = {
+      ...(progressToken !== undefined && { progressToken }),
+      // For servers that have no tasks in this form, and recognise a call all the same.
+      [idempotencyKeyMeta]: taskId,
+      ...(repeat && { [repeatMeta]: true }),
+    };
+    const params = { name, arguments: args, _meta };
+    const begun = await this.#begin({ ...call, method: "tools/call", params, taskId, keepAliveMs }, signal);
+    return readReply(begun, (answer) => {
+      if (answer === "created") return { kind: "task", taskId, task: undefined };
+      const result = readToolResult(answer);
+      return result instanceof Violation ? result : { kind: "result", result };
+    });
+  }
+
+  async read(request: ReadRequest, signal: AbortSignal): Promise<Reply<ReadAnswer>> {
+    // Nobody else knows its id.
+    const once = { ...request, findsAgain: false, onLateTask: undefined };
+    const begun = await this.#begin(once, signal);
+    return readReply(begun, (answer) =>
+      answer === "created" ? { kind: "task" } : { kind: "result", result: answer },
+    );
+  }
+
+  async #begin(call: TaskRequest, signal: AbortSignal): Promise<Reply<JsonObject | "created">> {
     const { clock, look } = this.#options;
-    const taskId = call.idempotencyKey;
+    const { taskId } = call;
     if (call.repeat) {
       const found = await look(taskId, signal);
-      if (found.kind === "value") return created(taskId);
+      if (found.kind === "value") return created;
       if (found.kind !== "error") return found;
-      const refusal = this.#whyNotAgain(taskId);
+      const refusal = this.#whyNotAgain(call);
       if (refusal !== undefined) return { kind: "bad", code: "connection", ...refusal };
     }
     const open = this.#send(call);
@@ -71,46 +106,36 @@ export class SepCalls {
     });
     if (first === "created") {
       this.#became(taskId, open);
-      return created(taskId);
+      return created;
     }
     if (isUnknown(first) && (call.repeat || call.findsAgain)) {
       // Its id may be in use: by this very call, which was sent before, here or elsewhere (A-19).
-      if ((await look(taskId, signal)).kind === "value") return created(taskId);
+      if ((await look(taskId, signal)).kind === "value") return created;
     }
     if (first.kind !== "lost") this.#calls.drop(taskId);
-    return readReply(first, (answer) => {
-      const result = readToolResult(answer);
-      return result instanceof Violation ? result : { kind: "result", result };
-    });
+    return first;
   }
 
-  #send({ name, args, idempotencyKey, repeat, progressToken, ttlMs }: ToolCall): OpenCall {
-    const params = {
-      name,
-      arguments: args,
-      _meta: {
-        ...(progressToken !== undefined && { progressToken }),
-        // For servers that have no tasks in this form, and recognise a call all the same.
-        [idempotencyKeyMeta]: idempotencyKey,
-        ...(repeat && { [repeatMeta]: true }),
-      },
-    };
-    const task = { taskId: idempotencyKey, ...(ttlMs !== undefined && { keepAliveMs: ttlMs }) };
-    return this.#calls.open(idempotencyKey, "tools/call", withTask(params, task));
+  #send({ method, params, taskId, keepAliveMs }: TaskRequest): OpenCall {
+    const task = { taskId, ...(keepAliveMs !== undefined && { keepAliveMs }) };
+    return this.#calls.open(taskId, method, withTask(params, task));
   }
 
   /** Why a call whose task is not there cannot be sent again: only the session that it was sent in surely shows it. */
-  #whyNotAgain(taskId: string): { readonly message: string; readonly cause?: unknown } | undefined {
+  #whyNotAgain({
+    taskId,
+    method,
+  }: TaskRequest): { readonly message: string; readonly cause?: unknown } | undefined {
     const before = this.#calls.get(taskId);
     const isHere = before?.request.session === this.#options.requester.session;
-    if (isHere && this.#hasTasks) return undefined;
+    if (isHere && this.#taskMethods.has(method)) return undefined;
     const { message = "The call's answer never came", cause } = before?.lost ?? {};
     return { message: `${message}; the server shows no task of it, and could run it twice`, cause };
   }
 
   /** The caller does not want the call any more. What can be found again may become a task, and runs on. */
-  #giveUp({ idempotencyKey: taskId, findsAgain, onLateTask }: ToolCall, open: OpenCall): void {
-    if (findsAgain && this.#hasTasks) {
+  #giveUp({ taskId, method, findsAgain, onLateTask }: TaskRequest, open: OpenCall): void {
+    if (findsAgain && this.#taskMethods.has(method)) {
       void open.created.then(() => onLateTask?.(taskId));
       this.#became(taskId, open);
       return;
@@ -134,11 +159,10 @@ export class SepCalls {
 
   /** Whatever belongs to the task of a call says that it became one; others may take it too. */
   #mentioned({ params }: Pick<JSONRPCNotification, "params">): boolean {
-    if (this.#calls.mention(relatedTaskOf(params))) this.#hasTasks = true;
+    const method = this.#calls.mention(relatedTaskOf(params));
+    if (method !== undefined) this.#taskMethods.add(method);
     return false;
   }
 }
 
-function created(taskId: string): Reply<CallAnswer> {
-  return { kind: "value", value: { kind: "task", taskId, task: undefined } };
-}
+const created: Reply<"created"> = { kind: "value", value: "created" };

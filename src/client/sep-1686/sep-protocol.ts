@@ -16,7 +16,14 @@ import { pollInterval } from "../task/pacing.ts";
 import { isUnknown } from "../task/poll-loop.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
-import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import type {
+  CallAnswer,
+  ReadAnswer,
+  ReadRequest,
+  TaskAttendant,
+  TaskProtocol,
+  ToolCall,
+} from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestInTime } from "../transport/request-in-time.ts";
 import { cancellation } from "./cancellation.ts";
@@ -63,7 +70,7 @@ export class SepProtocol implements TaskProtocol {
     this.#calls = new SepCalls({
       requester,
       clock,
-      declared: declaresTask(server, "tools/call"),
+      declared: (method) => declaresTask(server, method),
       look: async (taskId, signal) => this.#look(taskId, signal),
       onTask: (taskId) => this.#seen.begin(taskId),
       onAnswer: (taskId, answer) => this.#answered(taskId, answer),
@@ -73,6 +80,9 @@ export class SepProtocol implements TaskProtocol {
   async call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {
     return this.#calls.start(call, signal);
   }
+
+  readonly read = async (request: ReadRequest, signal: AbortSignal): Promise<Reply<ReadAnswer>> =>
+    this.#calls.read(request, signal);
 
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
     const ended = this.#ended.get(taskId);
