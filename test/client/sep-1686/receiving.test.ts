@@ -194,6 +194,35 @@ describe("a client that takes tasks of SEP-1686", () => {
     expect(await peer.ask("tasks/list", { cursor: "x" }).answer).toMatchObject({ error: { code: -32602 } });
   });
 
+  it("puts a named question once, which its task asks again as another task [S-015 S-021 S-062]", async () => {
+    const user = new User();
+    const setup = await setUp(user);
+    const { peer } = setup;
+    const named = (taskId: string, of = "ours"): object => {
+      const _meta = { [taskKey]: { taskId }, ...related(of), "holdfast/questionKey": "approve" };
+      return { ...form, _meta };
+    };
+    const first = peer.ask("elicitation/create", named("theirs-1"));
+    await user.isAsked(1);
+    expect(user.asked[0]?.taskId).toBe("ours");
+    const second = peer.ask("elicitation/create", named("theirs-2"));
+    await peer.sees(created, 2);
+    peer.notify("notifications/cancelled", { requestId: first.id });
+    user.answer(0, accept);
+    expect((await second.answer)["result"]).toEqual({ ...accept, _meta: related("theirs-2") });
+    const third = peer.ask("elicitation/create", named("theirs-3"));
+    expect(await third.answer).toMatchObject({ result: accept });
+    expect(user.asked).toHaveLength(1);
+    const ofAnother = peer.ask("elicitation/create", named("theirs-4", "another"));
+    await user.isAsked(2);
+    peer.notify("notifications/cancelled", { requestId: ofAnother.id });
+    const alone = peer.ask("elicitation/create", named("theirs-5", "third"));
+    await user.isAsked(3);
+    const withdrawn = new Promise((resolve) => user.asked[2]?.signal.addEventListener("abort", resolve));
+    peer.notify("notifications/cancelled", { requestId: alone.id });
+    await withdrawn;
+  });
+
   it("answers a question that asks for no task, or that it does not take, as ever [S-005 S-009 S-014]", async () => {
     const user = new User();
     const { peer } = await setUp(user, undefined, { capabilities: { elicitation: { form: {} } } });

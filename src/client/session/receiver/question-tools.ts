@@ -1,7 +1,11 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
+import { questionKeyOf } from "../../../generation/question-key.ts";
+import { requestHash } from "../../../runtime/request-hash.ts";
 import { Registry } from "../../../runtime/tool/registry.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { UserAnswer } from "../../question/ask-user.ts";
+import { NamedAskings } from "./named-askings.ts";
 import type { Seats } from "./seats.ts";
 
 /** The requests that a server can have a client run as tasks. */
@@ -23,10 +27,16 @@ export interface AskedQuestion {
  */
 export function questionTools(seats: Seats, unfetched: Set<string>): Registry {
   const registry = new Registry();
+  const askings = new NamedAskings();
   for (const method of questionMethods) {
     registry.add(method, { onCrash: "resume" }, async (args, { id, wireId, signal }) => {
       const { server, params, taskId } = readQuestion(args);
-      const answer = await seats.ask(server, { key: id, method, params, taskId }, signal);
+      const question = { key: id, method, params, taskId };
+      const ask = async (until: AbortSignal): Promise<UserAnswer> => seats.ask(server, question, until);
+      const isNamed = taskId !== null && questionKeyOf(params) !== undefined;
+      const answer = isNamed
+        ? await askings.answer(requestHash(method, server, params, taskId), ask, signal)
+        : await ask(signal);
       if (answer.kind === "answer") {
         if (wireId === id) unfetched.add(id);
         return { content: [], structuredContent: { answer: answer.result } };
