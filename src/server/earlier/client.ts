@@ -13,7 +13,7 @@ import { Connection } from "../connection/connection.ts";
 import { listedToPlain, withoutCompanions } from "../plain/list.ts";
 import { isStopping } from "../stopping.ts";
 import { cancelNamed } from "../sep-1686/cancel.ts";
-import { partyOf, type Party } from "../sep-1686/party.ts";
+import { cancelling, partyOf, type Party } from "../sep-1686/party.ts";
 import type { Attachment } from "./attachment.ts";
 
 /** The generations of which an earlier revision's client can have tasks. */
@@ -93,7 +93,7 @@ export class Client {
   #cancelled(params: JsonObject): void {
     this.#onCancelled(params["requestId"]);
     if (this.party === undefined) return;
-    cancelNamed(params, this.party).catch((error: unknown) => {
+    cancelling(this.party, cancelNamed(params, this.party)).catch((error: unknown) => {
       if (!isStopping(error)) this.#attachment.onError(error);
     });
   }

@@ -6,7 +6,7 @@ import type { TaskCall } from "../../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import type { Answer } from "../answer.ts";
 import { originOf, type ToolRequest } from "../tool-request.ts";
-import type { Party } from "./party.ts";
+import { cancelling, type Party } from "./party.ts";
 
 /** What runs as the task, whoever asked for it. */
 export type TaskWork = Pick<TaskCall, "id" | "method" | "tool" | "arguments" | "prepareInTask">;
@@ -45,7 +45,8 @@ export async function answerAsTask(
   // The wait goes on until the task has ended: a question that lost its stream before would be put to the client again.
   const onAbort = (): void => {
     if (connection.closing.aborted) return;
-    cancelIfRunning(party, created.task.id).catch((error: unknown) => failed.abort(error));
+    const cancelled = cancelling(party, cancelIfRunning(party, created.task.id));
+    cancelled.catch((error: unknown) => failed.abort(error));
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {

@@ -21,7 +21,8 @@ export async function handle(
   { params }: Pick<ToolRequest, "params">,
   party: Party,
 ): Promise<Answer> {
-  const { runtime, requestor, scope } = party;
+  const { runtime, requestor, scope, cancels } = party;
+  await Promise.allSettled(cancels);
   if (method === "tasks/list") {
     const { tasks, nextCursor } = await listPage(runtime, requestor, params, listing, { scope });
     return { result: { ...listResult(tasks, nextCursor) } };

@@ -40,6 +40,22 @@ it("ends a task at once, tells its handler and sends no answer [S-063 S-064 S-06
   expect(errors).toEqual([]);
 });
 
+it("shows in what is asked next, by whichever way it came [S-063]", async () => {
+  const { server } = await house(tools(), set);
+  const session = await Session.open(server);
+  for (const [taskId, _meta] of [["mine", {}] as const, ["other", related("other")] as const]) {
+    const requestId = await start(session, taskId, "wait");
+    await until(session, taskId, "working");
+    session.notify("notifications/cancelled", { requestId, _meta });
+    expect(await session.request("tasks/get", about(taskId))).toMatchObject({ status: "cancelled" });
+  }
+  const first = await start(session, "first", "wait");
+  const second = await Session.open(server);
+  await until(second, "first", "working");
+  second.notify("notifications/cancelled", { requestId: first, _meta: related("first") });
+  expect(await second.request("tasks/get", about("first"))).toMatchObject({ status: "cancelled" });
+});
+
 it("says nothing to a task that has ended, nor to another's request [S-066]", async () => {
   const { server } = await house(tools(), set);
   const session = await Session.open(server);
