@@ -193,14 +193,14 @@ export class SepProtocol implements TaskProtocol {
   /** Until the task has ended, as far as that can be waited for (S-070, S-071). */
   async #untilOver(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     const { clock } = this.#services;
-    const until = clock.now() + cancelWaitMs;
+    const until = clock.elapsed() + cancelWaitMs;
     for (;;) {
       const now = await this.get(taskId, signal);
       if (isUnknown(now))
         this.#over(this.#seen.cancelled(taskId)); // and not kept
       else if (now.kind !== "value") return now;
       else if (!hasEnded(now.value)) {
-        if (clock.now() >= until) return notCancelled;
+        if (clock.elapsed() >= until) return notCancelled;
         await clock.sleep(pollInterval(now.value, 0), signal);
         continue;
       }

@@ -49,6 +49,22 @@ it("does not wait for ever for a server that heeds no cancel [S-071]", async () 
   expect(setup.clock.naps).toHaveLength(15);
 });
 
+it("waits as long for it when the machine's clock is set meanwhile", async () => {
+  const setup = await setUpSep();
+  const { peer, clock } = setup;
+  const handle = await start(setup);
+  peer.script("tasks/get", task("working"), task("working"), task("cancelled"));
+  clock.hold();
+  const cancelling = handle.cancel();
+  (await clock.nap(2000)).wake();
+  const nap = await clock.nap(2000);
+  clock.set(24 * 3_600_000);
+  clock.release();
+  nap.wake();
+  await cancelling;
+  expect(peer.of("tasks/get")).toHaveLength(3);
+});
+
 it("leaves a task that ended otherwise as it is", async () => {
   const setup = await setUpSep();
   const handle = await start(setup);
