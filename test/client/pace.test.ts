@@ -94,6 +94,43 @@ describe("the time between two polls is the largest of all that is asked for", (
   });
 });
 
+describe("a Retry-After", () => {
+  it.each([
+    ["in seconds", { status: 429, headers: { "retry-after": "99999999" } }, 3600 * second],
+    ["of more digits than a number has", { status: 429, headers: { "retry-after": "9".repeat(400) } }, 2000],
+    [
+      "as a date",
+      { status: 503, headers: { "retry-after": "Fri, 01 Jan 2100 00:00:00 GMT" } },
+      3600 * second,
+    ],
+  ])("silences a client for an hour at most, %s", async (_, tooMuch, ms) => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created({ ttlMs: null }));
+    server.script("tasks/get", tooMuch, completed());
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(clock.naps).toEqual([2000, ms]);
+  });
+
+  it.each([
+    ["1e12", [2000, 3600 * second]],
+    ["1e999", undefined],
+  ])("of %s ms in an error too", async (retryAfterMs, naps) => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", created({ ttlMs: null }));
+    const body = `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"later","data":{"retryAfterMs":${retryAfterMs}}}}`;
+    const headers = { "content-type": "application/json" };
+    server.script(
+      "tasks/get",
+      ({ id }) => ({ status: 200, headers, body: body.replace("ID", JSON.stringify(id)) }),
+      completed(),
+    );
+    const call = client.callTool("publish_report");
+    if (naps === undefined) await expect(call).rejects.toMatchObject({ code: "rpc" });
+    else expect(await call).toEqual(sent);
+    expect(clock.naps).toEqual(naps ?? [2000]);
+  });
+});
+
 describe("several who wait for one task", () => {
   it("are polled for as often as the most eager of them wants, while that one waits", async () => {
     const { server, client, clock } = await setUp();

@@ -1,4 +1,5 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { boundedRetryAfter } from "../reply/retry-after.ts";
 
 /** Names our request to our own fetch; never leaves the process. */
 export const requestIdHeader = "holdfast-request-id";
@@ -31,9 +32,9 @@ export function notedFetch(fetchIt: FetchLike, notes: ResponseNotes): FetchLike 
   };
 }
 
-/** Milliseconds that a Retry-After header asks for; `undefined` for none or an unreadable one. */
+/** Milliseconds that a Retry-After header asks for; `undefined` for none or an unreadable one, an hour at most. */
 export function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null) return undefined;
   const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
-  return Number.isFinite(ms) ? Math.max(ms, 0) : undefined;
+  return boundedRetryAfter(Math.max(ms, 0));
 }

@@ -1,3 +1,5 @@
+import { boundedRetryAfter } from "../reply/retry-after.ts";
+
 /** One server-sent event, as far as it is of use here. */
 export interface ServerEvent {
   readonly data: string;
@@ -23,7 +25,7 @@ export async function* readEvents(
     const [, field = "", value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
     if (field === "data") data.push(value);
     else if (field === "id") id = value;
-    else if (field === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
+    else if (field === "retry" && /^\d+$/.test(value)) retryMs = boundedRetryAfter(Number(value));
   }
 }
 
