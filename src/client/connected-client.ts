@@ -29,6 +29,7 @@ import type { ListedTask, TaskPage } from "./task/listed-task.ts";
 import { checkReference } from "./task/check-reference.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 import { TaskWatch, type TaskOrigin, type WatchServices } from "./task/task-watch.ts";
+import { TaskWatches } from "./task/task-watches.ts";
 import { assertMs, assertWait, WaitLimit } from "./task/wait-limit.ts";
 import { WatchedHandle } from "./task/watched-handle.ts";
 
@@ -65,8 +66,7 @@ export class ConnectedClient implements TaskClient {
   readonly #server: string;
   readonly #services: WatchServices;
   readonly #closing = new AbortController();
-  /** By task id, so that a task with several handles is polled, and asks, once. */
-  readonly #watches = new Map<string, TaskWatch>();
+  readonly #watches = new TaskWatches();
   readonly #running = new Set<Promise<unknown>>();
   readonly #progress: ProgressTokens;
   readonly #closeReceiver: (() => Promise<void>) | undefined;
@@ -92,8 +92,9 @@ export class ConnectedClient implements TaskClient {
       listening: new Listening(hears),
       closing,
       run,
+      keepWatch: (watch) => this.#watches.keep(watch),
       forget: (taskId) => {
-        this.#watches.delete(taskId);
+        this.#watches.forget(taskId);
         this.#reports.get(taskId)?.stop();
         this.#reports.delete(taskId);
       },
@@ -263,7 +264,7 @@ export class ConnectedClient implements TaskClient {
     const { events } = this.#services;
     if (!this.#closing.signal.aborted) events.tell({ type: "disconnected", code: failureOf(reason).code });
     this.#closing.abort(reason); // the first reason stays
-    for (const watch of this.#watches.values()) watch.close(reason);
+    this.#watches.close(reason);
   }
 
   #handle(
@@ -272,8 +273,9 @@ export class ConnectedClient implements TaskClient {
     task?: RemoteTask,
     options: Pick<CallOptions, "deleteAfterFetch"> & Pick<TaskHandle, "immediateResponse"> = {},
   ): TaskHandle {
-    const watch = this.#watches.get(taskId) ?? new TaskWatch(taskId, origin, task, this.#services);
-    this.#watches.set(taskId, watch);
+    const known = this.#watches.get(taskId);
+    const watch = known ?? new TaskWatch(taskId, origin, task, this.#services);
+    if (known === undefined) this.#watches.add(watch);
     const reference = this.#services.keeper.referenceTo(taskId);
     return new WatchedHandle(reference, watch, this.#services, options);
   }

@@ -21,6 +21,8 @@ interface PollLoopOptions {
   readonly state: TaskState;
   /** Takes what was polled; what it throws ends the polling. */
   readonly see: (task: RemoteTask, source: Source) => void;
+  /** Told what the server asks to be left alone for, in milliseconds. */
+  readonly rest: (retryAfterMs: number) => void;
   /** Told that the server does not know the task, which ends the polling. */
   readonly unknown: (reply: Reply<unknown>) => void;
 }
@@ -98,7 +100,7 @@ export class PollLoop {
 
   /** One poll, when it is due; nothing if the task has ended before, or meanwhile. */
   async #poll(signal: AbortSignal): Promise<{ reply: Reply<RemoteTask>; source: Source } | undefined> {
-    const { taskId, protocol, clock, state, traffic, pace } = this.#options;
+    const { taskId, protocol, clock, state, traffic, rest } = this.#options;
     for (const random = clock.random(); ;) {
       await this.#untilDue(random, signal);
       if (state.hasEnded) return undefined;
@@ -112,7 +114,7 @@ export class PollLoop {
         // An answer that arrives together with the end of the run asks nobody anything.
         signal.throwIfAborted();
         const retryAfterMs = "retryAfterMs" in reply ? reply.retryAfterMs : undefined;
-        if (retryAfterMs !== undefined) pace.rest(retryAfterMs);
+        if (retryAfterMs !== undefined) rest(retryAfterMs);
         return state.hasEnded ? undefined : { reply, source };
       } finally {
         done();

@@ -32,6 +32,8 @@ export interface WatchServices {
   readonly closing: AbortSignal;
   /** Takes what runs on by itself, so that closing the client can wait for it. */
   readonly run: (work: Promise<void>) => void;
+  /** Called once the watch alone knows who was asked something and what they said, or how long to leave the server alone. */
+  readonly keepWatch: (watch: TaskWatch) => void;
   /** Called once the task can tell nothing new. */
   readonly forget: (taskId: string) => void;
 }
@@ -141,6 +143,10 @@ export class TaskWatch {
       pace: this.#pace,
       state: this.#state,
       see: (task, source) => this.#polled(task, source),
+      rest: (ms) => {
+        this.#pace.rest(ms);
+        this.#services.keepWatch(this);
+      },
       unknown: (reply) => this.#end(this.#unknownError(reply)),
     });
     let stream = this.#state.source();
@@ -184,13 +190,14 @@ export class TaskWatch {
   /** Takes a state that was polled or pushed. */
   #see(task: RemoteTask, source: Source, from: "call" | "poll" | "push"): Verdict {
     this.#known = true;
-    const { events, clock, forget } = this.#services;
+    const { events, clock, keepWatch, forget } = this.#services;
     const { taskId } = this;
     const verdict = this.#state.take(task, source, clock.elapsed());
     if (verdict === "news") {
       events.tell({ type: "task_seen", taskId, status: task.status, source: from });
       this.#run?.wake();
     }
+    if (verdict === "news" && task.status === "input_required") keepWatch(this);
     if (verdict === "news" || verdict === "same") this.#questions.see(task);
     if (this.#state.hasEnded) forget(taskId);
     return verdict;
