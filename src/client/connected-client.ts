@@ -123,6 +123,8 @@ export class ConnectedClient implements TaskClient {
       if (handle.reference !== null) await onTask?.(handle.reference);
       if (handle.reference !== null && onUpdate !== undefined) {
         for await (const task of handle.updates(within)) await onUpdate(task);
+        // The end is known: no limit that was passed meanwhile takes it away.
+        return await handle.result();
       }
       return await handle.result(within);
     } catch (error) {

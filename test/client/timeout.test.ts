@@ -95,3 +95,18 @@ it("a question that is open when the wait ends stays open", async () => {
   answer.resolve();
   await server.sees("tasks/update", 1);
 });
+
+it("a call whose last update is looked at for too long gives its result all the same", async () => {
+  const { server, client, clock } = await setUp();
+  server.script("tools/call", created());
+  server.script("tasks/get", completed());
+  const leaving = new AbortController();
+  const onUpdate = ({ status }: { status: string }): void => {
+    if (status !== "completed") return;
+    clock.passDeadlines(5000);
+    leaving.abort(new Error("no patience"));
+  };
+  const options = { ...late, signal: leaving.signal, cancelOnAbort: true, onUpdate };
+  expect(await client.callTool("publish_report", {}, options)).toEqual(sent);
+  expect(server.of("tasks/cancel")).toHaveLength(0);
+});
