@@ -169,7 +169,11 @@ export class ConnectedClient implements TaskClient {
     const options = { signal: either, progressToken: reports?.token, findsAgain, again };
     let live = false;
     try {
-      const starting = startKeptCall(call, this.#services, options);
+      const starting = startKeptCall(
+        call,
+        { ...this.#services, firstSentAt: again ? call.startedAt : undefined },
+        options,
+      );
       this.#keep(starting);
       const started = await starting;
       if (started.kind === "result") return directHandle(started.result, clock.now());
@@ -223,8 +227,7 @@ export class ConnectedClient implements TaskClient {
     const services = {
       keeper,
       now: () => clock.now(),
-      recognisesRepeats: protocol.recognisesRepeats,
-      looksFirst: protocol.looksFirst === true,
+      protocol,
       resume: (taskId: string) => {
         closing.throwIfAborted();
         return this.#handle(taskId, "kept");

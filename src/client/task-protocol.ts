@@ -90,6 +90,8 @@ export interface TaskProtocol {
   readonly generation: string;
   /** Whether a call that may have arrived can come again: the server says that it recognises it by its idempotency key. */
   readonly recognisesRepeats: boolean;
+  /** For how many ms after it was first sent it surely does so; of a call that asked for this `ttlMs`. */
+  recognisedMs(ttlMs: number | undefined): number;
   /** Whether that is found out each time, by a look for the task, and needs no word of the server. */
   readonly looksFirst?: boolean;
   /**

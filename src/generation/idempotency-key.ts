@@ -4,6 +4,23 @@ import { isJsonObject } from "./json-object.ts";
 /** Where a requestor puts its idempotency key in `_meta` of a call (A-48). */
 export const idempotencyKeyMeta = "holdfast/idempotencyKey";
 
+/** For servers that do not say for how long they recognise a call: that of a Holdfast server which is not told otherwise. */
+const usualKeptMs = 24 * 3_600_000;
+
+/**
+ * What a server declares under the name of the key: that it recognises a repeated call, and for at least how many ms from
+ * its first arrival. Without end is left out.
+ */
+export function recognition(keptMs: number): { readonly keptMs?: number } {
+  return Number.isFinite(keptMs) ? { keptMs } : {};
+}
+
+/** For how many ms from its first arrival such a server recognises a call. */
+export function readKeptMs(declared: unknown): number {
+  const keptMs = isJsonObject(declared) ? declared["keptMs"] : undefined;
+  return typeof keptMs === "number" && keptMs >= 0 ? keptMs : usualKeptMs;
+}
+
 /**
  * `true` in `_meta` of a call that was sent before under the same key and whose answer was lost: a server that would
  * run it a second time has to refuse it.

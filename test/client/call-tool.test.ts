@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { InputRequest, InputResult } from "../../src/client/question/input-request.ts";
 import { approval, asking, completed, created, sampling, sent, taskId, working } from "./answers.ts";
-import { discoveredHoldfast } from "./scripted-server.ts";
+import { discoveredHoldfast, discoveredKeeping } from "./scripted-server.ts";
 import { setUp } from "./setup.ts";
 
 const accept = async (_request: InputRequest): Promise<InputResult> => ({
@@ -221,6 +221,23 @@ describe("a call whose answer is lost", () => {
     // Only a call that may have arrived is marked, so that a server refuses it where it would run twice.
     expect(metas.map((meta) => meta["holdfast/repeat"])).toEqual([undefined, true, true, true]);
     expect(clock.naps.slice(0, 3)).toEqual([125, 250, 500]);
+  });
+
+  it("is not repeated once the server may have forgotten it [A-48]", async () => {
+    const { server, client, clock } = await setUp({}, discoveredKeeping(1_000));
+    server.script("tools/call", ...Array.from({ length: 20 }, () => ({ status: 502 })));
+    const message: unknown = expect.stringContaining("may have forgotten it after 1000 ms");
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "connection", message });
+    expect(clock.naps).toEqual([125, 250, 500, 1000]);
+    expect(server.of("tools/call")).toHaveLength(4);
+  });
+
+  it("is repeated for as long as nothing arrived, whatever the server remembers", async () => {
+    const { server, client, clock } = await setUp({}, discoveredKeeping(1_000));
+    const busy = { status: 429, headers: { "retry-after": "7" } };
+    server.script("tools/call", busy, busy, { result: sent });
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(clock.naps).toEqual([7000, 7000]);
   });
 
   it("is an error where the repeated tool makes no task, and is not run twice [A-48]", async () => {

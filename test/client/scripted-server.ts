@@ -45,6 +45,13 @@ export const discoveredHoldfast = {
   },
 };
 
+/** The same, of one that says for how long. */
+export function discoveredKeeping(keptMs: number): object {
+  const { capabilities } = discoveredHoldfast;
+  const extensions = { ...capabilities.extensions, "holdfast/idempotencyKey": { keptMs } };
+  return { ...discoveredHoldfast, capabilities: { ...capabilities, extensions } };
+}
+
 /** A real HTTP server that answers each JSON-RPC method by a script, in order, and keeps what it saw. */
 export class ScriptedServer {
   readonly seen: SeenRequest[] = [];

@@ -45,7 +45,7 @@ it("advertises the extension, the idempotency key, and nothing of the older task
   });
   expect((result["capabilities"] as object & { extensions: unknown }).extensions).toEqual({
     ...tasksExtension,
-    "holdfast/idempotencyKey": {},
+    "holdfast/idempotencyKey": { keptMs: 24 * 3_600_000 },
   });
   expect(result["capabilities"]).not.toHaveProperty("tasks");
   expect(ServerTaskCapabilityEnvelopeV2Schema.safeParse(result["capabilities"]).success).toBe(true);

@@ -2,7 +2,7 @@ import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { generation } from "../../generation/2025-11-25/name.ts";
 import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
 import { relatedTaskOf } from "../../generation/2025-11-25/related-task.ts";
-import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyKeyMeta, readKeptMs, repeatMeta } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
@@ -37,6 +37,7 @@ export class CoreProtocol implements TaskProtocol {
   /** A question is a request of its own, whose id lives as long as its stream; only some servers name it. */
   readonly keepsQuestionKeys = false;
   readonly recognisesRepeats: boolean;
+  readonly #keptMs: number;
   readonly #services: Pick<CoreProtocolOptions, "requester" | "clock">;
   readonly #hasTasks: boolean;
   readonly #cancels: boolean;
@@ -55,11 +56,17 @@ export class CoreProtocol implements TaskProtocol {
     this.#cancels = serverCancels(server);
     this.#lists = serverLists(server);
     const { experimental } = server;
-    this.recognisesRepeats = isJsonObject(experimental) && isJsonObject(experimental[idempotencyKeyMeta]);
+    const recognition = isJsonObject(experimental) ? experimental[idempotencyKeyMeta] : undefined;
+    this.recognisesRepeats = isJsonObject(recognition);
+    this.#keptMs = readKeptMs(recognition);
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
     const makeRoom = (taskId: string): CoreRoom => new CoreRoom(taskId, requester);
     this.#rooms = new TaskRooms({ requester, callbacks, relatedTaskOf, makeRoom });
     requester.takers.onNotification((notification) => this.#notified(notification));
+  }
+
+  recognisedMs(ttlMs = Infinity): number {
+    return Math.min(this.#keptMs, ttlMs);
   }
 
   async call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {

@@ -1,6 +1,6 @@
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
-import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyKeyMeta, readKeptMs, repeatMeta } from "../../generation/idempotency-key.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
@@ -28,6 +28,7 @@ export class ExtensionProtocol implements TaskProtocol {
   readonly keepsQuestionKeys = true;
   readonly recognisesRepeats: boolean;
   readonly listen?: NonNullable<TaskProtocol["listen"]>;
+  readonly #keptMs: number;
   readonly #services: Pick<ExtensionProtocolOptions, "requester" | "clock">;
   readonly #meta: JsonObject;
 
@@ -35,11 +36,18 @@ export class ExtensionProtocol implements TaskProtocol {
     this.#services = { requester, clock };
     this.#meta = meta;
     // By the extension of the same name as the key; a repeated call is safe with no other server.
-    this.recognisesRepeats = server?.extensions?.[idempotencyKeyMeta] !== undefined;
+    const recognition = server?.extensions?.[idempotencyKeyMeta];
+    this.recognisesRepeats = recognition !== undefined;
+    this.#keptMs = readKeptMs(recognition);
     // Whether it is offered shows only in the answer; without the extension there is nothing to listen to.
     if (server?.extensions?.[extensionId] === undefined) return;
     this.listen = async (taskIds, listener, signal) =>
       listenToTasks({ requester, clock, meta }, taskIds, listener, signal);
+  }
+
+  /** No client has a say in the life of a task. */
+  recognisedMs(): number {
+    return this.#keptMs;
   }
 
   async call(

@@ -11,6 +11,7 @@ import type { Reply } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
 import { replyError } from "../reply/reply-error.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import { forgotten } from "./forgotten.ts";
 import type { AnsweredRound, CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 
 export interface StartServices {
@@ -19,6 +20,8 @@ export interface StartServices {
   readonly callbacks: UserCallbacks;
   readonly events: ClientEvents;
   readonly pollFloorMs: number;
+  /** When a call that may have arrived was first sent, in epoch ms; undefined for one that was not sent before. */
+  readonly firstSentAt: number | undefined;
 }
 
 /** What became of the same call before. */
@@ -44,7 +47,8 @@ export type StartedCall =
  *
  * A call is repeated without harm only if no second task can come of it. So it is sent again after a failure that
  * proves that the server never began on it (no connection, HTTP 429); after any other lost answer only if the server
- * says that it recognises a repeated call by its idempotency key; otherwise the caller gets the error. Such a server
+ * says that it recognises a repeated call by its idempotency key, and for as long as it does; otherwise the caller gets
+ * the error. Such a server
  * refuses the repeated call of a tool that makes no task, which it would run twice.
  *
  * Rejects where there may be a task all the same.
@@ -77,15 +81,26 @@ async function untilStarted(
   signal: AbortSignal,
   earlier: Earlier,
 ): Promise<StartedCall> {
-  const { protocol, clock, pollFloorMs, events, callbacks } = services;
+  const { protocol, clock, pollFloorMs, events, callbacks, firstSentAt } = services;
+  const recognisedMs = protocol.recognisedMs(call.ttlMs);
   let { mayHaveArrived, round } = earlier;
+  // By the even clock from here on, of which another process knew nothing.
+  let arrivedAt =
+    firstSentAt === undefined ? undefined : clock.elapsed() - Math.max(0, clock.now() - firstSentAt);
   for (let rounds = 0; rounds < mostRounds; rounds++) {
     let repeat = mayHaveArrived;
     let attempt = 0;
+    let lostBy: unknown;
     const sent = { ...call, round };
     const send = async (): Promise<Reply<CallAnswer>> => {
+      const sentAt = clock.elapsed();
+      const message = arrivedAt === undefined ? undefined : forgotten(sentAt - arrivedAt, recognisedMs);
+      if (message !== undefined) return { kind: "bad", code: "connection", message, cause: lostBy };
       events.tell({ type: "call_sent", ...about, attempt: ++attempt, repeat });
-      return protocol.call({ ...sent, repeat }, signal);
+      const reply = await protocol.call({ ...sent, repeat }, signal);
+      if (reply.kind === "lost" && !reply.notReceived) arrivedAt ??= sentAt;
+      if (reply.kind === "lost") lostBy = reply.cause;
+      return reply;
     };
     const reply = await persist(send, clock, signal, {
       mayRepeat: (lost) => {
@@ -112,6 +127,7 @@ async function untilStarted(
     if (reply.value.kind !== "questions") return reply.value;
     const { questions, requestState } = reply.value;
     mayHaveArrived = false;
+    arrivedAt = undefined;
     // With nothing to ask, the server only wants to be called again.
     if (questions.size === 0) await clock.sleep(pollFloorMs, signal);
     try {

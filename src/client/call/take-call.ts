@@ -4,20 +4,18 @@ import type { PendingCall } from "../handles/pending-call.ts";
 import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
 import { assertWait } from "../task/wait-limit.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import type { TaskProtocol } from "../task-protocol.ts";
+import { forgotten } from "./forgotten.ts";
 
 interface TakeServices {
   readonly keeper: CallKeeper;
   readonly now: () => number;
-  readonly recognisesRepeats: boolean;
-  readonly looksFirst: boolean;
+  readonly protocol: Pick<TaskProtocol, "recognisesRepeats" | "recognisedMs" | "looksFirst">;
   /** The handle of a task that is known to have existed. */
   readonly resume: (taskId: string) => TaskHandle;
   /** Sends a call again that may have arrived. */
   readonly sendAgain: (call: KeptCall, options: WaitOptions) => Promise<TaskHandle>;
 }
-
-/** A server recognises a call for as long as it keeps its task: a Holdfast server for a day, unless it is told otherwise. */
-const recognisedMs = 24 * 3_600_000;
 
 /** What the caller sees of a call that is in the handle store. */
 export function pendingCall(call: KeptCall, services: TakeServices): PendingCall {
@@ -41,14 +39,11 @@ export function pendingCall(call: KeptCall, services: TakeServices): PendingCall
   };
 }
 
-function whyNotAgain({ startedAt }: KeptCall, services: TakeServices): string | undefined {
-  if (services.looksFirst) return undefined;
-  const lost = "The call's answer never came";
-  if (!services.recognisesRepeats) {
-    return `${lost}, and the server does not recognise a repeated call: it could make a second task`;
+function whyNotAgain({ startedAt, ttlMs }: KeptCall, services: TakeServices): string | undefined {
+  const { protocol, now } = services;
+  if (protocol.looksFirst === true) return undefined;
+  if (!protocol.recognisesRepeats) {
+    return "The call's answer never came, and the server does not recognise a repeated call: it could make a second task";
   }
-  if (services.now() - startedAt > recognisedMs) {
-    return `${lost} for more than a day: the server may have forgotten the call, and would run it again`;
-  }
-  return undefined;
+  return forgotten(now() - startedAt, protocol.recognisedMs(ttlMs));
 }

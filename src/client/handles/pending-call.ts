@@ -15,7 +15,8 @@ export interface PendingCall {
    * Takes the call up: the handle of its task, or, where the answer never came, of the same call sent again. A server
    * that recognises repeats, as a Holdfast server does, then finds the same task, or makes the one that it was never
    * asked for. With any other server that would be a second task, so this rejects with `connection`, and says so. It
-   * does too for an unanswered call of more than a day ago: the server may have forgotten it, and would run it again.
+   * does too for an unanswered call that is older than the server says that it recognises one, a day where it does not
+   * say: it may have forgotten the call, and would run it again.
    */
   take(options?: WaitOptions): Promise<TaskHandle>;
   /** Takes the call off the list. If it has a task, that runs on. */

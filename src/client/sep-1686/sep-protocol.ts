@@ -77,6 +77,11 @@ export class SepProtocol implements TaskProtocol {
     });
   }
 
+  /** As long as its task can be found; a look tells that each time. */
+  recognisedMs(): number {
+    return Infinity;
+  }
+
   async call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>> {
     return this.#calls.start(call, signal);
   }

@@ -7,7 +7,7 @@ import {
   type Capabilities,
 } from "../../generation/2026-07-28/negotiate.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyKeyMeta, recognition } from "../../generation/idempotency-key.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isUnknownTask } from "../../task/fault.ts";
@@ -30,6 +30,7 @@ import { intercept } from "../intercept.ts";
 import { registerTool } from "../register-tool.ts";
 import { assertNothingReserved } from "../reserved-methods.ts";
 import type { Rates } from "../rates/rates.ts";
+import { recognisedMs } from "../recognised-ms.ts";
 import { unchecked } from "../unchecked.ts";
 
 export interface Attachment {
@@ -55,8 +56,11 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
   assertNothingReserved(mcp);
   const exchanges = new Exchanges();
   mcp.server.registerCapabilities({
-    // The second tells clients that a call may be repeated under its idempotency key.
-    extensions: { [extensionId]: {}, [idempotencyKeyMeta]: {} },
+    extensions: {
+      [extensionId]: {},
+      // Tells clients that a call may be repeated under its idempotency key, and for how long.
+      [idempotencyKeyMeta]: recognition(recognisedMs(runtime.registry, runtime.options)),
+    },
   });
 
   const stream = new CallStream(mcp, {

@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { generation as core } from "../../generation/2025-11-25/name.ts";
 import { declaresTasks, executionOf, serverTasksCapability } from "../../generation/2025-11-25/negotiate.ts";
-import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyKeyMeta, recognition } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import {
   declaresTask,
@@ -11,6 +11,7 @@ import {
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import { Connection } from "../connection/connection.ts";
 import { listedToPlain, withoutCompanions } from "../plain/list.ts";
+import { recognisedMsOfAsked } from "../recognised-ms.ts";
 import { isStopping } from "../stopping.ts";
 import { cancelNamed } from "../sep-1686/cancel.ts";
 import { cancelling, partyOf, type Party } from "../sep-1686/party.ts";
@@ -99,7 +100,10 @@ export class Client {
   }
 
   #declare(version: string, own: JsonObject): JsonObject {
-    if (version === core) return declaredCore(own, this.lists);
+    if (version === core) {
+      const { registry, options } = this.#attachment.runtime;
+      return declaredCore(own, this.lists, recognisedMsOfAsked(registry, options));
+    }
     if (this.party === undefined) return {};
     return {
       tasks: sepTasksCapability(requestMethods.filter((each) => each === "tools/call" || this.serves(each))),
@@ -116,12 +120,12 @@ export class Client {
   }
 }
 
-/** With the word that a call can be repeated under its key, where this revision has a place for it. */
-function declaredCore({ experimental }: JsonObject, lists: boolean): JsonObject {
+/** With the word that a call can be repeated under its key, and for how long, where this revision has a place for it. */
+function declaredCore({ experimental }: JsonObject, lists: boolean, keptMs: number): JsonObject {
   const others = isJsonObject(experimental) ? experimental : {};
   return {
     tasks: serverTasksCapability({ list: lists }),
-    experimental: { ...others, [idempotencyKeyMeta]: {} },
+    experimental: { ...others, [idempotencyKeyMeta]: recognition(keptMs) },
   };
 }
 

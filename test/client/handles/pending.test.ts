@@ -15,7 +15,7 @@ import {
   unknownTask,
   working,
 } from "../answers.ts";
-import { discoveredHoldfast, type Answer, type SeenRequest } from "../scripted-server.ts";
+import { discoveredHoldfast, discoveredKeeping, type Answer, type SeenRequest } from "../scripted-server.ts";
 import { connectTo, setUp } from "../setup.ts";
 import { keptCall } from "./calls.ts";
 import { folderForHandles } from "./folder.ts";
@@ -246,6 +246,21 @@ it("does not send a call again of which the server may know nothing any more", a
   await expect(old?.take()).rejects.toMatchObject({ code: "connection" });
   expect(server.of("tools/call")).toEqual([]);
   expect((await young?.take())?.taskId).toBe(taskId);
+});
+
+it("does not send a call again for longer than the server says that it knows of it [A-48]", async () => {
+  const handles = memoryHandles();
+  const { server, client, clock } = await setUp({ handles }, discoveredKeeping(1_500));
+  await handles.keep(keptCall({ server: server.url, startedAt: clock.now() - 1_501 }));
+  await handles.keep(keptCall({ server: server.url, key: "b", startedAt: clock.now() - 1_000 }));
+  server.script("tools/call", ...Array.from({ length: 20 }, () => ({ status: 502 })));
+  const forgotten = { code: "connection", message: expect.stringContaining("may have forgotten") as unknown };
+  const [old, young] = await client.pending();
+  await expect(old?.take()).rejects.toMatchObject(forgotten);
+  expect(server.of("tools/call")).toEqual([]);
+  await expect(young?.take()).rejects.toMatchObject(forgotten);
+  expect(server.of("tools/call")).toHaveLength(3); // at once, and after 125 and 250 ms
+  expect(await client.pending()).toHaveLength(2);
 });
 
 it("serves two clients at once that share a folder", async () => {

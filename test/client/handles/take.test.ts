@@ -1,11 +1,13 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, type TasksOptions } from "holdfast";
 import {
   connect,
   memoryHandles,
   type HandleStore,
+  type KeptCall,
   type ProtocolVersion,
   type TaskClient,
+  type TaskClientError,
 } from "holdfast/client";
 import { serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
@@ -14,9 +16,9 @@ import * as z from "zod";
 import { keptCall } from "./calls.ts";
 
 /** A real server whose tool notes each run. */
-async function serve(): Promise<{ url: string; runs: string[] }> {
+async function serve(options: Partial<TasksOptions> = {}): Promise<{ url: string; runs: string[] }> {
   const runs: string[] = [];
-  const tasks = createTasks({ store: memoryStore(), pollIntervalMs: 1, stopDeadlineMs: 1 });
+  const tasks = createTasks({ store: memoryStore(), pollIntervalMs: 1, stopDeadlineMs: 1, ...options });
   tasks.tool("publish_report", { inputSchema: z.object({ month: z.string() }) }, async ({ month }) => {
     runs.push(month);
     return { content: [{ type: "text", text: `sent ${month}` }] };
@@ -48,10 +50,16 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("a call without an answer, 
   const key = "a-key-that-nobody-can-guess";
   const content = [{ type: "text", text: "sent 2026-10" }];
 
-  async function leave(url: string, tool = "publish_report"): Promise<HandleStore> {
+  async function leave(
+    url: string,
+    tool = "publish_report",
+    more: Partial<KeptCall> = {},
+  ): Promise<HandleStore> {
     const handles = memoryHandles();
     const args = tool === "greet" ? {} : { month: "2026-10" };
-    await handles.keep(keptCall({ key, server: url, generation, tool, args, startedAt: Date.now() }));
+    await handles.keep(
+      keptCall({ key, server: url, generation, tool, args, startedAt: Date.now(), ...more }),
+    );
     return handles;
   }
 
@@ -71,6 +79,28 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("a call without an answer, 
     expect(runs).toEqual(["2026-10"]);
     expect(await client.pending()).toEqual([]);
   });
+
+  it.each(generation === "2025-11-25" ? (["the server", "the call"] as const) : (["the server"] as const))(
+    "is not made twice where the server forgot it sooner, by the ttl of %s [A-48]",
+    async (whose) => {
+      const ttl = { ttlMs: 1_500 };
+      const own = whose === "the call" ? ttl : {};
+      const { url, runs } = await serve(whose === "the call" ? {} : ttl);
+      const first = await connectTo(url, generation);
+      const handles = await leave(url, "publish_report", own);
+      const call = { idempotencyKey: key, ...own };
+      const made = await first.startTool("publish_report", { month: "2026-10" }, call);
+      await made.result();
+      await expect
+        .poll(async () => made.get().catch(({ code }: TaskClientError) => code), { timeout: 60_000 })
+        .toBe("expired");
+      const client = await connectTo(url, generation, handles);
+      const [pending] = await client.pending();
+      await expect(pending?.take()).rejects.toMatchObject({ code: "connection" });
+      expect(runs).toEqual(["2026-10"]);
+      expect(await client.pending()).toHaveLength(1);
+    },
+  );
 
   it("makes its task, if it never arrived", async () => {
     const { url, runs } = await serve();

@@ -55,7 +55,7 @@ it("says that it recognises repeated calls, beside what its author declares [A-4
   const { server } = await house(tools(), {}, (mcp) =>
     mcp.server.registerCapabilities({ experimental: { own: { so: true } } }),
   );
-  const experimental = { own: { so: true }, "holdfast/idempotencyKey": {} };
+  const experimental = { own: { so: true }, "holdfast/idempotencyKey": { keptMs: 24 * 3_600_000 } };
   const session = await Session.open(server);
   expect(session.seen[0]).toMatchObject({ result: { capabilities: { experimental } } });
   const older = await Session.open(server, { version: "2025-06-18" });
