@@ -5,6 +5,7 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import { systemClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";
+import { boundedHandles } from "./bounded-handles.ts";
 import type { CallName, DamagedEntry, HandleStore, KeptCall, KeptCalls } from "./handle-store.ts";
 import { decodeCall, decodeKept, encodeKept } from "./kept-form.ts";
 import { isLeftover, makeFolder, writeAtomically } from "./write-atomically.ts";
@@ -12,6 +13,8 @@ import { isLeftover, makeFolder, writeAtomically } from "./write-atomically.ts";
 /** A write takes milliseconds: what is older than this belongs to nobody. */
 const leftoverMs = 3_600_000;
 const mostReads = 64;
+/** Each has a file open at a time, of which a process has few. */
+const mostAtOnce = 32;
 
 /**
  * A handle store in a folder, which is made when it is first written to: one small file for each call, task and answer,
@@ -23,7 +26,7 @@ const mostReads = 64;
  * ```
  */
 export function fileHandles(folder: string): HandleStore {
-  return new FileHandles(folder);
+  return boundedHandles(new FileHandles(folder), mostAtOnce);
 }
 
 type Room = "calls" | "tasks";

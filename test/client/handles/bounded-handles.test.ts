@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { boundedHandles } from "../../../src/client/handles/bounded-handles.ts";
+import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
+import { keptCall } from "./calls.ts";
+
+it("asks a store for no more than so many things at once, and for all of them in the end", async () => {
+  const memory = memoryHandles();
+  let underWay = 0;
+  let most = 0;
+  const slow = {
+    ...boundedHandles(memory, Infinity),
+    keep: async (call: Parameters<typeof memory.keep>[0]): Promise<boolean> => {
+      most = Math.max(most, ++underWay);
+      await new Promise(setImmediate);
+      underWay--;
+      if (call.key === "3") throw new Error("no room");
+      return memory.keep(call);
+    },
+  };
+  const store = boundedHandles(slow, 4);
+  const keys = Array.from({ length: 50 }, (_, number) => String(number));
+  const kept = await Promise.allSettled(keys.map(async (key) => store.keep(keptCall({ key }))));
+  expect(most).toBe(4);
+  expect(kept.filter(({ status }) => status === "rejected")).toHaveLength(1);
+  expect((await store.list()).calls).toHaveLength(49);
+});
