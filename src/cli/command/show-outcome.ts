@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { EndedTask } from "../../client/task/remote-task.ts";
+import { isExpiredError } from "../../task/expired-error.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Output } from "../output/output.ts";
 import { showContent } from "../output/show-content.ts";
@@ -43,7 +44,7 @@ async function showEnd(task: EndedTask, output: Output): Promise<ExitCode> {
     case "failed": {
       const { message, code } = task.error;
       if (!output.json) output.tell(`holdfast: failed: ${message} (${code})`);
-      return exitCodes.failed;
+      return isExpiredError(task.error) ? exitCodes.expired : exitCodes.failed;
     }
     case "cancelled":
       if (!output.json) output.tell("holdfast: cancelled");

@@ -1,0 +1,20 @@
+import { expect, it, onTestFinished } from "vitest";
+import { expiredError } from "../../src/task/expired-error.ts";
+import { created, failed } from "../client/answers.ts";
+import { ScriptedServer } from "../client/scripted-server.ts";
+import { folder } from "./run-cli.ts";
+import { runMain } from "./run-main.ts";
+
+it("ends as for a task that expired, whether it is still known or not", async () => {
+  const server = await ScriptedServer.start();
+  onTestFinished(async () => server.stop());
+  const tools = [{ name: "publish_report", inputSchema: { type: "object" } }];
+  server.script("tools/list", { result: { resultType: "complete", tools, ttlMs: 0, cacheScope: "private" } });
+  server.script("tools/call", created({ pollIntervalMs: 1 }));
+  server.script("tasks/get", failed(expiredError));
+  const run = await runMain(["call", server.url, "publish_report"], {
+    env: { HOLDFAST_STATE: await folder() },
+  });
+  expect(run).toMatchObject({ code: 5, stdout: "" });
+  expect(run.stderr).toContain(expiredError.message);
+});
