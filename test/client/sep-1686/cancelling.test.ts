@@ -53,7 +53,7 @@ it("waits as long for it when the machine's clock is set meanwhile", async () =>
   const setup = await setUpSep();
   const { peer, clock } = setup;
   const handle = await start(setup);
-  peer.script("tasks/get", task("working"), task("working"), task("cancelled"));
+  peer.script("tasks/get", task("working"), task("working"), task("working"), task("cancelled"));
   clock.hold();
   const cancelling = handle.cancel();
   (await clock.nap(2000)).wake();
@@ -62,7 +62,7 @@ it("waits as long for it when the machine's clock is set meanwhile", async () =>
   clock.release();
   nap.wake();
   await cancelling;
-  expect(peer.of("tasks/get")).toHaveLength(3);
+  expect(peer.of("tasks/get")).toHaveLength(4);
 });
 
 it("leaves a task that ended otherwise as it is", async () => {
