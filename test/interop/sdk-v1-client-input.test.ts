@@ -52,7 +52,10 @@ describe.each(ways)("SDK v1's client over %s", { timeout: 60_000 }, (way) => {
     };
     const { taskId } = await start(sdk, "multi_input");
     expect(await result(sdk, taskId)).toMatchObject(textOf("name: Ada, confirm: true"));
-    expect(sdk.asked.map(({ params }) => params?.["_meta"])).toEqual([relatedTo(taskId), relatedTo(taskId)]);
+    expect(sdk.asked.map(({ params }) => params?.["_meta"])).toEqual([
+      { ...relatedTo(taskId), "holdfast/questionKey": "name" },
+      { ...relatedTo(taskId), "holdfast/questionKey": "confirm" },
+    ]);
   });
 
   it("lends a task its model", async () => {

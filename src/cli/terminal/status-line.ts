@@ -21,6 +21,8 @@ interface Looks {
   readonly paint: (format: "cyan" | "dim", text: string) => string;
 }
 
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
 const spinners = { unicode: "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", ascii: "-\\|/" } as const;
 
 /**
@@ -45,14 +47,18 @@ export function statusLine(status: Status, { columns, frame, unicode, paint }: L
 /** `text`, or as much of it as fits into `cells` with a sign that there is more. */
 export function fit(text: string, cells: number, unicode: boolean): string {
   if (cells <= 0) return "";
+  if (!widthOf(text, { limit: cells }).truncated) return text;
   const ellipsis = unicode ? "…" : "...";
-  const { index, ellipsed, width } = widthOf(text, {
-    limit: cells,
-    ellipsis,
-    ellipsisWidth: ellipsis.length,
-  });
-  if (width <= cells && index >= text.length) return text;
-  return `${text.slice(0, index)}${ellipsed ? ellipsis : ""}`;
+  if (ellipsis.length > cells) return "";
+  let kept = "";
+  let room = cells - ellipsis.length;
+  // Not where the library would cut: its index is off after characters that it knows no script of.
+  for (const { segment } of graphemes.segment(text)) {
+    room -= widthOf(segment).width;
+    if (room < 0) break;
+    kept += segment;
+  }
+  return `${kept}${ellipsis}`;
 }
 
 /** "7s", "3m 05s", "2h 05m", "3d 02h". */

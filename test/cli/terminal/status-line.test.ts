@@ -50,7 +50,7 @@ it("is never wider than a row, as a terminal counts", async () => {
       await screen.write(`${text}\r`);
       expect(screen.cursor).toEqual({ x: 0, y: 0 });
     }),
-    { numRuns: 50 },
+    { numRuns: 200 },
   );
 });
 
@@ -75,6 +75,8 @@ it.each([
 });
 
 it("cuts between characters", () => {
+  expect(fit("ｱｱ · a", 1, true)).toBe("…");
+  expect(fit("ｱｱ · a", 3, true)).toBe("ｱｱ…");
   expect(fit("日本語", 5, true)).toBe("日本…");
   expect(fit("日本語", 6, true)).toBe("日本語");
   expect(fit("abc", 0, true)).toBe("");
