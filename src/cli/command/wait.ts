@@ -23,7 +23,7 @@ export async function result(context: Context, command: TaskCommand): Promise<Ex
 
 async function wait(context: Context, command: TaskCommand, tellsStates: boolean): Promise<ExitCode> {
   const { output } = context;
-  return withTask(context, command, async (session) => {
+  return withTask(context, { ...command, sendsAgain: true }, async (session) => {
     const { handle, shown, origin } = session;
     // A call that was sent again can be answered at once.
     if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session });

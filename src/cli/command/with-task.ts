@@ -23,14 +23,18 @@ export interface TaskSession extends Session {
   readonly known: KnownTask | undefined;
 }
 
+interface TaskTarget {
+  readonly id: string;
+  readonly options: TaskOptions;
+  readonly onInput?: OnInput;
+  /** Whether a call whose answer never came may be sent again to find its task. Default: it is a UsageError. */
+  readonly sendsAgain?: boolean;
+}
+
 /** Finds the task that `id` names, connects to its server, and hands both to `work`. */
 export async function withTask<Value>(
   context: Context,
-  {
-    id,
-    options,
-    onInput,
-  }: { readonly id: string; readonly options: TaskOptions; readonly onInput?: OnInput },
+  { id, options, onInput, sendsAgain = false }: TaskTarget,
   work: (session: TaskSession) => Promise<Value>,
 ): Promise<Value> {
   const { state, io } = context;
@@ -42,6 +46,7 @@ export async function withTask<Value>(
       `No unfinished task that was started here begins with ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
     );
   }
+  if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
   const server = asked ?? (await serverOf(known, options, io));
   const target = { server, onInput, protocolVersion: versionFor(known) };
   return withServer(context, target, options, async (session) => {
@@ -62,6 +67,10 @@ export async function withTask<Value>(
       throw explainUnknown(error, session);
     }
   });
+}
+
+function noTaskYet(id: string): string {
+  return `The call was never answered, so no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it: ${comeBackTo(id)}. To take it off the list, use holdfast forget.`;
 }
 
 async function serverOf(known: KnownTask | undefined, { config }: TaskOptions, io: Io): Promise<FoundServer> {
