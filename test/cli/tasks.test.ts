@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { fileHandles } from "../../src/client/handles/file-handles.ts";
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { folder, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
@@ -61,6 +62,21 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     for (const id of ids) expect(await run("cancel", id)).toMatchObject({ code: 0, stdout: "cancelled\n" });
     expect(parse(await run("ls", "--json"))).toEqual({ tasks: [] });
   });
+
+  it.each(["get", "watch", "result", "cancel", "answer", "forget"])(
+    "are not meant by an empty id: %s",
+    async (command) => {
+      const { run, state } = await user();
+      const call = { server: url, generation: "2026-07-28", tool: "never_ends", args: {}, startedAt: 1 };
+      await fileHandles(join(state, "handles")).keep({ ...call, key: "k1", taskId: "t1" });
+      for (const more of command === "forget" ? [[]] : [[], ["--server", url]]) {
+        const refused = await run(command, "", ...more);
+        expect(refused).toMatchObject({ code: 2, stdout: "" });
+        expect(refused.stderr).toContain("The id is empty");
+      }
+      expect(parse(await run("ls", "--json"))).toMatchObject({ tasks: [{ id: "t1" }] });
+    },
+  );
 
   it("answer a question by what is given, typed by its form", async () => {
     const { run, start } = await user();

@@ -46,8 +46,10 @@ export class State {
     return { tasks: await Promise.all(tasks), damaged: damaged.map(({ name }) => name) };
   }
 
-  /** The one task whose id is, or begins with, `prefix`; `server` narrows it down. Throws a UsageError for several. */
+  /** The one task whose id is, or begins with, `prefix`; `server` narrows it down. Throws a UsageError for several, and for no prefix at all. */
   async find(prefix: string, server?: string): Promise<KnownTask | undefined> {
+    if (prefix === "")
+      throw new UsageError("The id is empty: give a task's id, or its beginning; see holdfast ls.");
     const { tasks } = await this.list();
     const here = tasks.filter(({ call }) => server === undefined || call.server === server);
     const exact = here.filter(({ id }) => id === prefix);
