@@ -7,6 +7,8 @@ export interface ServerOptions {
   readonly config?: string;
   readonly token?: string;
   readonly header?: readonly string[];
+  /** The command reaches several servers, and names none of them. */
+  readonly isOneOfSeveral?: boolean;
 }
 
 /** Options of every command that can wait. */

@@ -52,6 +52,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   command(program, "ls", "lists the tasks that were started here and whose end nobody saw")
     .option("--refresh", "ask each server how its tasks stand")
+    .option("--server <server>", "SERVER, to list its tasks only")
     .action(async (options: ListOptions) => end(await list(context, { options })));
 
   const aboutTask = (name: string, description: string): Command =>

@@ -5,6 +5,7 @@ import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import type { CheckJson, DoctorJson } from "../output/json-shapes.ts";
 import type { Output } from "../output/output.ts";
 import { askedServer } from "../server/asked-server.ts";
+import { readCredentials } from "../server/read-headers.ts";
 import { declaredTasks } from "../server/server-facts.ts";
 import { withServer } from "../server/with-server.ts";
 import { sanitizeText } from "../terminal/sanitize.ts";
@@ -18,8 +19,8 @@ interface DoctorCommand {
 export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
   const { output } = context;
   const asked = await askedServer(context, server, options);
-  const token = options.token ?? context.io.env["HOLDFAST_TOKEN"];
-  const sendsToken = (token !== undefined && token !== "") || options.header !== undefined;
+  const { token, headers } = readCredentials(asked, options, context.io.env);
+  const sendsToken = token !== undefined || Object.keys(headers).length > 0;
   try {
     await withServer(context, { server: asked }, options, async (session) => {
       const { client, terminal } = session;

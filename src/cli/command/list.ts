@@ -3,12 +3,16 @@ import type { Context, ServerOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ListedTaskJson, ListJson } from "../output/json-shapes.ts";
 import { table } from "../output/table.ts";
+import { askedServer } from "../server/asked-server.ts";
 import type { KnownTask } from "../state/state.ts";
 import { Stopped } from "../stopped.ts";
+import { UsageError } from "../usage-error.ts";
 import { withTask } from "./with-task.ts";
 
 export interface ListOptions extends ServerOptions {
   readonly refresh?: true;
+  /** SERVER, whose tasks alone are listed. */
+  readonly server?: string;
 }
 
 /** `holdfast ls`: the tasks that were started here and whose end nobody saw. */
@@ -17,7 +21,13 @@ export async function list(
   { options }: { readonly options: ListOptions },
 ): Promise<ExitCode> {
   const { output, state } = context;
-  const { tasks, damaged } = await state.list();
+  const { server } = options;
+  if (server === undefined && (options.token !== undefined || options.header !== undefined)) {
+    throw new UsageError("--token and --header go to one server: say which with --server.");
+  }
+  const only = server === undefined ? undefined : await askedServer(context, server, options);
+  const { tasks: all, damaged } = await state.list();
+  const tasks = only === undefined ? all : all.filter(({ call }) => call.server === only.name);
   for (const file of damaged) output.tell(`holdfast: ${file} cannot be read, and is left out`);
   const listed: ListedTaskJson[] = [];
   for (const task of tasks) {
@@ -51,15 +61,21 @@ async function refreshed(
   options: ListOptions,
 ): Promise<Pick<ListedTaskJson, "status" | "statusMessage">> {
   if (call.taskId === null) return {};
+  const isOneOfSeveral = options.server === undefined;
   try {
-    return await withTask(context, { id, options }, async ({ handle, signal }) => {
-      const { status, statusMessage } = await handle.get({ signal });
-      return { status, ...(statusMessage !== undefined && { statusMessage }) };
-    });
+    return await withTask(
+      context,
+      { id, options: { ...options, isOneOfSeveral } },
+      async ({ handle, signal }) => {
+        const { status, statusMessage } = await handle.get({ signal });
+        return { status, ...(statusMessage !== undefined && { statusMessage }) };
+      },
+    );
   } catch (error) {
     if (error instanceof Stopped) throw error;
-    const isUnknown =
-      error instanceof TaskClientError && (error.code === "unknown_task" || error.code === "expired");
+    if (!(error instanceof TaskClientError)) return { status: "unreachable" };
+    if (error.code === "unauthorized") return { status: "unauthorized" };
+    const isUnknown = error.code === "unknown_task" || error.code === "expired";
     return { status: isUnknown ? "expired" : "unreachable" };
   }
 }

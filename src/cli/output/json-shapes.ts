@@ -44,8 +44,11 @@ export interface ListedTaskJson {
   readonly tool: string;
   /** ISO 8601, by this machine's clock. */
   readonly startedAt: string;
-  /** With `--refresh`: as in a task, `expired` where the server no longer knows it, `unreachable` where it was not reached. */
-  readonly status?: TaskJson["status"] | "expired" | "unreachable";
+  /**
+   * With `--refresh`: as in a task, `expired` where the server no longer knows it, `unreachable` where it was not reached,
+   * `unauthorized` where it wants a token, or another one.
+   */
+  readonly status?: TaskJson["status"] | "expired" | "unreachable" | "unauthorized";
   readonly statusMessage?: string;
 }
 

@@ -10,8 +10,9 @@ export interface Credentials {
 }
 
 /**
- * The headers and the token that the config file, the command line and the environment give. Throws a UsageError for
- * what no request can carry; none of it is shown, for it can be a secret.
+ * The headers and the token for one server. What the config file says of it goes to it alone; what the command line gives
+ * goes to the one server that the command is about; `HOLDFAST_TOKEN` too, unless `HOLDFAST_TOKEN_ORIGIN` binds it to
+ * another origin. Throws a UsageError for what no request can carry; none of it is shown, for it can be a secret.
  */
 export function readCredentials(server: FoundServer, options: ServerOptions, env: Io["env"]): Credentials {
   const headers = { ...server.headers, ...readHeaders(options.header) };
@@ -20,10 +21,27 @@ export function readCredentials(server: FoundServer, options: ServerOptions, env
       throw new UsageError(`${JSON.stringify(name)} names no header.`);
     if (!canBeSent(value)) throw new UsageError(`The header ${name} ${obstacle}`);
   }
-  const token = options.token ?? env["HOLDFAST_TOKEN"];
+  const token = options.token ?? tokenOf(env, { ...server, headers }, options);
   if (token === undefined || token === "") return { headers, token: undefined };
   if (!canBeSent(token)) throw new UsageError(`The token ${obstacle}`);
   return { headers, token };
+}
+
+/** The token of the environment, where it is for that server. */
+function tokenOf(
+  env: Io["env"],
+  { target, headers }: FoundServer,
+  { isOneOfSeveral = false }: ServerOptions,
+): string | undefined {
+  const bound = env["HOLDFAST_TOKEN_ORIGIN"];
+  if (bound === undefined || bound === "") {
+    // Nothing says which of them it was given for.
+    if (isOneOfSeveral) return undefined;
+  } else if (!URL.canParse(bound) || !/^https?:/i.test(bound)) {
+    throw new UsageError("HOLDFAST_TOKEN_ORIGIN has to be an origin, such as https://reports.example.com.");
+  } else if (typeof target !== "string" || new URL(target).origin !== new URL(bound).origin) return undefined;
+  const hasItsOwn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  return hasItsOwn ? undefined : env["HOLDFAST_TOKEN"];
 }
 
 const obstacle = "has a line break or another character that no header can carry.";
