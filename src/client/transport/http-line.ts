@@ -21,17 +21,17 @@ export function httpLine(
   readonly transport: StreamableHTTPClientTransport;
   readonly notes: ResponseNotes;
   readonly endSession: () => Promise<void>;
-  readonly onSessionGone: (listener: () => void) => void;
+  readonly onStreamLost: (listener: () => void) => void;
 } {
   const notes: ResponseNotes = new Map();
   const fetchIt = given ?? (async (target, init) => fetch(target, init));
-  let sessionGone = (): void => undefined;
+  let streamLost = (): void => undefined;
   const standalone = new StandaloneStream({
     fetch: fetchIt,
     clock,
     onMessage: (message) => transport.onmessage?.(message),
     onError: (error) => transport.onerror?.(error),
-    onSessionGone: () => sessionGone(),
+    onLost: () => streamLost(),
     authorization: async () => {
       const read = token === undefined ? undefined : await readToken(token);
       return read === undefined ? undefined : `Bearer ${read}`;
@@ -62,7 +62,7 @@ export function httpLine(
     await Promise.race([transport.terminateSession().catch(() => undefined), late]);
     deadline.clear();
   };
-  return { transport, notes, endSession, onSessionGone: (listener) => (sessionGone = listener) };
+  return { transport, notes, endSession, onStreamLost: (listener) => (streamLost = listener) };
 }
 
 async function readToken(token: Token): Promise<string | undefined> {

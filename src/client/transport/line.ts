@@ -17,8 +17,8 @@ export interface Line {
   readonly notes?: ResponseNotes;
   /** Tells the server that the session is over, as far as that can be had in time. */
   readonly endSession?: () => Promise<void>;
-  /** Takes what is to be told when the server says, on no request, that the session is gone. */
-  readonly onSessionGone?: (listener: () => void) => void;
+  /** Takes what is to be told when the stream of the session ended and the server gives no other. */
+  readonly onStreamLost?: (listener: () => void) => void;
 }
 
 type LineOptions = Pick<ConnectOptions, "fetch" | "headers" | "token" | "serverName">;

@@ -16,7 +16,7 @@ import type { Line } from "./line.ts";
 import { requestIdHeader, retryAfterMs } from "./noted-fetch.ts";
 import { PendingRequests, type Hear, type Pending } from "./pending-requests.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
-import { isSessionGone, SessionRenewal } from "./session-renewal.ts";
+import { SessionRenewal } from "./session-renewal.ts";
 import { Takers } from "./takers.ts";
 
 interface RawRequesterOptions {
@@ -78,6 +78,8 @@ export class RawRequester implements Transport {
     this.#options = options;
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
+      clock: options.clock,
+      sessionId: () => transport.sessionId,
       over: this.over,
       initialize: async (params) => {
         const deadline = options.clock.deadline(handshakeMs);
@@ -86,10 +88,11 @@ export class RawRequester implements Transport {
       },
       initialized: async () => {
         this.#pending.lose(this.session);
-        await transport.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+        await this.#transmit({ jsonrpc: "2.0", method: "notifications/initialized" });
       },
     });
-    line.onSessionGone?.(() => this.#renewal.begin());
+    // Only a request can tell whether the session is gone; an answered one changes nothing.
+    line.onStreamLost?.(() => void this.request("ping", {}, this.over).catch(() => undefined));
     transport.onclose = () =>
       this.#end("connection", "The connection ended: the server, or its process, is gone");
     transport.onerror = (error) => this.onerror?.(error);
@@ -124,12 +127,12 @@ export class RawRequester implements Transport {
     this.#renewal.note(amended);
     const { session } = this;
     try {
-      await this.#line.transport.send(amended, options);
+      await this.#transmit(amended, options);
     } catch (error) {
       const renewed = await this.#renewal.after(error, session);
       if (renewed?.kind !== "value") throw error;
       // An answer belongs to a request of the session that is gone.
-      if (!isJSONRPCResponse(amended)) await this.#line.transport.send(amended, options);
+      if (!isJSONRPCResponse(amended)) await this.#transmit(amended, options);
     }
   }
 
@@ -147,11 +150,13 @@ export class RawRequester implements Transport {
   async tell(
     message: JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification,
   ): Promise<Reply<undefined>> {
+    const { session } = this;
     try {
-      await this.#line.transport.send(message, {});
+      await this.#transmit(message, {});
       return { kind: "value", value: undefined };
     } catch (error) {
-      if (isSessionGone(error)) this.#renewal.begin();
+      // The new session is for the next request: this message belongs to the one that is gone.
+      void this.#renewal.after(error, session);
       return sendFailure(error);
     }
   }
@@ -209,7 +214,7 @@ export class RawRequester implements Transport {
     pending: Pending,
     first: boolean,
   ): void {
-    const { transport, notes } = this.#line;
+    const { notes } = this.#line;
     const { id } = message;
     const settle = (reply: Reply<JsonObject>): void => this.#pending.get(id)?.settle(reply);
     const onRequestStreamEnd = (): void => settle(brokenStream);
@@ -221,7 +226,7 @@ export class RawRequester implements Transport {
       ...(notes !== undefined && { headers }),
     };
     const { session } = pending;
-    transport.send(message, options || {}).then(
+    this.#transmit(message, options || {}).then(
       () => {
         if (notes !== undefined && notes.get(id)?.streams !== true) settle(noAnswer);
       },
@@ -260,7 +265,14 @@ export class RawRequester implements Transport {
     if (this.hasPerRequestStream && !(this.#renewal.canRenew && method === "tools/call")) return;
     const params = { requestId, reason: "Nobody waits for the answer any more" };
     const gone = (): void => undefined;
-    this.#line.transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }, {}).catch(gone);
+    this.#transmit({ jsonrpc: "2.0", method: "notifications/cancelled", params }, {}).catch(gone);
+  }
+
+  async #transmit(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const { transport } = this.#line;
+    const { sessionId } = transport;
+    await transport.send(message, options);
+    this.#renewal.accepted(sessionId);
   }
 
   async #leave(): Promise<void> {

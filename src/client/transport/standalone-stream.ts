@@ -10,8 +10,8 @@ interface StandaloneStreamOptions {
   readonly clock: ClientClock;
   readonly onMessage: (message: JSONRPCMessage) => void;
   readonly onError: (error: Error) => void;
-  /** The server does not know the session any more. */
-  readonly onSessionGone: () => void;
+  /** The stream was there, and the server gives no other: it may have lost the session. */
+  readonly onLost: () => void;
   /** The Authorization header, as it has to be now; undefined to leave the first one. */
   readonly authorization: () => Promise<string | undefined>;
 }
@@ -50,24 +50,30 @@ export class StandaloneStream {
   }
 
   async #run(url: string | URL, headers: Headers, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, onLost } = this.#options;
+    let stood = false;
     for (let failures = 0; ;) {
       const startedAt = clock.elapsed();
       const end = await this.#once(url, headers, signal);
       signal.throwIfAborted();
-      if (end === "none") return;
+      if (end === "none") {
+        if (stood) onLost();
+        return;
+      }
+      stood ||= end.stood;
       failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
       await clock.sleep(retryDelay(failures, clock.random(), end.pauseMs), signal);
     }
   }
 
-  /** One stretch of the stream; how long to wait for the next, if there is to be one. */
+  /** One stretch of the stream; whether it was there, and how long to wait for the next, if there is to be one. */
   async #once(
     url: string | URL,
     headers: Headers,
     signal: AbortSignal,
-  ): Promise<"none" | { readonly pauseMs: number | undefined }> {
-    const { fetch: fetchIt, clock, authorization, onSessionGone } = this.#options;
+  ): Promise<"none" | { readonly stood: boolean; readonly pauseMs: number | undefined }> {
+    const { fetch: fetchIt, clock, authorization } = this.#options;
+    let stood = false;
     let pauseMs: number | undefined;
     try {
       const token = await authorization();
@@ -75,28 +81,25 @@ export class StandaloneStream {
       const response = await fetchIt(url, { method: "GET", headers, signal, redirect: "manual" });
       const { status, body } = response;
       if (response.ok && body !== null && isEventStream(response)) {
+        stood = true;
         for await (const event of readEvents(body)) {
           pauseMs = event.retryMs;
           if (event.id !== undefined) headers.set("last-event-id", event.id);
           if (event.data !== "") this.#deliver(event.data);
         }
-        return { pauseMs };
+        return { stood, pauseMs };
       }
       await body?.cancel();
-      if (status === 404) {
-        onSessionGone();
-        return "none";
-      }
       if (mayComeBack(status))
-        return { pauseMs: retryAfterMs(response.headers.get("retry-after"), clock.now()) };
+        return { stood, pauseMs: retryAfterMs(response.headers.get("retry-after"), clock.now()) };
       // It may be only the place to go on from that the server does not know.
       if (!headers.has("last-event-id")) return "none";
       headers.delete("last-event-id");
-      return { pauseMs };
+      return { stood, pauseMs };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Error && error.name === "TaskClientError") throw error;
-      return { pauseMs };
+      return { stood, pauseMs };
     }
   }
 
