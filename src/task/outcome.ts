@@ -24,6 +24,11 @@ export function resultOutcome(result: object): Outcome {
   return { kind: kindOfResult(result), body: JSON.stringify(result) };
 }
 
+/** The result of a tool that failed, which says why. */
+export function errorResult(text: string): Outcome {
+  return resultOutcome({ content: [{ type: "text", text }], isError: true });
+}
+
 export function kindOfResult(result: object): Extract<OutcomeKind, "result" | "error_result"> {
   return "isError" in result && result.isError === true ? "error_result" : "result";
 }

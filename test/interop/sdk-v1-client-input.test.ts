@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
-  ended,
   peers,
   relatedTo,
   result,
@@ -90,7 +89,7 @@ describe.each(ways)("SDK v1's client over %s", { timeout: 60_000 }, (way) => {
     expect(JSON.stringify(sdk.asked)).not.toContain("related-task");
   });
 
-  it("gets isError where it cannot be asked, with a task and without", async () => {
+  it("gets isError where it cannot be asked, and -32602 where it asks for a task", async () => {
     const silent = await both.open({});
     for (const [name, args] of [
       ["confirm_delete", { filename: "a.txt" }],
@@ -98,11 +97,8 @@ describe.each(ways)("SDK v1's client over %s", { timeout: 60_000 }, (way) => {
       ["ask_model", { prompt: "Why?" }],
     ] as const) {
       expect(await silent.client.callTool({ name, arguments: args })).toMatchObject({ isError: true });
-      const { taskId } = await start(silent, name, args);
-      expect(await result(silent, taskId)).toMatchObject({ isError: true });
-      expect(await ended(silent, taskId)).toMatchObject({ status: "failed" });
+      await expect(start(silent, name, args)).rejects.toMatchObject({ code: -32602 });
     }
-    const { taskId } = await start(silent, "test_tool_with_task");
-    expect(await result(silent, taskId)).toMatchObject({ isError: true });
+    await expect(start(silent, "test_tool_with_task")).rejects.toMatchObject({ code: -32602 });
   });
 });

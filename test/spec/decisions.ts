@@ -30,7 +30,7 @@ export const decisions: readonly Decision[] = [
   { id: "A-21", decision: "A rejected SEP-1686 delete: -32602 with the reason; unsupported at all: -32601." },
   { id: "A-22", decision: "Cancel or update of a terminal extension task: empty acknowledgement, no effect." },
   { id: "A-23", decision: "A client that cannot answer declines an elicitation; for sampling and roots it cancels the task by default." },
-  { id: "A-24", decision: "The capabilities of the creating tools/call decide which inputs may be asked." },
+  { id: "A-24", decision: "The capabilities of the creating tools/call decide which inputs may be asked; one that lacks what its tool requires is refused: -32021, earlier -32602." },
   { id: "A-25", decision: "Extension notifications carry a detailed task." },
   { id: "A-26", decision: "After the listen acknowledgement the current state of each accepted id is pushed once." },
   { id: "A-27", decision: "Unknown and foreign ids are left out of the listen acknowledgement, without an error." },

@@ -4,7 +4,7 @@ import { encodeJson } from "../../task/json.ts";
 import {
   errorOutcome,
   kindOfResult,
-  resultOutcome,
+  errorResult,
   type JsonRpcError,
   type Outcome,
   type OutcomeKind,
@@ -23,7 +23,7 @@ export async function validateArguments(
   const problems = describeIssues(validated.issues);
   return {
     ok: false,
-    outcome: toolErrorOutcome(`Input validation error: Invalid arguments for tool ${tool.name}: ${problems}`),
+    outcome: errorResult(`Input validation error: Invalid arguments for tool ${tool.name}: ${problems}`),
   };
 }
 
@@ -42,7 +42,7 @@ export async function outcomeOfReturn(
     );
   }
   const problem = await outputProblem(tool, returned);
-  if (problem !== undefined) return toolErrorOutcome(`Output validation error: ${problem}`);
+  if (problem !== undefined) return errorResult(`Output validation error: ${problem}`);
   const body = encodeJson(withTextFallback(returned), `The result of tool ${tool.name}`);
   return sized(tool, kindOfResult(returned), body, maxBytes);
 }
@@ -62,7 +62,7 @@ export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
   try {
     outcome = thrownOutcome(thrown);
   } catch {
-    outcome = toolErrorOutcome("The tool threw a value that cannot be read.");
+    outcome = errorResult("The tool threw a value that cannot be read.");
   }
   if (Buffer.byteLength(outcome.body) <= maxBytes) return outcome;
   return errorOutcome({
@@ -77,7 +77,7 @@ function thrownOutcome(thrown: unknown): Outcome {
     return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data));
   }
   if (ProtocolError.isInstance(thrown)) return errorOutcome(jsonRpcError(thrown.code, message, thrown.data));
-  return toolErrorOutcome(message);
+  return errorResult(message);
 }
 
 /** Handlers in JavaScript may return anything. */
@@ -106,13 +106,6 @@ function withTextFallback(result: CallToolResult): CallToolResult {
     return { ...result, content };
   }
   return { ...result, content: [...content, { type: "text", text: JSON.stringify(structured) }] };
-}
-
-function toolErrorOutcome(message: string): Outcome {
-  return resultOutcome({
-    content: [{ type: "text", text: message }],
-    isError: true,
-  } satisfies CallToolResult);
 }
 
 function jsonRpcError(code: number, message: string, data: unknown): JsonRpcError {

@@ -2,7 +2,9 @@ import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { readTaskParams } from "../../generation/2025-11-25/create.ts";
 import { taskMethods } from "../../generation/2025-11-25/methods.ts";
 import { hasIdempotencyKey, isRepeat, notRepeatableData } from "../../generation/idempotency-key.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
+import { refusedAsTask } from "../plain/capabilities.ts";
 import type { PlainPolicies } from "../plain/policy.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -13,6 +15,8 @@ export interface GateSetup {
   /** Whether this connection's version has tasks and so was told that the server has. */
   readonly hasTasks: () => boolean;
   readonly policies: PlainPolicies;
+  /** What this connection's client declared. */
+  readonly capabilities: () => JsonObject;
   /** Whether this connection's client knows nothing of tasks. */
   readonly isPlain: () => boolean;
   /** Called when it turns out that it does. */
@@ -25,7 +29,7 @@ export interface GateSetup {
 
 /** Lets in what belongs to the registry's tools and to the tasks of 2025-11-25. */
 export function gate(setup: GateSetup): Gate {
-  const { registry, hasTasks, policies, isPlain, onTask, methods, requireTasks } = setup;
+  const { registry, hasTasks, policies, capabilities, isPlain, onTask, methods, requireTasks } = setup;
   const toolOf = (params: JSONRPCRequest["params"]): Tool | undefined => {
     const name: unknown = params?.["name"];
     return typeof name === "string" ? registry.get(name) : undefined;
@@ -55,7 +59,8 @@ export function gate(setup: GateSetup): Gate {
       const message = `Tool ${name} makes no task, so a repeated call of it cannot be told from a new one.`;
       return new HoldfastError("invalid_params", message, { data: notRepeatableData });
     }
-    return asTask ? faultOf(() => readTaskParams(params)) : undefined;
+    if (!asTask || tool === undefined) return undefined;
+    return refusedAsTask(tool, capabilities()) ?? faultOf(() => readTaskParams(params));
   };
 
   return {

@@ -3,10 +3,11 @@ import { missingForInput, type InputMethod } from "../../task/input.ts";
 import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
 import { inputFailed } from "../../runtime/attempt/input-failed.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { resultOutcome, type Outcome } from "../../task/outcome.ts";
+import { errorResult, type Outcome } from "../../task/outcome.ts";
 import type { Progress } from "../../task/record.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { askClient } from "../connection/ask-client.ts";
+import { cannotAsk, lacking } from "../plain/capabilities.ts";
 import type { ToolRequest } from "../tool-request.ts";
 import type { Callee } from "./callee.ts";
 
@@ -17,8 +18,8 @@ export async function runDirectly(
   { runtime, connection }: Pick<Callee, "runtime" | "connection">,
 ): Promise<Outcome> {
   const { capabilities } = connection;
-  const missing = tool.requires.filter((name) => !isJsonObject(capabilities[name]));
-  if (missing.length > 0) return cannotAsk(tool, missing);
+  const missing = lacking(tool, capabilities);
+  if (missing.length > 0) return errorResult(cannotAsk(tool, missing));
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const { progressToken } = meta;
   let over = false;
@@ -30,9 +31,9 @@ export async function runDirectly(
 
   const ask = async (key: unknown, method: InputMethod, question: object): Promise<unknown> => {
     const asked = { ...question } as JsonObject;
-    const lacking = missingForInput(method, asked, capabilities);
-    if (lacking !== undefined) {
-      const names = Object.keys(lacking).join(", ");
+    const undeclared = missingForInput(method, asked, capabilities);
+    if (undeclared !== undefined) {
+      const names = Object.keys(undeclared).join(", ");
       throw new HoldfastError("input_failed", `The client cannot be asked: it did not declare ${names}.`);
     }
     const { clock } = runtime;
@@ -54,12 +55,6 @@ export async function runDirectly(
   } finally {
     over = true;
   }
-}
-
-/** As other servers answer where a tool needs what its client has not. */
-function cannotAsk(tool: Tool, missing: readonly string[]): Outcome {
-  const text = `Tool ${tool.name} needs what the client did not declare: ${missing.join(", ")}.`;
-  return resultOutcome({ content: [{ type: "text", text }], isError: true });
 }
 
 /** Progress has to grow with each notification. */

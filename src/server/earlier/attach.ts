@@ -35,6 +35,7 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
   const sep = sepGate({
     registry,
     open: () => party !== undefined,
+    capabilities: () => connection.capabilities,
     hasCore: () => client.hasCore,
     lists: () => client.speaks === "sep-1686",
     onTask: () => client.asked("sep-1686"),
@@ -43,6 +44,7 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
     registry,
     policies: plain.policies,
     hasTasks: () => client.hasCore,
+    capabilities: () => connection.capabilities,
     isPlain: () => client.isPlain,
     onTask: () => client.asked("2025-11-25"),
     methods,

@@ -1,12 +1,12 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
-import { resultOutcome } from "../../task/outcome.ts";
+import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Answer, OnError } from "../answer.ts";
 import { isStopping } from "../stopping.ts";
-import { canBeAsked, lacking } from "./capabilities.ts";
+import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Holds, type Hold } from "./holds.ts";
 import { KeepAlive } from "./keep-alive.ts";
@@ -53,7 +53,7 @@ export class PlainCalls {
   async call(tool: Tool, call: PlainCall, preparation?: Prepared): Promise<Answer> {
     const policy = this.policies.of(tool) ?? "wait";
     const missing = lacking(tool, call.capabilities, policy);
-    if (missing.length > 0) return call.answerOf(cannotAsk(tool, missing));
+    if (missing.length > 0) return call.answerOf(errorResult(cannotAsk(tool, missing)));
     call.request.signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
     for (;;) {
       const opened = await openCall(this.#runtime, this.#deliveries, { tool, policy }, call, preparation);
@@ -81,7 +81,7 @@ export class PlainCalls {
   deliver({ task, outcome }: TaskSnapshot, call: PlainCall): Answer {
     call.request.signal.throwIfAborted(); // else nobody would tell what became of the answer
     call.afterAnswer(this.#deliveries.begin(task));
-    return call.answerOf(outcome ?? cancelled(task));
+    return call.answerOf(outcome ?? errorResult(`The call of ${task.tool} was cancelled.`));
   }
 
   /** What a task is answered with that goes on. */
@@ -164,7 +164,7 @@ export class PlainCalls {
       if (policy === "ticket") hold.keep();
       return call.askByAnswer(snapshot);
     }
-    if (policy === "wait") return call.answerOf(asksSomebodyElse());
+    if (policy === "wait") return call.answerOf(errorResult(asksSomebodyElse));
     hold.keep();
     return this.ticketOf(snapshot, call);
   }
@@ -191,24 +191,10 @@ function waitsForCaller(snapshot: TaskSnapshot, call: PlainCall): boolean {
   return !someCanBeAsked(snapshot, call) || call.askByAnswer !== undefined;
 }
 
-/** A call that joined another one, whose client could be asked: this one would wait for an answer that may never come. */
-function asksSomebodyElse(): ReturnType<typeof resultOutcome> {
-  const text =
-    "The same call was made before and waits for an answer of its user, for which this client cannot be asked.";
-  return resultOutcome({ content: [{ type: "text", text }], isError: true });
-}
-
 function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): boolean {
   return inputs.some((input) => canBeAsked(input, capabilities));
 }
 
-/** As other servers answer where a tool needs what its client has not. */
-function cannotAsk(tool: Tool, missing: readonly string[]): ReturnType<typeof resultOutcome> {
-  const text = `Tool ${tool.name} needs what the client did not declare: ${missing.join(", ")}.`;
-  return resultOutcome({ content: [{ type: "text", text }], isError: true });
-}
-
-function cancelled(task: TaskRecord): ReturnType<typeof resultOutcome> {
-  const text = `The call of ${task.tool} was cancelled.`;
-  return resultOutcome({ content: [{ type: "text", text }], isError: true });
-}
+/** A call that joined another one, whose client could be asked: this one would wait for an answer that may never come. */
+const asksSomebodyElse =
+  "The same call was made before and waits for an answer of its user, for which this client cannot be asked.";

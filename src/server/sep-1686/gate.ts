@@ -2,13 +2,17 @@ import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { asksForTask, readTaskParams } from "../../generation/sep-1686/create.ts";
 import { taskMethods, type TasksMethod } from "../../generation/sep-1686/methods.ts";
 import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { refusedAsTask } from "../plain/capabilities.ts";
 
 export interface SepGateSetup {
   readonly registry: Registry;
   /** Whether the client can have such tasks at all. */
   readonly open: () => boolean;
+  /** What the client declared. */
+  readonly capabilities: () => JsonObject;
   /** Whether the connection's version has tasks of its own, whose methods have the same names. */
   readonly hasCore: () => boolean;
   /** Whether the last task that was asked for here was one of these. */
@@ -28,7 +32,7 @@ export function isTasksMethod(method: string): method is TasksMethod {
   return taskMethods.some((each) => each === method);
 }
 
-export function sepGate({ registry, open, hasCore, lists, onTask }: SepGateSetup): SepGate {
+export function sepGate({ registry, open, capabilities, hasCore, lists, onTask }: SepGateSetup): SepGate {
   return {
     takes({ method, params }) {
       if (!open()) return false;
@@ -50,9 +54,10 @@ export function sepGate({ registry, open, hasCore, lists, onTask }: SepGateSetup
     refusal({ method, params }) {
       if (method !== "tools/call") return undefined;
       onTask();
+      const tool = registry.get(String(params?.["name"]));
       try {
         readTaskParams(params);
-        return undefined;
+        return tool && refusedAsTask(tool, capabilities());
       } catch (error) {
         if (error instanceof HoldfastError) return error;
         throw error;

@@ -199,14 +199,12 @@ it("asks on the call itself where there is no task", async () => {
   expect(await session.result(model)).toEqual(text("Rain."));
 });
 
-it("answers with isError where the client cannot be asked, with a task and without", async () => {
+it("answers with isError where the client cannot be asked and the tool did not say that it asks", async () => {
   const { server } = await house(tools);
   const session = await Session.open(server);
-  for (const name of ["confirm", "asks_first"]) {
-    expect(await session.result(session.call(name))).toMatchObject({ isError: true });
-    const taskId = await session.start(name);
-    expect(await session.request("tasks/result", { taskId })).toMatchObject({ isError: true });
-  }
+  expect(await session.result(session.call("confirm"))).toMatchObject({ isError: true });
+  const taskId = await session.start("confirm");
+  expect(await session.request("tasks/result", { taskId })).toMatchObject({ isError: true });
   expect(session.requests("elicitation/create")).toEqual([]);
 });
 
