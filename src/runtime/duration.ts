@@ -1,9 +1,11 @@
+import { storable } from "../task/time.ts";
+
 /**
- * The first whole epoch millisecond by which `ms` milliseconds have passed: stores hold no parts of one, and no time that is
- * later than numbers are exact.
+ * The first whole epoch millisecond by which `ms` milliseconds have passed, or the latest time that stores hold: they hold
+ * no fractions.
  */
 export function deadlineAfter(now: number, ms: number): number {
-  return Math.min(Math.ceil(now + ms), Number.MAX_SAFE_INTEGER);
+  return storable(Math.ceil(now + ms));
 }
 
 /** Throws for what is no number of milliseconds from 0 on. */

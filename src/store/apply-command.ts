@@ -4,6 +4,7 @@ import { decide, type TaskChangeCommand } from "../task/decide.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { hasRoom } from "../task/quota.ts";
 import { isTerminal } from "../task/status.ts";
+import { storable } from "../task/time.ts";
 import type { TaskChange } from "./store.ts";
 import type { TaskTables } from "./task-tables.ts";
 
@@ -16,7 +17,8 @@ export interface Applied {
 const recoverPage = 1000;
 
 /** Applies one command to the tables; the caller owns the transaction around it. */
-export function applyCommand(tables: TaskTables, command: TaskCommand): Applied {
+export function applyCommand(tables: TaskTables, given: TaskCommand): Applied {
+  const command = { ...given, now: storable(given.now) };
   switch (command.type) {
     case "create":
       return create(tables, command);

@@ -1,17 +1,23 @@
 import type { TaskCommand } from "./command.ts";
-import { expiresAt } from "./expiry.ts";
+import { expiresAt, storableExpiry } from "./expiry.ts";
 import type { TaskRecord } from "./record.ts";
+import { storable } from "./time.ts";
 
 /** The record that a `create` command makes. */
 export function createRecord({ task, token, now }: TaskCommand<"create">): TaskRecord {
+  const expiry = storableExpiry(task.expiry);
+  const runUntil = task.runUntil === null ? null : storable(task.runUntil);
   return {
     ...task,
+    expiry,
+    runUntil,
+    pollIntervalMs: storable(task.pollIntervalMs),
     state: token === null ? "queued" : "running",
     version: 1,
     createdAt: now,
     updatedAt: now,
     finishedAt: null,
-    sweepAt: expiresAt(task.expiry, now, task.runUntil),
+    sweepAt: expiresAt(expiry, now, runUntil),
     progress: null,
     openInputs: 0,
     cancelRequestedAt: null,

@@ -1,10 +1,11 @@
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
-import { deletableAt, expiresAt } from "./expiry.ts";
+import { deletableAt, expiresAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
 import { furthest } from "./progress.ts";
 import type { TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";
+import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 
 /** Commands about the whole store, or about what lies beside a task and changes nothing in it. */
@@ -125,7 +126,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
             method: command.input.method,
             request: command.input.params,
             requestHash: command.requestHash,
-            deadlineAt: command.deadlineAt,
+            deadlineAt: command.deadlineAt === null ? null : storable(command.deadlineAt),
           },
         ],
       );
@@ -140,7 +141,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
     case "sleep":
       if (entry(command.key) !== undefined) return refuse("duplicate");
       return decision({ ...task, journalled: true, waiting: true, crashes: 0 }, [
-        { ...blank, key: command.key, kind: "sleep", deadlineAt: command.until, doneAt: now },
+        { ...blank, key: command.key, kind: "sleep", deadlineAt: storable(command.until), doneAt: now },
       ]);
     case "answer_inputs": {
       const answered = takeAnswers(command, entry);
@@ -156,7 +157,8 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
     case "expire": {
       const finished = settled(task, command);
       // What outlived a limit on its run, and not its ttl, is kept as long as any other finished task.
-      const sweepAt = finished.sweepAt === null ? null : Math.max(finished.sweepAt, command.visibleUntil);
+      const sweepAt =
+        finished.sweepAt === null ? null : Math.max(finished.sweepAt, storable(command.visibleUntil));
       return decision({ ...finished, sweepAt }, [], command.outcome);
     }
     case "request_cancel":
@@ -187,11 +189,11 @@ function openInput(entry: JournalEntry | undefined): JournalEntry | undefined {
 }
 
 function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">): TaskRecord {
-  const expiry = changes.expiry ?? task.expiry;
+  const expiry = changes.expiry === undefined ? task.expiry : storableExpiry(changes.expiry);
   return {
     ...task,
     statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
-    pollIntervalMs: changes.pollIntervalMs ?? task.pollIntervalMs,
+    pollIntervalMs: storable(changes.pollIntervalMs ?? task.pollIntervalMs),
     progress: changes.progress === undefined ? task.progress : furthest(task.progress, changes.progress),
     waiting: changes.waiting ?? task.waiting,
     expiry,

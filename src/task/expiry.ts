@@ -1,4 +1,5 @@
 import { isTerminal, type TaskState } from "./status.ts";
+import { storable } from "./time.ts";
 
 /**
  * How long a task is kept (A-47). `ms` counts from creation or from the terminal status; `null` is without end.
@@ -8,18 +9,23 @@ export interface Expiry {
   readonly ms: number | null;
 }
 
+/** An expiry as it is stored: a duration beyond what numbers hold exactly is as good as the longest one. */
+export function storableExpiry({ from, ms }: Expiry): Expiry {
+  return { from, ms: ms === null ? null : storable(ms) };
+}
+
 /**
  * When an unfinished task reaches its end of life (epoch ms). Where its expiry sets it none, since it has no end or
  * counts from the terminal status, `runUntil` does.
  */
 export function expiresAt(expiry: Expiry, createdAt: number, runUntil: number | null): number | null {
-  return expiry.from === "created" && expiry.ms !== null ? createdAt + expiry.ms : runUntil;
+  return expiry.from === "created" && expiry.ms !== null ? storable(createdAt + expiry.ms) : runUntil;
 }
 
 /** When a finished task may be deleted (epoch ms), or null to keep it. */
 export function deletableAt(expiry: Expiry, createdAt: number, finishedAt: number): number | null {
   if (expiry.ms === null) return null;
-  return (expiry.from === "created" ? createdAt : finishedAt) + expiry.ms;
+  return storable((expiry.from === "created" ? createdAt : finishedAt) + expiry.ms);
 }
 
 /** Whether a finished task's time is over: from then on it is deleted for all but the sweeper. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { TaskCommand } from "../task/command.ts";
 import type { Expiry } from "../task/expiry.ts";
 import { assertMembers } from "./assert-members.ts";
+import { latestTime } from "../task/time.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
 
@@ -93,6 +94,31 @@ export const sweepCases = storeCases("sweep", {
     assertMembers(await store.write({ ...create, token: null }), { ok: true, created: true });
     assertMembers(await store.snapshot("task-a"), { outcome: null, task: { state: "queued" } });
     assert.deepEqual(await store.journal("task-a"), []);
+  },
+
+  "what would end later than numbers are exact ends at the latest time there is": async ({ store }) => {
+    const far = 1e17;
+    const from = ["created", "terminal"] as const;
+    for (const each of from) await store.write(createRunning(each, { ...lives(far, each), runUntil: far }));
+    await store.write(createRunning("a", lives(10)));
+    const held = { now: noon, id: "task-a", token: "t1" };
+    const input = { key: "q", method: "elicitation/create", params: "{}" } as const;
+    await store.write({ type: "open_input", ...held, input, requestHash: "h", deadlineAt: far });
+    await store.write({ type: "sleep", ...held, key: "s", until: far });
+    for (const { deadlineAt } of await store.journal("task-a")) assert.equal(deadlineAt, latestTime);
+    await store.write({ type: "update", ...held, changes: { ...lives(far), pollIntervalMs: far } });
+    assertMembers(await store.get("task-a"), { pollIntervalMs: latestTime });
+
+    assertMembers(
+      await store.unfinished("", 9),
+      Array.from({ length: 3 }, () => ({ sweepAt: latestTime })),
+    );
+    assert.equal(await store.nextSweepAt(), latestTime);
+    for (const each of from) await store.write(finish(each));
+    assertMembers(await store.get("task-created"), { sweepAt: latestTime });
+    assertMembers(await store.get("task-terminal"), { sweepAt: latestTime });
+    assertMembers(await store.write(expire(far, far)), { ok: true, task: { sweepAt: latestTime } });
+    assert.equal((await store.list({ generation: "2026-07-28", principal: "ann" }, null, 9, noon)).length, 3);
   },
 
   "nextSweepAt is the earlier of expiry and deletion, and null where nothing is to come": async ({
