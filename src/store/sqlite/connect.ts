@@ -1,10 +1,28 @@
-import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
+import type * as sqlite from "node:sqlite";
 
 /**
  * Opens a connection. `node:sqlite` is asked for here and nowhere else, and only now: a static import would fail
  * on an old Node before anything could say why.
  */
-export function connect(path: string, options: DatabaseSyncOptions): DatabaseSync {
-  const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
+export function connect(path: string, options: sqlite.DatabaseSyncOptions): sqlite.DatabaseSync {
+  const { DatabaseSync: Database } = loadSqlite();
   return new Database(path, { enableForeignKeyConstraints: false, ...options });
+}
+
+/** Node 22 warns once, when the module is first loaded, that its SQLite is experimental; our users did not choose it. */
+function loadSqlite(): typeof sqlite {
+  // oxlint-disable-next-line typescript/unbound-method -- put back as it was, and called on its process
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (...args: unknown[]) => {
+    if (!isSqliteWarning(args)) Reflect.apply(emitWarning, process, args);
+  };
+  try {
+    return process.getBuiltinModule("node:sqlite");
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function isSqliteWarning([warning, type]: readonly unknown[]): boolean {
+  return type === "ExperimentalWarning" && typeof warning === "string" && warning.startsWith("SQLite ");
 }
