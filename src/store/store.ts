@@ -26,7 +26,8 @@ export type WireName = Pick<TaskRecord, "generation" | "scope" | "wireId">;
 /**
  * Where tasks live. A write resolves only after its commit, and nothing shows a change before that (guarantee 1); a
  * refused command is a value, a failed write rejects with a `HoldfastError` and has changed nothing. Reads show
- * every change that was acknowledged before they were asked.
+ * every change that was acknowledged before they were asked. What fails with `store_failed` is asked again later; what
+ * fails with `task_unreadable`, as what is stored of that task is damaged, is not.
  */
 export interface TaskStore {
   /** Takes the store for this process and brings its schema up to date; rejects with `store_locked`,

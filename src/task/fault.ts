@@ -36,7 +36,10 @@ export type FaultCode =
   // stores and start
   | "store_locked"
   | "store_unusable"
+  // the store does not answer, for now: a full disk, another program that holds the file
   | "store_failed"
+  // what is stored of one task is damaged: asking again cannot help, and other tasks are not concerned
+  | "task_unreadable"
   | "store_closed"
   | "store_url"
   | "node_too_old"
@@ -91,6 +94,11 @@ export function unknownTask(): HoldfastError {
 /** Whether `thrown` says that there is no such task, or none of the caller's. */
 export function isUnknownTask(thrown: unknown): boolean {
   return thrown instanceof HoldfastError && thrown.code === "unknown_task";
+}
+
+/** Whether `thrown` says that what is stored of a task is damaged. */
+export function isUnreadable(thrown: unknown): thrown is HoldfastError {
+  return thrown instanceof HoldfastError && thrown.code === "task_unreadable";
 }
 
 /** The JSON-RPC number that stands for a fault on the wire. */

@@ -7,6 +7,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../src/runtime/tool/error-json.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
 import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/sqlite/journal-row.ts";
+import { readTask } from "../../src/store/sqlite/read-task.ts";
 import { recordOf, rowOf, taskColumns } from "../../src/store/sqlite/record-row.ts";
 import { HoldfastError, type FaultCode } from "../../src/task/fault.ts";
 import { runningRecord } from "../contract/sample-task.ts";
@@ -164,10 +165,11 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
     } as const;
     const row = (names: readonly string[], values: readonly unknown[]): Record<string, unknown> =>
       Object.fromEntries(names.map((name, place) => [name, values[place]]));
+    const readEntry = (read: never): unknown => readTask("task", () => journalEntryOf(read));
     fc.assert(
       fc.property(damage, (damaged) => {
-        holds(recordOf, { ...row(taskColumns, rowOf(task)), ...damaged }, "store_failed");
-        holds(journalEntryOf, { ...row(journalColumns, journalRowOf(entry)), ...damaged }, "store_failed");
+        holds(recordOf, { ...row(taskColumns, rowOf(task)), ...damaged }, "task_unreadable");
+        holds(readEntry, { ...row(journalColumns, journalRowOf(entry)), ...damaged }, "task_unreadable");
       }),
       fuzzRuns(2_000),
     );

@@ -55,9 +55,9 @@ it("a task whose record was damaged is told of at the start, and the others run"
       await expect.poll(async () => (await second.get(id, nobody)).task.state).toBe("settled");
     }
     expect(errors).toMatchObject([
-      { code: "store_failed", message: expect.stringContaining(damaged) as string },
+      { code: "task_unreadable", message: expect.stringContaining(damaged) as string },
     ]);
-    await expect(second.get(damaged, nobody)).rejects.toMatchObject({ code: "store_failed" });
+    await expect(second.get(damaged, nobody)).rejects.toMatchObject({ code: "task_unreadable" });
     expect(await second.list(nobody, { limit: 9 })).toHaveLength(2);
   } finally {
     await second.stop();

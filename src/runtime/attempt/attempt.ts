@@ -1,6 +1,6 @@
 import type { TaskStore } from "../../store/store.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
@@ -58,6 +58,7 @@ export class Attempt implements AttemptJournal {
   readonly #lost = new AbortController();
   #ended = false;
   #cancelRequested = false;
+  #unreadable = false;
   #leaving = false;
   #left: Promise<void> | undefined;
 
@@ -166,24 +167,31 @@ export class Attempt implements AttemptJournal {
 
   /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
   async write<N extends HeldCommandName>(type: N, command: HeldCommand<N>): Promise<CommandResult<N>> {
-    const { store, clock, onError } = this.#setup;
+    const { store, clock } = this.#setup;
     const full = { ...command, type, now: clock.now(), id: this.taskId, token: this.#token };
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
     if (this.left) await forEver();
-    const result = await untilStoreAnswers(
-      () => store.write<N & TaskCommandName>(pending),
-      { clock, onError },
-      this.#lost.signal,
-    );
+    const result = await this.persist(() => store.write<N & TaskCommandName>(pending));
     if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
     if (this.left) await forEver();
     throw this.lose();
   }
 
-  /** Asks the store for as long as the task is this attempt's, however long the store fails. */
-  persist<T>(ask: () => Promise<T>): Promise<T> {
-    return untilStoreAnswers(ask, this.#setup, this.#lost.signal);
+  /**
+   * Asks the store for as long as the task is this attempt's, however long the store fails. Rejects with
+   * `task_unreadable`, which is reported once, where what is stored of the task is damaged.
+   */
+  async persist<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await untilStoreAnswers(ask, this.#setup, this.#lost.signal);
+    } catch (error) {
+      if (isUnreadable(error) && !this.#unreadable) {
+        this.#unreadable = true;
+        this.#setup.onError(error);
+      }
+      throw error;
+    }
   }
 
   /** Runs a step and writes its result, for which the handler needs its slot. */

@@ -1,12 +1,13 @@
 import type { TaskChange } from "../../store/store.ts";
 import type { TaskChanges } from "../../task/command.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
-import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { Origin, TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
+import { loadTask, type LoadedTask } from "./load-task.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 import { ProgressReports } from "./progress-reports.ts";
@@ -42,15 +43,7 @@ export interface TakenAttempt {
   readonly end: (end: HandlerEnd) => Promise<void>;
 }
 
-interface Loaded {
-  readonly request: TaskRequest | undefined;
-  readonly journal: readonly JournalEntry[];
-}
-
-const unreadable = errorOutcome({
-  code: -32603,
-  message: "What was asked for could not be read from the store.",
-});
+const unreadable = "What the server has stored of this task is damaged, so that the task cannot run.";
 
 /** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
 export class Attempts {
@@ -66,31 +59,26 @@ export class Attempts {
 
   /** Runs the handler of a task that was started under `task.token`; its slot is taken already. */
   async run(task: TaskRecord, tool: Tool): Promise<void> {
-    let loaded: Loaded;
+    let loaded: LoadedTask;
     try {
-      loaded = await this.#load(task);
+      loaded = await loadTask(task, this.#services, this.#closing.signal);
     } catch (error) {
       this.#setup.slots.give();
-      // The server stops, and the next one finds the task running; any other fault is told.
-      if (!this.#closing.signal.aborted) this.#services.onError(error);
+      if (this.#closing.signal.aborted) return; // the next server finds the task running
+      this.#services.onError(error);
+      if (isUnreadable(error)) await this.#failUnreadable(task);
       return;
     }
-    const { request, journal } = loaded;
-    const origin = request?.origin ?? { capabilities: {} };
+    const { origin, journal } = loaded;
     const { attempt, effects, end } = this.#take(task, tool, origin, { journal });
-    const args = request === undefined ? undefined : parsed(request.arguments);
-    if (request === undefined || args === undefined) {
-      await end({ outcome: unreadable, threw: true });
-      return;
-    }
     const contextFor = async (validated: unknown): Promise<TaskContext> => {
       const prepared =
         origin.prepareInTask === true
           ? await prepareInTask(tool, validated, attempt, effects)
-          : request.prepared;
+          : loaded.prepared;
       return makeContext(attempt, effects, this.#services.clock, prepared);
     };
-    void runToEnd(tool, args.value, contextFor, attempt.maxBodyBytes).then(end);
+    void runToEnd(tool, loaded.arguments, contextFor, attempt.maxBodyBytes).then(end);
     // A cancel that came while the journal was read found nobody to tell.
     const now = await this.#services.store.get(task.id).catch(() => undefined);
     if (now?.cancelRequestedAt != null) attempt.requestCancel();
@@ -107,7 +95,7 @@ export class Attempts {
     for (const { id, event } of changes) {
       const live = this.#live.get(id);
       if (live === undefined) continue;
-      if (event === "answer_inputs") live.questions.deliver().catch(this.#services.onError);
+      if (event === "answer_inputs") void live.questions.deliver();
       if (event === "request_cancel") live.attempt.requestCancel();
       if (event === "cancel") {
         live.attempt.requestCancel(); // it may be the first that the handler hears of it
@@ -183,22 +171,27 @@ export class Attempts {
     try {
       await this.#settle(attempt, end);
     } catch (error) {
-      this.#services.onError(error);
+      if (!isUnreadable(error)) this.#services.onError(error); // the attempt has reported that
     } finally {
       this.#live.delete(attempt.taskId);
     }
   }
 
-  async #load({ id, journalled }: TaskRecord): Promise<Loaded> {
-    const { store } = this.#services;
+  /** Nothing can run what cannot be read: the task fails, unless its record cannot be read either. */
+  async #failUnreadable({ id, token }: TaskRecord): Promise<void> {
+    if (token === null) return;
+    const { store, clock, onError } = this.#services;
     const { signal } = this.#closing;
-    const request = await untilStoreAnswers(() => store.request(id), this.#services, signal);
-    // What was prepared is in the journal, although the handler itself has journalled nothing.
-    const journal =
-      journalled || request?.origin.prepareInTask === true
-        ? await untilStoreAnswers(() => store.journal(id), this.#services, signal)
-        : [];
-    return { request, journal };
+    const failure = {
+      outcome: errorOutcome({ code: -32603, message: unreadable }),
+      statusMessage: unreadable,
+    };
+    const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...failure });
+    try {
+      await untilStoreAnswers(settle, this.#services, signal);
+    } catch (error) {
+      if (!signal.aborted && !isUnreadable(error)) onError(error);
+    }
   }
 
   /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
@@ -212,14 +205,6 @@ export class Attempts {
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
     }
-  }
-}
-
-function parsed(json: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(json) };
-  } catch {
-    return undefined;
   }
 }
 

@@ -37,7 +37,7 @@ interface Question {
 /** Puts an attempt's questions into its journal, and waits for the answers. */
 export class Questions {
   readonly #setup: QuestionsSetup;
-  readonly #waiting = new Map<string, (ended: JournalEntry) => void>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<JournalEntry>>();
   #asked = 0;
 
   constructor(setup: QuestionsSetup) {
@@ -71,15 +71,23 @@ export class Questions {
     return answerOf(await attempt.whileWaiting(this.#put(question, entry !== undefined)));
   }
 
-  /** Looks whether open questions have ended, and lets them end in the order in which they did. */
+  /** Looks whether open questions have ended, and lets them end in the order in which they did. Never rejects. */
   async deliver(): Promise<void> {
-    const { store, attempt } = this.#setup;
-    const entries = await Promise.all(
-      [...this.#waiting.keys()].map((key) => attempt.persist(() => store.journalEntry(attempt.taskId, key))),
-    );
+    const entries = await Promise.all([...this.#waiting].map(([key, end]) => this.#read(key, end)));
     const ended = entries.filter(hasEnded);
     ended.sort((a, b) => (a.doneAt ?? 0) - (b.doneAt ?? 0));
-    for (const entry of ended) this.#waiting.get(entry.key)?.(entry);
+    for (const entry of ended) this.#waiting.get(entry.key)?.resolve(entry);
+  }
+
+  /** An entry that cannot be read ends its own question, and holds up no other. */
+  async #read(key: string, end: PromiseWithResolvers<JournalEntry>): Promise<JournalEntry | undefined> {
+    const { store, attempt } = this.#setup;
+    try {
+      return await attempt.persist(() => store.journalEntry(attempt.taskId, key));
+    } catch (error) {
+      end.reject(error);
+      return undefined;
+    }
   }
 
   async #put(question: Question, again: boolean): Promise<JournalEntry> {
@@ -88,7 +96,7 @@ export class Questions {
     const end = Promise.withResolvers<JournalEntry>();
     const onAbort = (): void => end.reject(attempt.signal.reason as Error);
     end.promise.catch(() => undefined); // the write below may reject first
-    this.#waiting.set(key, end.resolve);
+    this.#waiting.set(key, end);
     attempt.signal.addEventListener("abort", onAbort, { once: true });
     let callOff = (): void => undefined;
     try {

@@ -26,7 +26,8 @@ export class Recovery {
     const { store, clock, registry, options } = this.#services;
     const { unreadable } = await store.write({ type: "recover", now: clock.now() });
     // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
-    for (const { problem } of unreadable) this.#services.onError(new HoldfastError("store_failed", problem));
+    for (const { problem } of unreadable)
+      this.#services.onError(new HoldfastError("task_unreadable", problem));
     const orphans: TaskRecord[] = [];
     for (let after = ""; ;) {
       const tasks = await store.unfinished(after, page);

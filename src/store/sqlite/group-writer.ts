@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { TaskCommand } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
@@ -53,7 +54,10 @@ export class GroupWriter {
         // A full disk or an I/O error ends the whole transaction, neighbours that seemed to succeed included.
         if (!this.#db.isTransaction || !isFaultOfOneStatement(error)) throw error;
         this.#undo.run();
-        answers.push({ problem: messageOf(error) });
+        answers.push({
+          problem: messageOf(error),
+          code: error instanceof HoldfastError ? error.code : "store_failed",
+        });
       }
       this.#release.run();
     }

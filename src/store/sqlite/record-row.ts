@@ -1,11 +1,10 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Expiry } from "../../task/expiry.ts";
-import { HoldfastError } from "../../task/fault.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
 import type { GenerationName, Progress, TaskMethod, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
+import { readTask } from "./read-task.ts";
 import { flag, integer, integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
-import { messageOf } from "./sqlite-error.ts";
 import { toStored } from "./stored-text.ts";
 
 interface Column {
@@ -92,14 +91,9 @@ const expiryStarts: Readonly<Record<Expiry["from"], true>> = { created: true, te
 
 const outcomeKinds: Readonly<Record<OutcomeKind, true>> = { result: true, error_result: true, error: true };
 
-/** Throws `store_failed`, and nothing else, for a row that no record was written as. */
+/** Throws `task_unreadable`, and nothing else, for a row that no record was written as. */
 export function recordOf(row: Row): TaskRecord {
-  try {
-    return decode(row);
-  } catch (error) {
-    const problem = `Task ${String(row["id"])} cannot be read: ${messageOf(error)}.`;
-    throw new HoldfastError("store_failed", problem, { cause: error });
-  }
+  return readTask(String(row["id"]), () => decode(row));
 }
 
 function decode(row: Row): TaskRecord {

@@ -1,5 +1,4 @@
 import type { SQLOutputValue } from "node:sqlite";
-import { HoldfastError } from "../../task/fault.ts";
 import { fromStored } from "./stored-text.ts";
 
 /** A row as SQLite gives it; its values are read through the functions here, which check what they find. */
@@ -50,6 +49,6 @@ function missing(column: string): never {
   throw unexpected(column, null);
 }
 
-function unexpected(column: string, value: unknown): HoldfastError {
-  return new HoldfastError("store_failed", `The database holds ${String(value)} in the column ${column}.`);
+function unexpected(column: string, value: unknown): Error {
+  return new Error(`The database holds ${String(value)} in the column ${column}.`);
 }

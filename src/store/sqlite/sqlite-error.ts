@@ -3,6 +3,7 @@ export const sqliteCode = {
   error: 1,
   busy: 5,
   readonly: 8,
+  corrupt: 11,
   tooBig: 18,
   constraint: 19,
   mismatch: 20,

@@ -9,6 +9,7 @@ import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { databasePath } from "./database-path.ts";
 import { takeFileLock, type FileLock } from "./file-lock.ts";
 import { assertNodeVersion } from "../../task/node-version.ts";
+import { readTask } from "./read-task.ts";
 import { messageOf } from "./sqlite-error.ts";
 import { openReader, type SqliteReader } from "./sqlite-reader.ts";
 import { unusable } from "./unusable.ts";
@@ -108,23 +109,23 @@ class SqliteStore implements TaskStore {
   }
 
   get(id: string): Promise<TaskRecord | undefined> {
-    return this.#read((reader) => reader.task(id));
+    return this.#readTask(id, (reader) => reader.task(id));
   }
 
   snapshot(id: string): Promise<TaskSnapshot | undefined> {
-    return this.#read((reader) => reader.snapshot(id));
+    return this.#readTask(id, (reader) => reader.snapshot(id));
   }
 
   request(id: string): Promise<TaskRequest | undefined> {
-    return this.#read((reader) => reader.request(id));
+    return this.#readTask(id, (reader) => reader.request(id));
   }
 
   journal(id: string): Promise<readonly JournalEntry[]> {
-    return this.#read((reader) => reader.journal(id));
+    return this.#readTask(id, (reader) => reader.journal(id));
   }
 
   journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
-    return this.#read((reader) => reader.journalEntry(id, key));
+    return this.#readTask(id, (reader) => reader.journalEntry(id, key));
   }
 
   find(wire: WireName): Promise<string | undefined> {
@@ -155,6 +156,11 @@ class SqliteStore implements TaskStore {
     this.#lifecycle.assertOpen();
     if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
     return this.#parts;
+  }
+
+  /** As `#read`, for what is stored of one task: damage there is that task's alone. */
+  #readTask<T>(id: string, read: (reader: SqliteReader) => T): Promise<T> {
+    return this.#read((reader) => readTask(id, () => read(reader)));
   }
 
   async #read<T>(read: (reader: SqliteReader) => T): Promise<T> {

@@ -6,6 +6,7 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
 import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
+import { readTask } from "./read-task.ts";
 import { integer, text } from "./row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
@@ -64,13 +65,17 @@ export class SqliteTables implements TaskTables {
   }
 
   task(id: string): TaskRecord | undefined {
-    const row = this.#task.get(toStored(id));
-    return row === undefined ? undefined : recordOf(row);
+    return readTask(id, () => {
+      const row = this.#task.get(toStored(id));
+      return row === undefined ? undefined : recordOf(row);
+    });
   }
 
   entry(id: string, key: string): JournalEntry | undefined {
-    const row = this.#entry.get(toStored(id), toStored(key));
-    return row === undefined ? undefined : journalEntryOf(row);
+    return readTask(id, () => {
+      const row = this.#entry.get(toStored(id), toStored(key));
+      return row === undefined ? undefined : journalEntryOf(row);
+    });
   }
 
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {

@@ -7,7 +7,8 @@ export type WriterRequest =
   { readonly type: "group"; readonly commands: readonly TaskCommand[] } | { readonly type: "stop" };
 
 /** What one command of a committed group came to; `problem` changed nothing. */
-export type CommandAnswer = { readonly result: CommandResult } | { readonly problem: string };
+export type CommandAnswer =
+  { readonly result: CommandResult } | { readonly problem: string; readonly code: FaultCode };
 
 export type WriterAnswer =
   | { readonly type: "ready" }

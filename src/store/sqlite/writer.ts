@@ -55,7 +55,7 @@ export class Writer {
     return writer;
   }
 
-  /** Resolves after the commit; rejects with `store_failed` where nothing was written. */
+  /** Resolves after the commit; rejects with `store_failed` or `task_unreadable` where nothing was written. */
   write(command: TaskCommand): Promise<CommandResult> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {
@@ -181,11 +181,12 @@ function defaultWorkerFile(): URL {
 }
 
 function settle(write: PendingWrite, answer: CommandAnswer | undefined): void {
-  if (answer !== undefined && "result" in answer) write.resolve(answer.result);
-  else
-    write.reject(
-      failed(`The store could not apply ${write.command.type}: ${answer?.problem ?? "no answer"}.`),
-    );
+  if (answer !== undefined && "result" in answer) {
+    write.resolve(answer.result);
+    return;
+  }
+  const { problem, code } = answer ?? { problem: "no answer", code: "store_failed" };
+  write.reject(new HoldfastError(code, `The store could not apply ${write.command.type}: ${problem}.`));
 }
 
 function failed(message: string): HoldfastError {

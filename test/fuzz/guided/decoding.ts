@@ -3,6 +3,7 @@ import { systemClock } from "../../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../../src/runtime/tool/error-json.ts";
 import { openState } from "../../../src/server/2026-07-28/request-state.ts";
 import { journalEntryOf } from "../../../src/store/sqlite/journal-row.ts";
+import { readTask } from "../../../src/store/sqlite/read-task.ts";
 import { recordOf } from "../../../src/store/sqlite/record-row.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
 import { decoders, ofObjects } from "../decoders.ts";
@@ -58,7 +59,7 @@ export async function decoding(): Promise<Target> {
       }
       if (isObject) {
         attempt(() => recordOf(json as never));
-        attempt(() => journalEntryOf(json as never));
+        attempt(() => readTask("task", () => journalEntryOf(json as never)));
       }
       attempt(() => encodeError(decodeError(encodeError(json, 1_000)), 1_000));
       assertNothingPolluted();
@@ -74,7 +75,7 @@ function attempt(work: () => unknown): void {
   }
 }
 
-const allowed: readonly string[] = ["invalid_params", "invalid_request", "store_failed"];
+const allowed: readonly string[] = ["invalid_params", "invalid_request", "task_unreadable"];
 
 /** Throws again what no decoder may throw. */
 function known(error: unknown): void {

@@ -104,6 +104,6 @@ describe("a record as a row", () => {
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {
     const damaged = { ...row(taskColumns, rowOf(full)), ...damage };
-    expect(() => recordOf(damaged)).toThrow(expect.objectContaining({ code: "store_failed" }));
+    expect(() => recordOf(damaged)).toThrow(expect.objectContaining({ code: "task_unreadable" }));
   });
 });

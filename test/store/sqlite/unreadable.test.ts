@@ -41,12 +41,12 @@ describe("a task whose row cannot be read", () => {
 
   test("is a fault for who asks for it, and no other task of its group is", async () => {
     const store = await damagedStore();
-    await expect(store.get("task-b")).rejects.toMatchObject({ code: "store_failed" });
+    await expect(store.get("task-b")).rejects.toMatchObject({ code: "task_unreadable" });
     const [broken, fine] = await Promise.allSettled([
       store.write({ type: "cancel", now: noon, id: "task-b" }),
       store.write({ type: "cancel", now: noon, id: "task-a" }),
     ]);
-    expect(broken).toMatchObject({ status: "rejected", reason: { code: "store_failed" } });
+    expect(broken).toMatchObject({ status: "rejected", reason: { code: "task_unreadable" } });
     expect(fine).toMatchObject({ status: "fulfilled", value: { ok: true } });
   });
 });

@@ -1,0 +1,131 @@
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, it } from "vitest";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import type { Runtime } from "../../src/runtime/runtime.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
+import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { useTempDirectory } from "../store/sqlite/temp-directory.ts";
+import { bodyOf, nobody, text, type Handler } from "./harness.ts";
+
+const files = useTempDirectory();
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+const call = { ...nobody, arguments: {}, origin: { capabilities: { elicitation: {} } } };
+const running = new Set<Runtime>();
+
+afterEach(async () => {
+  for (const runtime of running) await runtime.stop();
+  running.clear();
+});
+
+/** A server of one slot on the file. */
+async function serve(tools: Record<string, Handler>, errors: unknown[] = []): Promise<Runtime> {
+  const registry = new Registry();
+  for (const [name, handler] of Object.entries(tools)) registry.add(name, { onCrash: "resume" }, handler);
+  const options = { concurrency: 1, stopDeadlineMs: 0 };
+  const onError = (error: unknown): void => void errors.push(error);
+  const runtime = createRuntime({ store: sqliteStore(files.path()), registry, options, onError });
+  await runtime.start();
+  running.add(runtime);
+  return runtime;
+}
+
+async function stop(runtime: Runtime): Promise<void> {
+  await runtime.stop();
+  running.delete(runtime);
+}
+
+function damage(sql: string, ...values: string[]): void {
+  const db = new DatabaseSync(files.path());
+  db.prepare(sql).run(...values);
+  db.close();
+}
+
+async function create(runtime: Runtime, tool: string): Promise<string> {
+  return (await runtime.create({ ...call, tool })).task.id;
+}
+
+async function settled(runtime: Runtime, id: string): Promise<Record<string, unknown>> {
+  await expect.poll(async () => (await runtime.get(id, nobody)).task.state).toBe("settled");
+  return bodyOf(await runtime.get(id, nobody));
+}
+
+/** What is told of a damaged task: its id, once. */
+const named = (id: string): unknown =>
+  expect.objectContaining({ code: "task_unreadable", message: expect.stringContaining(id) as string });
+
+it("tasks whose request or journal is damaged fail, are reported once, and give their slot to the next one", async () => {
+  const damages = [
+    "UPDATE journal SET kind = 'later' WHERE task_id = ?",
+    "UPDATE journal SET value = '{' WHERE task_id = ?",
+    "UPDATE journal SET done_at = 9007199254740993 WHERE task_id = ?",
+    "UPDATE request SET origin = '{' WHERE task_id = ?",
+    "UPDATE request SET arguments = '{' WHERE task_id = ?",
+    "DELETE FROM request WHERE task_id = ?",
+  ];
+  const first = await serve({
+    work: async (__, task) => {
+      await task.step("done", () => 1);
+      await task.elicit("q", question);
+      return text("worked");
+    },
+  });
+  const damaged = await Promise.all(damages.map(() => create(first, "work")));
+  const healthy = await create(first, "work");
+  await expect.poll(async () => (await first.get(healthy, nobody)).inputs.length).toBe(1);
+  await stop(first);
+  for (const [place, sql] of damages.entries()) damage(sql, damaged[place] ?? "");
+
+  const errors: unknown[] = [];
+  const replays: Handler = async (_, task) => text(String(await task.step("done", () => 2)));
+  const second = await serve({ work: replays }, errors);
+  expect(await settled(second, healthy)).toEqual(text("1"));
+  for (const id of damaged) expect(await settled(second, id)).toMatchObject({ code: -32603 });
+  expect(errors).toHaveLength(damaged.length);
+  expect(errors).toEqual(expect.arrayContaining(damaged.map(named)));
+});
+
+it("a task whose record is damaged while its step runs gives its slot to the next one", async () => {
+  const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const errors: unknown[] = [];
+  const runtime = await serve(
+    {
+      works: async (_, task) => {
+        await task.step("s", () => (begun.resolve(), gate.promise));
+        return text("worked");
+      },
+      hello: () => text("hi"),
+    },
+    errors,
+  );
+  const damaged = await create(runtime, "works");
+  const next = await create(runtime, "hello");
+  await begun.promise;
+  damage("UPDATE task SET progress = 'damaged' WHERE id = ?", damaged);
+  gate.resolve();
+  expect(await settled(runtime, next)).toEqual(text("hi"));
+  expect(errors).toEqual([named(damaged)]);
+});
+
+it("an answer that was damaged ends its own question, and no other", async () => {
+  const errors: unknown[] = [];
+  const runtime = await serve(
+    {
+      asks: async (_, task) => {
+        const ends = await Promise.allSettled([task.elicit("a", question), task.elicit("b", question)]);
+        return text(ends.map(({ status }) => status).join());
+      },
+    },
+    errors,
+  );
+  const id = await create(runtime, "asks");
+  await expect.poll(async () => (await runtime.get(id, nobody)).inputs.length).toBe(2);
+  damage(
+    "UPDATE journal SET done_at = 9007199254740993, kind = 'input' WHERE task_id = ? AND key = ?",
+    id,
+    "a",
+  );
+  const value = JSON.stringify({ action: "accept", content: {} });
+  await runtime.answer(id, nobody, [{ key: "b", value }]);
+  expect(await settled(runtime, id)).toEqual(text("rejected,fulfilled"));
+  expect(errors).toEqual([named(id)]);
+});
