@@ -17,6 +17,11 @@ export interface Streams {
   /** Called with the id of a request whose stream broke before its answer was sent; returns the way to stop it. */
   onBroken(listener: (request: RequestId) => void): () => void;
   /**
+   * Called with the id of a request whose stream broke and whose client did not come back for the answer in time; returns
+   * the way to stop it.
+   */
+  onLost(listener: (request: RequestId) => void): () => void;
+  /**
    * The client's reply to `question`, a request of ours, is not acknowledged before `kept` resolves. Where a host
    * acknowledges nothing, it is not there.
    */
@@ -32,6 +37,7 @@ export const onePipe: Streams = {
   initialized: true,
   onStandalone: () => nothing,
   onBroken: () => nothing,
+  onLost: () => nothing,
 };
 
 /** A request that comes alone: no session before it and none after it, and no stream but its own. */
@@ -41,4 +47,5 @@ export const noSession: Streams = {
   initialized: false,
   onStandalone: () => nothing,
   onBroken: () => nothing,
+  onLost: () => nothing,
 };

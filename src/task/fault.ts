@@ -16,6 +16,8 @@ export type FaultCode =
   | "missing_capability"
   // too much of something, or too fast; `data.retryAfterMs` says when to try again
   | "limit_reached"
+  // the connection of a request broke, and its client did not come back for the answer
+  | "stream_lost"
   | "too_large"
   | "stopping"
   | "internal"
@@ -76,6 +78,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   wire_id_taken: -32602,
   missing_capability: -32021,
   limit_reached: -32000,
+  stream_lost: -32000,
 };
 
 /** Faults that say how a tool's own work went: uncaught, they are a result with `isError` and not a JSON-RPC error. */

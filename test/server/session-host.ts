@@ -11,6 +11,8 @@ interface HostOptions {
   readonly sessionIdleMs?: number;
   readonly unusedSessionMs?: number;
   readonly maxSessions?: number;
+  readonly resumeMs?: number;
+  readonly maxOpenRequestsPerSession?: number;
   readonly limits?: EventLimits;
   readonly server?: (mcp: McpServer) => void;
 }
@@ -28,6 +30,8 @@ export class SessionHost {
     sessionIdleMs = 1_000,
     unusedSessionMs = 1_000,
     maxSessions = 10,
+    resumeMs = 60_000,
+    maxOpenRequestsPerSession = 500,
     limits,
     server,
   }: HostOptions = {}) {
@@ -46,6 +50,8 @@ export class SessionHost {
       sessionIdleMs,
       unusedSessionMs,
       maxSessions,
+      resumeMs,
+      maxOpenRequestsPerSession,
       ...(limits !== undefined && { limits }),
     });
   }

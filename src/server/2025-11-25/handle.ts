@@ -32,7 +32,8 @@ export async function handle(
     }
     case "tasks/result": {
       const taskId = readTaskId(method, params);
-      return taskResult(await desk.finished(taskId, requestor, { connection, request: id, signal }));
+      const waited = AbortSignal.any([signal, connection.lost(id)]);
+      return taskResult(await desk.finished(taskId, requestor, { connection, request: id, signal: waited }));
     }
     case "tasks/cancel":
       return { result: { ...shown(await runtime.cancelNow(readTaskId(method, params), requestor)) } };

@@ -6,7 +6,8 @@ import type { Callee } from "./callee.ts";
 
 /**
  * A call of a client without tasks on a connection of an earlier revision. Its questions are requests on the stream of
- * the call, from whichever of its calls reaches the client. A stream that breaks says nothing: the client may come back for the answer.
+ * the call, from whichever of its calls reaches the client. A stream that breaks says nothing: the client may come back for
+ * the answer. If it does not, the call waits no longer, and its task goes on.
  */
 export function plainCall(
   request: ToolRequest,
@@ -17,7 +18,7 @@ export function plainCall(
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const { progressToken } = meta;
   return {
-    request,
+    request: { ...request, signal: AbortSignal.any([signal, connection.lost(id)]) },
     owner: { principal, session: streams.sessionId },
     capabilities,
     answerOf,

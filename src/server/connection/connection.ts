@@ -9,6 +9,7 @@ import {
   type RequestId,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { AfterAnswers, type AnswerEnd } from "../after-answers.ts";
 import type { Answer } from "../answer.ts";
@@ -62,7 +63,9 @@ export class Connection implements Tap {
   readonly #amend = new Map<RequestId, (result: JsonObject) => JsonObject>();
   /** Requests that are not answered, whose streams are gone. */
   readonly #broken = new Set<RequestId>();
-  readonly #unlisten: () => void;
+  /** By request, what to abort when its client does not come back for the answer. */
+  readonly #lost = new Map<RequestId, AbortController>();
+  readonly #unlisten: readonly (() => void)[];
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(method: string, params: JsonObject) => void>();
   #send: Send | undefined;
@@ -76,7 +79,10 @@ export class Connection implements Tap {
     this.#setup = setup;
     this.principal = setup.principal;
     this.streams = setup.streams;
-    this.#unlisten = setup.streams.onBroken((request) => this.#broken.add(request));
+    this.#unlisten = [
+      setup.streams.onBroken((request) => this.#broken.add(request)),
+      setup.streams.onLost((request) => this.#lossOf(request).abort(streamLost())),
+    ];
   }
 
   /** As the client declared them at the beginning; none on a connection without one. */
@@ -140,6 +146,14 @@ export class Connection implements Tap {
     return this.#broken.has(request);
   }
 
+  /**
+   * Aborts with `stream_lost` when the stream of `request` broke and its client did not come back for the answer: then
+   * what only waits has nobody to wait for (A-13). That is no cancel: what works goes on.
+   */
+  lost(request: RequestId): AbortSignal {
+    return this.#lossOf(request).signal;
+  }
+
   /** Runs `action` once the answer to `request` is sent, or never will be. */
   afterAnswer(request: RequestId, action: (end: AnswerEnd) => void): void {
     this.#afterAnswers.add(request, action);
@@ -184,7 +198,8 @@ export class Connection implements Tap {
   }
 
   closed(): void {
-    this.#unlisten();
+    for (const unlisten of this.#unlisten) unlisten();
+    this.#lost.clear();
     this.#closed.abort();
     for (const { reject } of this.#asked.values()) reject(closedFault());
     this.#asked.clear();
@@ -193,6 +208,7 @@ export class Connection implements Tap {
 
   #ended(message: JSONRPCMessage, end: AnswerEnd): void {
     if ("method" in message || message.id === undefined) return;
+    this.#lost.delete(message.id);
     const broken = this.#broken.delete(message.id);
     this.#afterAnswers.end(message.id, broken && end === "sent" ? "kept" : end);
   }
@@ -223,6 +239,13 @@ export class Connection implements Tap {
     if (typeof request !== "string" && typeof request !== "number") return;
     this.#afterAnswers.end(request, "lost");
     this.#broken.delete(request);
+    this.#lost.delete(request);
+  }
+
+  #lossOf(request: RequestId): AbortController {
+    const loss = this.#lost.get(request) ?? new AbortController();
+    this.#lost.set(request, loss);
+    return loss;
   }
 
   #initialized(result: JsonObject): JsonObject {
@@ -255,6 +278,11 @@ export class Connection implements Tap {
     if (this.#send === undefined || this.#closed.signal.aborted) throw closedFault();
     await this.#send(message, via === undefined ? {} : { relatedRequestId: via });
   }
+}
+
+function streamLost(): HoldfastError {
+  const message = "The connection of this request broke, and nobody came back for the answer. Ask again.";
+  return new HoldfastError("stream_lost", message);
 }
 
 function closedFault(): Undelivered {

@@ -7,10 +7,11 @@ import { withAnswerHeaders } from "./answer-headers.ts";
 import { BodyReads } from "./body-reads.ts";
 import { corsOf } from "./cors.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { identify, protectedResource } from "./identify.ts";
+import { identify, protectedResource, type Owner } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
-import { batchLimit, bodyReadLimits, sessionLimits } from "./limits.ts";
+import { batchLimit, bodyReadLimits, openRequestsLimit, sessionLimits } from "./limits.ts";
 import { nameRefusal } from "./name-refusal.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { readBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
 import type { EarlierRevisions } from "./sessions/incoming.ts";
@@ -60,6 +61,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const form = { maxNesting: server.options.maxNesting, maxBatch: batchLimit(options) };
   const resource = protectedResource(options);
   const cors = corsOf(options);
+  const openRequests = new OpenRequests(openRequestsLimit(options));
   let closed = false;
   const mcp = createMcpHandler(
     ({ requestInfo, ...context }) => {
@@ -93,6 +95,10 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     if (beyond !== undefined) return beyond;
     const limited = await server.rates.refusal(body, owner.principal);
     if (limited !== undefined) return tooManyRequests(body, server.errorOf(limited));
+    return openRequests.serve(request, body, owner.principal, () => answer(request, body, owner));
+  }
+
+  async function answer(request: Request, body: unknown, owner: Owner): Promise<Response> {
     if (await isOfEarlierRevision(request, body)) return earlier.fetch({ request, body, owner });
     principals.set(request, owner.principal);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };

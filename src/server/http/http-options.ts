@@ -95,6 +95,16 @@ export interface FetchHandlerOptions {
   readonly unusedSessionMs?: number;
   /** With so many sessions open, none of them idle for `unusedSessionMs`, another is refused with 503; default 10,000. */
   readonly maxSessions?: number;
+  /**
+   * How long a request of a session is held for its client whose connection broke, and that may come back for the answer,
+   * in milliseconds; default one minute. Then a wait for a task ends, and its task goes on. With 10,000 such requests in
+   * all sessions, those of the principal with most of them end sooner.
+   */
+  readonly resumeMs?: number;
+  /** Requests of one session that wait for their answers; one more gets 429. Default 500. */
+  readonly maxOpenRequestsPerSession?: number;
+  /** Requests that one principal has open, in all sessions and without one; one more gets 429. Default 1,000. */
+  readonly maxOpenRequestsPerPrincipal?: number;
 }
 
 export interface HttpOptions extends FetchHandlerOptions {

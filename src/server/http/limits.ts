@@ -23,6 +23,9 @@ export const defaultHttpLimits = {
   sessionIdleMs: 30 * 60_000,
   unusedSessionMs: 60_000,
   maxSessions: 10_000,
+  resumeMs: 60_000,
+  maxOpenRequestsPerSession: 500,
+  maxOpenRequestsPerPrincipal: 1_000,
   headersTimeoutMs: 15_000,
   keepAliveTimeoutMs: 5_000,
   stallTimeoutMs: 60_000,
@@ -70,9 +73,10 @@ export function bodyReadLimits(server: TaskServer, options: FetchHandlerOptions)
 
 export function sessionLimits(
   options: FetchHandlerOptions,
-): Pick<SessionsSetup, "sessionIdleMs" | "unusedSessionMs" | "maxSessions"> {
-  const { sessionIdleMs, unusedSessionMs, maxSessions } = withDefaults(options);
-  const limits = { sessionIdleMs, unusedSessionMs, maxSessions };
+): Omit<SessionsSetup, "server" | "clock" | "limits"> {
+  const { sessionIdleMs, unusedSessionMs, maxSessions, ...others } = withDefaults(options);
+  const { resumeMs, maxOpenRequestsPerSession } = others;
+  const limits = { sessionIdleMs, unusedSessionMs, maxSessions, resumeMs, maxOpenRequestsPerSession };
   checkPositive(limits);
   return limits;
 }
@@ -93,6 +97,13 @@ export function batchLimit(options: FetchHandlerOptions): number {
   const { maxBatch } = withDefaults(options);
   checkPositive({ maxBatch });
   return maxBatch;
+}
+
+/** Requests that one principal may have open; throws `configuration`. */
+export function openRequestsLimit(options: FetchHandlerOptions): number {
+  const { maxOpenRequestsPerPrincipal } = withDefaults(options);
+  checkPositive({ maxOpenRequestsPerPrincipal });
+  return maxOpenRequestsPerPrincipal;
 }
 
 /** What is given as undefined is not given. */

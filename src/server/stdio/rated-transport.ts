@@ -1,31 +1,43 @@
 import {
+  isJSONRPCNotification,
   isJSONRPCRequest,
   type JSONRPCMessage,
   type MessageExtraInfo,
+  type RequestId,
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 
-/** A connection whose requests are refused where they come too fast; what is let in keeps its order. */
+/** When one of the open requests may have been answered, in ms. */
+const retryAfterMs = 1_000;
+
+export interface RatedTransportSetup {
+  readonly server: TaskServer;
+  readonly principal: string;
+  /** Requests that wait for their answers at a time. */
+  readonly maxOpenRequests: number;
+}
+
+/** A connection whose requests are refused where they come too fast, or too many are open; what is let in keeps its order. */
 export class RatedTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
   readonly #wire: Transport;
-  readonly #server: TaskServer;
-  readonly #principal: string;
+  readonly #setup: RatedTransportSetup;
+  readonly #open = new Set<RequestId>();
   #last: Promise<void> = Promise.resolve();
 
-  constructor(wire: Transport, server: TaskServer, principal: string) {
+  constructor(wire: Transport, setup: RatedTransportSetup) {
     this.#wire = wire;
-    this.#server = server;
-    this.#principal = principal;
+    this.#setup = setup;
   }
 
   async start(): Promise<void> {
     this.#wire.onmessage = (message, extra) => {
-      this.#last = this.#last.then(() => this.#admit(message, extra)).catch(this.#server.onError);
+      this.#last = this.#last.then(() => this.#admit(message, extra)).catch(this.#setup.server.onError);
     };
     this.#wire.onerror = (error) => this.onerror?.(error);
     this.#wire.onclose = () => this.onclose?.();
@@ -37,17 +49,29 @@ export class RatedTransport implements Transport {
   }
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!("method" in message) && message.id !== undefined) this.#open.delete(message.id);
     return this.#wire.send(message, options);
   }
 
   async #admit(message: JSONRPCMessage, extra?: MessageExtraInfo): Promise<void> {
     if (isJSONRPCRequest(message)) {
-      const fault = await this.#server.rates.refusal(message, this.#principal);
+      const { server, principal } = this.#setup;
+      const fault = this.#full() ?? (await server.rates.refusal(message, principal));
       if (fault !== undefined) {
-        await this.#wire.send({ jsonrpc: "2.0", id: message.id, error: this.#server.errorOf(fault) });
+        await this.#wire.send({ jsonrpc: "2.0", id: message.id, error: server.errorOf(fault) });
         return;
       }
+      this.#open.add(message.id);
+    } else if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
+      this.#open.delete(message.params?.["requestId"] as RequestId); // it is not answered any more
     }
     this.onmessage?.(message, extra);
+  }
+
+  #full(): HoldfastError | undefined {
+    const { maxOpenRequests: max } = this.#setup;
+    if (this.#open.size < max) return undefined;
+    const message = `${max} requests are open already: wait for some of them, or cancel them.`;
+    return new HoldfastError("limit_reached", message, { data: { retryAfterMs } });
   }
 }

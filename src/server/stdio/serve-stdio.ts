@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from "@modelcontextprotocol/server";
 import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { HoldfastError } from "../../task/fault.ts";
 import { onePipe } from "../streams.ts";
 import type { TaskServer } from "../task-server.ts";
 import { ListenTransport } from "./listen-transport.ts";
@@ -12,6 +13,8 @@ export interface StdioOptions {
   readonly stdin?: Readable;
   /** Where messages go out, and nothing else may; default `process.stdout`. */
   readonly stdout?: Writable;
+  /** Requests of the client that wait for their answers; one more is refused with -32000. Default 1,000. */
+  readonly maxOpenRequests?: number;
 }
 
 /** A server on a pipe. */
@@ -37,12 +40,22 @@ const principal = "local";
  * ```
  */
 export async function serveStdio(server: TaskServer, options: StdioOptions = {}): Promise<StdioServer> {
-  const { stdin, stdout } = options;
+  const { stdin, stdout, maxOpenRequests = 1_000 } = options;
+  if (!(maxOpenRequests > 0)) {
+    throw new HoldfastError(
+      "configuration",
+      `maxOpenRequests has to be more than 0, not ${maxOpenRequests}.`,
+    );
+  }
   await server.start(); // what comes in meanwhile waits in the pipe
   // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
   const wire = new StdioServerTransport(stdin, stdout, { maxBufferSize });
-  const transport = new ListenTransport(new RatedTransport(wire, server, principal), server, principal);
+  const transport = new ListenTransport(
+    new RatedTransport(wire, { server, principal, maxOpenRequests }),
+    server,
+    principal,
+  );
   const connection = serveSdk((context) => server.create(context, principal, onePipe), {
     transport,
     legacy: "serve",

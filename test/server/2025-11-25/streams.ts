@@ -8,6 +8,7 @@ export class FakeStreams implements Streams {
   standaloneOpen = false;
   readonly #onStandalone = new Set<(open: boolean) => void>();
   readonly #onBroken = new Set<(request: RequestId) => void>();
+  readonly #onLost = new Set<(request: RequestId) => void>();
 
   onStandalone(listener: (open: boolean) => void): () => void {
     this.#onStandalone.add(listener);
@@ -19,13 +20,23 @@ export class FakeStreams implements Streams {
     return () => this.#onBroken.delete(listener);
   }
 
+  onLost(listener: (request: RequestId) => void): () => void {
+    this.#onLost.add(listener);
+    return () => this.#onLost.delete(listener);
+  }
+
   get listeners(): number {
-    return this.#onStandalone.size + this.#onBroken.size;
+    return this.#onStandalone.size + this.#onBroken.size + this.#onLost.size;
   }
 
   setStandalone(open: boolean): void {
     this.standaloneOpen = open;
     for (const listener of this.#onStandalone) listener(open);
+  }
+
+  lose(request: RequestId): void {
+    this.break(request);
+    for (const listener of this.#onLost) listener(request);
   }
 
   break(request: RequestId): void {

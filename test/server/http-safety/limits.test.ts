@@ -40,6 +40,9 @@ it.each<HttpOptions>([
   { stallTimeoutMs: 2 ** 31 },
   { unusedSessionMs: 0 },
   { maxPendingBytes: 1_000 },
+  { resumeMs: 0 },
+  { maxOpenRequestsPerSession: 0 },
+  { maxOpenRequestsPerPrincipal: Number.NaN },
 ])("refuses %o", async (http) => {
   await expect(serve({ tools, http })).rejects.toMatchObject({ code: "configuration" });
 });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { EventStore, JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 
 /** How much can be sent again, and how much of that may be in memory at once. */
@@ -19,6 +20,9 @@ interface Kept {
   readonly text: string;
 }
 
+/** The requests that are being sent or received, for the SDK names streams and does not say of which requests they are. */
+const about = new AsyncLocalStorage<readonly RequestId[]>();
+
 /** What the SDK calls the stream that belongs to no request. */
 const standalone = "_GET_stream";
 
@@ -31,8 +35,8 @@ export class EventLog implements EventStore {
   readonly #memory: EventMemory;
   /** Oldest first, by the number that is in the event's id. */
   readonly #kept = new Map<number, Kept>();
-  /** Streams of requests that are not answered yet. */
-  readonly #unanswered = new Set<string>();
+  /** Streams of requests that are not answered yet, with what is known of these. */
+  readonly #unanswered = new Map<string, Set<RequestId>>();
   readonly #withheld = new Set<RequestId>();
   #bytes = 0;
   #last = 0;
@@ -46,15 +50,26 @@ export class EventLog implements EventStore {
   async storeEvent(stream: string, message: JSONRPCMessage): Promise<string> {
     const number = ++this.#last;
     if ("method" in message) {
-      this.#unanswered.add(stream);
+      this.#opened(stream);
       this.#keep(number, { stream, text: JSON.stringify(message) });
     } else if ("id" in message && message.id !== undefined) {
       this.#unanswered.delete(stream);
       if (!this.#withheld.delete(message.id)) this.#keep(number, { stream, text: JSON.stringify(message) });
     } else {
-      this.#unanswered.add(stream); // no message: it only opens the stream
+      this.#opened(stream); // no message: it only opens the stream
     }
     return `${number}@${stream}`;
+  }
+
+  /** Does `work`; streams that have their first event in it are those of `requests`. */
+  about<T>(requests: readonly RequestId[], work: () => T): T {
+    return about.run(requests, work);
+  }
+
+  /** The requests that are to be answered on the stream that `eventId` is from. */
+  requestsOf(eventId: string): readonly RequestId[] {
+    const { stream = "" } = parse(eventId);
+    return [...(this.#unanswered.get(stream) ?? [])];
   }
 
   /** Does not keep the answer to `request`: nobody can come back for it. */
@@ -96,6 +111,13 @@ export class EventLog implements EventStore {
     this.#bytes = 0;
     this.#kept.clear();
     this.#unanswered.clear();
+  }
+
+  #opened(stream: string): void {
+    const requests = this.#unanswered.get(stream) ?? new Set();
+    this.#unanswered.set(stream, requests);
+    if (stream === standalone) return;
+    for (const request of about.getStore() ?? []) requests.add(request);
   }
 
   #keep(number: number, kept: Kept): void {

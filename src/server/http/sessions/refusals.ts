@@ -1,4 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/server";
+import { jsonRpcCodeOf } from "../../../task/fault.ts";
+import { tooManyRequests } from "../too-many-requests.ts";
 
 /** As the SDK's transport words it, which the client cannot tell from the session's own answer (A-36). */
 export function sessionNotFound(): Response {
@@ -21,6 +23,13 @@ export function internalError(id: RequestId | null): Response {
 
 export function tooManySessions(id: RequestId | null): Response {
   return refusal(503, -32000, "Too many sessions are open; try again later.", id, { "Retry-After": "30" });
+}
+
+/** 429 for requests beyond those that one session or principal may have open. */
+export function tooManyOpen(body: unknown, whose: "session" | "principal", max: number): Response {
+  const message = `This ${whose} has ${max} requests open already: wait for some of them, or cancel them.`;
+  const data = { retryAfterMs: 1_000 };
+  return tooManyRequests(body, { code: jsonRpcCodeOf("limit_reached"), message, data });
 }
 
 function refusal(

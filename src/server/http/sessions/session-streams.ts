@@ -7,7 +7,14 @@ interface Unanswered {
   reachable: boolean;
   /** What its handler asked the client and has no answer to. */
   readonly questions: Set<RequestId>;
+  /** To be called when a client whose stream was gone is there again, or needs not come back any more. */
+  returned: () => void;
 }
+
+/** Waits for a client to come back, and calls `lost` if it does not; returns the way to end the wait. */
+export type AwaitReturn = (lost: () => void) => () => void;
+
+const nothing = (): void => undefined;
 
 /** What a session knows of its streams. Told by the session; heard by whoever sends on them. */
 export class SessionStreams implements Streams {
@@ -16,14 +23,17 @@ export class SessionStreams implements Streams {
   readonly initialized = true;
   readonly #onStandalone = new Set<(open: boolean) => void>();
   readonly #onBroken = new Set<(request: RequestId) => void>();
+  readonly #onLost = new Set<(request: RequestId) => void>();
+  readonly #awaitReturn: AwaitReturn;
   readonly #unanswered = new Map<RequestId, Unanswered>();
   /** What has to happen first, by the question whose reply is acknowledged after it. */
   readonly #kept = new Map<RequestId, Promise<void>>();
   /** A client may open the next stream before the end of the last one is noticed. */
   #standalone = 0;
 
-  constructor(sessionId: string) {
+  constructor(sessionId: string, awaitReturn: AwaitReturn) {
     this.sessionId = sessionId;
+    this.#awaitReturn = awaitReturn;
   }
 
   get standaloneOpen(): boolean {
@@ -38,6 +48,11 @@ export class SessionStreams implements Streams {
   onBroken(listener: (request: RequestId) => void): () => void {
     this.#onBroken.add(listener);
     return () => void this.#onBroken.delete(listener);
+  }
+
+  onLost(listener: (request: RequestId) => void): () => void {
+    this.#onLost.add(listener);
+    return () => void this.#onLost.delete(listener);
   }
 
   acknowledgeAfter(question: RequestId, kept: Promise<void>): void {
@@ -63,13 +78,24 @@ export class SessionStreams implements Streams {
   received(requests: readonly RequestId[]): void {
     const alone = requests.length === 1;
     for (const request of requests) {
-      this.#unanswered.set(request, { alone, reachable: true, questions: new Set() });
+      this.#forget(request); // an id that is used again means the new request
+      this.#unanswered.set(request, { alone, reachable: true, questions: new Set(), returned: nothing });
     }
+  }
+
+  /** How many requests have a stream to be answered on, be it there or gone. */
+  get unanswered(): number {
+    return this.#unanswered.size;
   }
 
   /** The answer is on its way, or there will be none. */
   answered(request: RequestId): void {
-    this.#unanswered.delete(request);
+    this.#forget(request);
+  }
+
+  /** The session is over. */
+  end(): void {
+    for (const request of this.#unanswered.keys()) this.#forget(request);
   }
 
   /** The handler of `call` waits for the client; undefined: it did not say which call it serves. */
@@ -104,7 +130,21 @@ export class SessionStreams implements Streams {
       const unanswered = this.#unanswered.get(request);
       if (unanswered === undefined) continue;
       unanswered.reachable = false;
+      unanswered.returned();
       for (const listener of this.#onBroken) listener(request);
+      unanswered.returned = this.#awaitReturn(() => {
+        for (const listener of this.#onLost) listener(request);
+      });
     }
+  }
+
+  /** The client came back for the answers to `requests`. */
+  resumed(requests: readonly RequestId[]): void {
+    for (const request of requests) this.#unanswered.get(request)?.returned();
+  }
+
+  #forget(request: RequestId): void {
+    this.#unanswered.get(request)?.returned();
+    this.#unanswered.delete(request);
   }
 }

@@ -22,6 +22,9 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** Called before the client is told that a question needs no answer. */
   onwithdrawal?: (question: RequestId) => void;
 
+  /** Does `work`, which sends on the stream of `request`. */
+  on: <T>(request: RequestId, work: () => T) => T = (_, work) => work();
+
   /** The request on whose stream to ask, where no other is open; undefined: there is none, or another is open. */
   instead?: () => RequestId | undefined;
 
@@ -32,7 +35,8 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     }
     this.#tell(message, options?.relatedRequestId);
     const related = options?.relatedRequestId ?? ("id" in message ? this.instead?.() : undefined);
-    return super.send(message, related === undefined ? options : { ...options, relatedRequestId: related });
+    if (related === undefined) return super.send(message, options);
+    return this.on(related, () => super.send(message, { ...options, relatedRequestId: related }));
   }
 
   #tell(message: JSONRPCMessage, call: RequestId | undefined): void {

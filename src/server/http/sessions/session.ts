@@ -4,7 +4,8 @@ import type { TaskServer } from "../../task-server.ts";
 import { EventLog, type EventLimits, type EventMemory } from "./event-log.ts";
 import { factoryContext, transportOptions, type Incoming } from "./incoming.ts";
 import { isStream, jsonAnswer } from "./json-answer.ts";
-import { methodNotAllowed } from "./refusals.ts";
+import type { BrokenRequests } from "./broken-requests.ts";
+import { methodNotAllowed, tooManyOpen } from "./refusals.ts";
 import { answeredIds, cancelledIds, requestIds, wantsJson } from "./requests-in.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
@@ -18,6 +19,9 @@ export interface SessionSetup {
   readonly unusedMs: number;
   readonly limits: EventLimits;
   readonly memory: EventMemory;
+  readonly broken: BrokenRequests;
+  /** How many requests may wait for their answers, whether their connections are there or not. */
+  readonly maxOpenRequests: number;
   /** Called when nothing of the session is open any more, and when something is again. */
   readonly onIdle: (idle: boolean) => void;
   /** Called once, however the session ended. */
@@ -49,7 +53,7 @@ export class Session {
     this.id = id;
     this.principal = principal;
     this.#setup = setup;
-    this.#streams = new SessionStreams(id);
+    this.#streams = new SessionStreams(id, (lost) => setup.broken.add(principal, lost));
     this.#log = new EventLog(setup.limits, setup.memory);
     this.#transport = new SessionTransport({
       sessionIdGenerator: () => id,
@@ -57,6 +61,7 @@ export class Session {
       retryInterval: retryMs,
     });
     this.#transport.onanswer = (request) => this.#streams.answered(request);
+    this.#transport.on = (request, work) => this.#log.about([request], work);
     this.#transport.onquestion = (question, call) => this.#streams.asked(question, call);
     this.#transport.onwithdrawal = (question) => this.#streams.settled(question);
     this.#transport.instead = () => (this.#streams.standaloneOpen ? undefined : this.#streams.newest);
@@ -104,18 +109,26 @@ export class Session {
     if (request.method === "GET" && eventId !== null && !this.#log.canResume(eventId)) {
       return methodNotAllowed("POST, DELETE");
     }
+    const ids = requestIds(body);
+    const { maxOpenRequests } = this.#setup;
+    if (!wantsJson(body) && ids.length > 0 && this.#streams.unanswered + ids.length > maxOpenRequests) {
+      return tooManyOpen(body, "session", maxOpenRequests);
+    }
     const answered = answeredIds(body);
     for (const question of answered) this.#streams.settled(question);
     // Known from before the answer is taken, for it may be kept at once.
     const kept = this.#streams.kept(answered);
-    const ids = requestIds(body);
     // What is answered without a stream has none to come back to, nor to ask on.
     if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
     else this.#streams.received(ids);
     const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
     // Who asks for it again has lost it, which nobody here may have noticed: a path that went silent ends no connection.
     if (standalone) this.#standalone.abort();
-    const response = await this.#transport.handleRequest(request, transportOptions(incoming));
+    const resumed = eventId === null || standalone ? [] : this.#log.requestsOf(eventId);
+    const onStream = [...ids, ...resumed];
+    const response = await this.#log.about(onStream, () =>
+      this.#transport.handleRequest(request, transportOptions(incoming)),
+    );
     const { body: stream } = response;
     if (stream === null || !isStream(response)) {
       for (const id of ids) this.#streams.answered(id); // by this response, or not at all
@@ -123,6 +136,7 @@ export class Session {
       if (response.ok) await kept; // a 202 tells the client that it need not answer again
       return response;
     }
+    this.#streams.resumed(resumed);
     if (standalone) {
       this.#standalone = new AbortController();
       this.#streams.standaloneOpened();
@@ -131,7 +145,7 @@ export class Session {
     this.#enter();
     const watched = watchedBody(stream, AbortSignal.any(signals), (end) => {
       if (standalone) this.#streams.standaloneEnded();
-      else if (end === "abandoned") this.#streams.broken(ids);
+      else if (end === "abandoned") this.#streams.broken(onStream);
       this.#leave();
     });
     const [id] = ids;
@@ -169,6 +183,7 @@ export class Session {
     this.#ended = true;
     this.#cancelIdle();
     this.#log.clear();
+    this.#streams.end();
     this.#setup.onEnd();
   }
 }

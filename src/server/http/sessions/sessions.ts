@@ -1,5 +1,6 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import type { TaskServer } from "../../task-server.ts";
+import { BrokenRequests } from "./broken-requests.ts";
 import type { EventLimits, EventMemory } from "./event-log.ts";
 import type { EarlierRevisions, Incoming } from "./incoming.ts";
 import {
@@ -19,6 +20,9 @@ export interface SessionsSetup {
   /** How long a session may keep its place for nothing: one that was never used, or any where there is no other. */
   readonly unusedSessionMs: number;
   readonly maxSessions: number;
+  /** How long a client whose connection broke may take to come back for its answer. */
+  readonly resumeMs: number;
+  readonly maxOpenRequestsPerSession: number;
   readonly limits?: EventLimits;
 }
 
@@ -35,12 +39,14 @@ export class Sessions implements EarlierRevisions {
   /** Since when nothing of them is open; the longest first. */
   readonly #idle = new Map<string, number>();
   readonly #memory: EventMemory = { maxBytes: allSessionsBytes, bytes: 0 };
+  readonly #broken: BrokenRequests;
   /** Those that are being opened count too. */
   #places = 0;
   #closed = false;
 
   constructor(setup: SessionsSetup) {
     this.#setup = setup;
+    this.#broken = new BrokenRequests(setup);
   }
 
   get size(): number {
@@ -74,6 +80,7 @@ export class Sessions implements EarlierRevisions {
   async #open(incoming: Incoming): Promise<Response> {
     const { server, clock, maxSessions, limits = defaultLimits } = this.#setup;
     const { sessionIdleMs: idleMs, unusedSessionMs: unusedMs } = this.#setup;
+    const { maxOpenRequestsPerSession: maxOpenRequests } = this.#setup;
     const answersTo = idToAnswer(incoming.body);
     if (this.#places >= maxSessions) await this.#makeRoom();
     if (this.#places >= maxSessions) return tooManySessions(answersTo);
@@ -91,7 +98,8 @@ export class Sessions implements EarlierRevisions {
       this.#idle.delete(id);
       if (idle) this.#idle.set(id, clock.now());
     };
-    const setup = { server, clock, idleMs, unusedMs, limits, memory: this.#memory, onIdle, onEnd };
+    const kept = { memory: this.#memory, broken: this.#broken };
+    const setup = { server, clock, idleMs, unusedMs, limits, maxOpenRequests, ...kept, onIdle, onEnd };
     let session: Session;
     try {
       session = await Session.open(id, incoming, setup);

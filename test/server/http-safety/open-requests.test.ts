@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { listenTo } from "../listener.ts";
+import { Peer, serve, text } from "../peer.ts";
+import { Job } from "../plain/job.ts";
+import { SessionPeer } from "../session-peer.ts";
+
+const without = { capabilities: {} };
+const as = (name: string): { headers: { authorization: string } } => ({ headers: { authorization: name } });
+
+async function limited() {
+  const job = new Job();
+  const { http } = await serve({
+    tools: (tasks) => {
+      job.add(tasks);
+      tasks.tool("now", { task: "forbidden" }, () => text("now"));
+    },
+    http: {
+      authenticate: async ({ headers }) => headers.get("authorization") ?? undefined,
+      maxOpenRequestsPerPrincipal: 2,
+    },
+  });
+  return { job, url: http.url, peer: new Peer(http.url) };
+}
+
+/** Sends until it is not refused for what is still open. */
+async function onceFree(peer: Peer): Promise<unknown> {
+  for (;;) {
+    const { status, result } = await peer.call("now", {}, { ...without, ...as("ann") });
+    if (status !== 429) return result;
+  }
+}
+
+it("refuses what a principal asks beyond what it has open, in every generation, and nobody else", async () => {
+  const { job, url, peer } = await limited();
+  const leaving = new AbortController();
+  const first = peer.call("job", {}, { ...without, ...as("ann"), signal: leaving.signal });
+  await job.begun.promise;
+  const session = await SessionPeer.open(url, as("ann"));
+  await session.begin("tools/call", { name: "job", arguments: {} });
+  const refused = await peer.call("now", {}, { ...without, ...as("ann"), id: "one more" });
+  expect(refused).toMatchObject({
+    status: 429,
+    id: "one more",
+    error: {
+      code: -32_000,
+      message: "This principal has 2 requests open already: wait for some of them, or cancel them.",
+      data: { retryAfterMs: 1_000 },
+    },
+  });
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect((await session.post({ id: 9, method: "ping" })).status).toBe(429);
+  expect(await peer.call("now", {}, { ...without, ...as("bob") })).toMatchObject({ result: text("now") });
+  leaving.abort();
+  await expect(first).rejects.toThrow();
+  expect(await onceFree(peer)).toMatchObject(text("now"));
+  job.end();
+});
+
+it("counts what listens until it is closed", async () => {
+  const { job, url, peer } = await limited();
+  const leaving = new AbortController();
+  const send = (to: string, init: RequestInit): Promise<Response> =>
+    fetch(to, {
+      ...init,
+      headers: { ...(init.headers as object), ...as("ann").headers },
+      signal: leaving.signal,
+    });
+  const streams = await Promise.all(
+    [1, 2].map((id) => listenTo(url, { toolsListChanged: true }, { id, fetch: send })),
+  );
+  expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+  expect((await peer.call("now", {}, { ...without, ...as("ann") })).status).toBe(429);
+  leaving.abort();
+  expect(await onceFree(peer)).toMatchObject(text("now"));
+  job.end();
+});
