@@ -82,7 +82,8 @@ export class ConnectedClient implements TaskClient {
     const closing = this.#closing.signal;
     const run = (work: Promise<unknown>): void => this.#keep(work);
     const { protocol, clock, events } = services;
-    const keeping = { store: handles, server, generation: protocol.generation, run, onError };
+    const now = (): number => clock.now();
+    const keeping = { store: handles, server, generation: protocol.generation, now, run, onError };
     const hears = { listen: listen ? protocol.listen : undefined, clock, events, closing, run };
     this.#services = {
       ...services,

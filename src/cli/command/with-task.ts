@@ -9,7 +9,7 @@ import { askedServer } from "../server/asked-server.ts";
 import { findServer, type FoundServer } from "../server/find-server.ts";
 import { generationOf } from "../server/server-facts.ts";
 import { withServer, type Session } from "../server/with-server.ts";
-import type { KnownTask } from "../state/state.ts";
+import type { KnownTask, State } from "../state/state.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
 import { UsageError } from "../usage-error.ts";
 import { comeBackTo } from "./come-back.ts";
@@ -49,7 +49,7 @@ export async function withTask<Value>(
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
   const server = asked ?? (await serverOf(known, options, io));
   const target = { server, onInput, protocolVersion: versionFor(known) };
-  return withServer(context, target, options, async (session) => {
+  const working = withServer(context, target, options, async (session) => {
     const handle = await handleOf(known, id, session);
     const taskId = handle.taskId ?? id;
     const tool = known?.call.tool;
@@ -67,6 +67,20 @@ export async function withTask<Value>(
       throw explainUnknown(error, session);
     }
   });
+  return working.catch(async (error: unknown) => {
+    throw await explainKept(error, known, state);
+  });
+}
+
+/** Whether the handle is kept shows once the connection is over. */
+async function explainKept(error: unknown, known: KnownTask | undefined, state: State): Promise<unknown> {
+  if (!(error instanceof TaskClientError) || error.error?.code !== -32602) return error;
+  const isUnknown = error.code === "unknown_task" || error.code === "expired";
+  if (!isUnknown || known === undefined || (await state.find(known.id)) === undefined) return error;
+  return withMessage(
+    error,
+    `${error.message}, with these credentials; it is kept on the list. Use those that it was started with. To take it off the list, use holdfast forget.`,
+  );
 }
 
 function noTaskYet(id: string): string {
@@ -83,10 +97,14 @@ async function serverOf(known: KnownTask | undefined, { config }: TaskOptions, i
 function explainUnknown(error: unknown, { client }: Session): unknown {
   const isUnknown = error instanceof TaskClientError && error.code === "unknown_task";
   if (!isUnknown || generationOf(client) !== "2025-11-25") return error;
-  const { message, cause, reference } = error;
-  const hint = "Some servers of protocol 2025-11-25 show a task only to the session that started it.";
-  const rpc = error.error === undefined ? {} : { error: error.error };
-  return new TaskClientError("unknown_task", `${message}. ${hint}`, { cause, reference, ...rpc });
+  return withMessage(
+    error,
+    `${error.message}. Some servers of protocol 2025-11-25 show a task only to the session that started it.`,
+  );
+}
+
+function withMessage({ code, cause, reference, error }: TaskClientError, message: string): TaskClientError {
+  return new TaskClientError(code, message, { cause, reference, error });
 }
 
 /** A task of the core of 2025-11-25 can be seen in that version only, whatever the server has learnt since. */

@@ -39,6 +39,10 @@ export class PrintedHandles implements HandleStore {
     return this.#store.list();
   }
 
+  async find(task: TaskReference): Promise<KeptCall | undefined> {
+    return this.#store.find(task);
+  }
+
   async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {
     await this.#store.keepAnswer(task, question, answer);
   }

@@ -53,7 +53,7 @@ export async function startKeptCall(
     await keeper.became(kept, error.taskId);
     throw aboutTask(error, keeper.referenceTo(error.taskId));
   });
-  if (started.kind === "task") await keeper.became(kept, started.taskId);
+  if (started.kind === "task") await keeper.became(kept, started.taskId, started.task);
   else if (started.kind === "result" || isNew || again) keeper.drop(kept);
   if (started.kind === "refused") throw started.error;
   return started;

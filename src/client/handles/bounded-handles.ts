@@ -20,6 +20,7 @@ export function boundedHandles(store: HandleStore, most: number): HandleStore {
     drop: async (call) => inTurn(async () => store.drop(call)),
     dropTask: async (task) => inTurn(async () => store.dropTask(task)),
     list: async () => inTurn(async () => store.list()),
+    find: async (task) => inTurn(async () => store.find(task)),
     keepAnswer: async (task, question, answer) =>
       inTurn(async () => store.keepAnswer(task, question, answer)),
     answer: async (task, question) => inTurn(async () => store.answer(task, question)),

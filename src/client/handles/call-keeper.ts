@@ -1,5 +1,7 @@
 import { TaskClientError } from "../task-client-error.ts";
 import type { InputResult } from "../question/input-request.ts";
+import { endOfLife } from "../task/pacing.ts";
+import type { RemoteTask } from "../task/remote-task.ts";
 import type { AnsweredRound } from "../task-protocol.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 import type { HandleStore, KeptCall } from "./handle-store.ts";
@@ -9,11 +11,18 @@ interface CallKeeperOptions {
   readonly store: HandleStore | undefined;
   readonly server: string;
   readonly generation: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
   /** Takes what runs on by itself, so that closing the client can wait for it. */
   readonly run: (work: Promise<void>) => void;
   /** Hears of faults of the store that stop nobody. */
   readonly onError: (error: TaskClientError) => void;
 }
+
+/** A task that its server does not know is kept this long after its end of life: another token may still find it. */
+const keptAfterEndMs = 86_400_000;
+/** A known end of life is written down again only if it moves by more than this. */
+const sameEndMs = 60_000;
 
 /** What was answered to the questions of one task. */
 export interface KeptAnswers {
@@ -26,6 +35,8 @@ export class CallKeeper {
   readonly #options: CallKeeperOptions;
   readonly #store: HandleStore;
   readonly #dropping = new Set<Promise<void>>();
+  /** By task id. */
+  readonly #noting = new Map<string, Promise<unknown>>();
 
   constructor(options: CallKeeperOptions) {
     this.#options = options;
@@ -63,10 +74,13 @@ export class CallKeeper {
     }
   }
 
-  /** To be awaited before anything else is made of the task. Rejects with `handles` and the reference. */
-  async became(call: KeptCall, taskId: string): Promise<void> {
+  /**
+   * To be awaited before anything else is made of the task; `task` is what is known of it. Rejects with `handles` and
+   * the reference.
+   */
+  async became(call: KeptCall, taskId: string, task?: RemoteTask): Promise<void> {
     try {
-      await this.#store.keep({ ...call, taskId });
+      await this.#store.keep({ ...call, taskId, ...(task !== undefined && this.#expiry(task)) });
     } catch (cause) {
       const message = "The task runs, and the handle store could not keep its reference";
       throw new TaskClientError("handles", message, { cause, reference: this.referenceTo(taskId) });
@@ -81,12 +95,39 @@ export class CallKeeper {
 
   /** The call has ended without a task. */
   drop(call: KeptCall): void {
-    this.#drop(async () => this.#store.drop(call));
+    void this.#drop(async () => this.#store.drop(call));
+  }
+
+  /** Notes when the server may drop a task that goes on. */
+  lives(task: RemoteTask): void {
+    const { taskId } = task;
+    const noting = (this.#noting.get(taskId) ?? Promise.resolve())
+      .then(async () => this.#noteExpiry(task))
+      .catch((cause: unknown) => this.#fault("The handle store could not keep when a task ends", cause))
+      .finally(() => {
+        if (this.#noting.get(taskId) === noting) this.#noting.delete(taskId);
+      });
+    this.#noting.set(taskId, noting);
+    this.#options.run(noting);
   }
 
   /** Somebody was told how the task ended. */
   dropTask(taskId: string): void {
-    this.#drop(async () => this.#store.dropTask(this.referenceTo(taskId)));
+    void this.#dropTask(taskId);
+  }
+
+  /**
+   * The server does not know the task, or does not show it to this caller: another token may still find it. It is dropped
+   * once its known end of life is a day ago.
+   */
+  async unknown(taskId: string): Promise<void> {
+    try {
+      const kept = await this.#store.find(this.referenceTo(taskId));
+      if (kept?.expiresAt === undefined || this.#options.now() < kept.expiresAt + keptAfterEndMs) return;
+    } catch (cause) {
+      return this.#fault("The handle store cannot read a call", cause);
+    }
+    await this.#dropTask(taskId);
   }
 
   /** Rejects with `handles`. */
@@ -141,12 +182,33 @@ export class CallKeeper {
     return { server, generation, taskId };
   }
 
-  #drop(drop: () => Promise<void>): void {
+  async #noteExpiry(task: RemoteTask): Promise<void> {
+    const kept = await this.#store.find(this.referenceTo(task.taskId));
+    if (kept === undefined) return;
+    const { expiresAt } = this.#expiry(task);
+    const moved = Math.abs((expiresAt ?? Infinity) - (kept.expiresAt ?? Infinity));
+    if (moved > sameEndMs) await this.#store.keep({ ...kept, expiresAt });
+  }
+
+  #expiry(task: RemoteTask): Pick<KeptCall, "expiresAt"> {
+    const expiresAt = endOfLife(task, this.#options.now());
+    return { expiresAt: Number.isFinite(expiresAt) ? expiresAt : undefined };
+  }
+
+  async #dropTask(taskId: string): Promise<void> {
+    await this.#drop(async () => {
+      await this.#noting.get(taskId);
+      await this.#store.dropTask(this.referenceTo(taskId));
+    });
+  }
+
+  async #drop(drop: () => Promise<void>): Promise<void> {
     const dropping = drop()
       .catch((cause: unknown) => this.#fault("The handle store could not drop a call that is over", cause))
       .finally(() => this.#dropping.delete(dropping));
     this.#dropping.add(dropping);
     this.#options.run(dropping);
+    await dropping;
   }
 
   #fault(message: string, cause: unknown, reference?: TaskReference): void {
@@ -159,6 +221,7 @@ const nothingKept: HandleStore = {
   drop: async () => undefined,
   dropTask: async () => undefined,
   list: async () => ({ calls: [], damaged: [] }),
+  find: async () => undefined,
   keepAnswer: async () => undefined,
   answer: async () => undefined,
 };

@@ -80,6 +80,13 @@ class FileHandles implements HandleStore {
     return { calls: calls.toSorted((one, other) => one.startedAt - other.startedAt), damaged };
   }
 
+  async find(task: TaskReference): Promise<KeptCall | undefined> {
+    const file = this.#taskFile(task);
+    const found = await read(file, decodeCall);
+    if (found instanceof Error) throw new Error(`${file} cannot be read`, { cause: found });
+    return found;
+  }
+
   async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {
     const folder = this.#answersFolder(task);
     await makeFolder(folder);

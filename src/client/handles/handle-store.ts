@@ -19,6 +19,8 @@ export interface KeptCall {
   readonly round?: AnsweredRound | undefined;
   /** The task that the call became; `null` while no answer has told of one. */
   readonly taskId: string | null;
+  /** Epoch milliseconds, by the client's clock, from which the server may drop the task; left out where nobody knows. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** What names a call among those of all servers. */
@@ -56,6 +58,8 @@ export interface HandleStore {
   /** The task is over: drops the calls that became it, and the answers to its questions. */
   dropTask(task: TaskReference): Promise<void>;
   list(): Promise<KeptCalls>;
+  /** The call that became this task, if it is kept. Rejects for one that cannot be read. */
+  find(task: TaskReference): Promise<KeptCall | undefined>;
   /** Keeps what was answered to one question of a task. */
   keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void>;
   /** The answer, if one is kept. Rejects for one that cannot be read. */

@@ -27,16 +27,15 @@ export function memoryHandles(): HandleStore {
       if (calls.get(name)?.taskId === null) calls.delete(name);
     },
     async dropTask(task) {
-      const { server, generation, taskId } = task;
-      for (const [name, call] of calls) {
-        const isOf = call.server === server && call.generation === generation && call.taskId === taskId;
-        if (isOf) calls.delete(name);
-      }
+      for (const [name, call] of calls) if (isOf(call, task)) calls.delete(name);
       answers.delete(nameOfTask(task));
     },
     async list() {
       const kept = [...calls.values()].map((call) => structuredClone(call));
       return { calls: kept.toSorted((one, other) => one.startedAt - other.startedAt), damaged: [] };
+    },
+    async find(task) {
+      return structuredClone([...calls.values()].find((call) => isOf(call, task)));
     },
     async keepAnswer(task, question, answer) {
       const name = nameOfTask(task);
@@ -48,6 +47,10 @@ export function memoryHandles(): HandleStore {
       return structuredClone(answers.get(nameOfTask(task))?.get(question));
     },
   };
+}
+
+function isOf(call: KeptCall, { server, generation, taskId }: TaskReference): boolean {
+  return call.server === server && call.generation === generation && call.taskId === taskId;
 }
 
 function nameOfCall({ server, generation, key }: CallName): string {

@@ -53,9 +53,11 @@ export class TaskWatch {
   readonly #pace: Pace;
   /** Whether this client knows that the task existed. */
   #known: boolean;
-  /** The task is gone for good. */
+  /** What every wait is told once the server said that it does not know the task. */
   #gone: TaskClientError | undefined;
   #run: PollRun | undefined;
+  /** As it was told last. */
+  #ttlMs: number | null | undefined;
 
   /** `task` is what the answer that made the task told of it, if it told enough. */
   constructor(taskId: string, origin: TaskOrigin, task: RemoteTask | undefined, services: WatchServices) {
@@ -67,13 +69,9 @@ export class TaskWatch {
     const fail = (error: unknown): void => this.#stop(error);
     const answers = keeper.answersOf(taskId);
     this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, run, fail });
+    this.#ttlMs = task?.ttlMs;
     if (origin !== "created") events.tell({ type: "task_resumed", taskId });
     if (task !== undefined) this.#see(task, this.#state.source(), "call");
-  }
-
-  /** What every wait is told once the server no longer knows the task. */
-  get gone(): TaskClientError | undefined {
-    return this.#gone;
   }
 
   /**
@@ -190,7 +188,7 @@ export class TaskWatch {
   /** Takes a state that was polled or pushed. */
   #see(task: RemoteTask, source: Source, from: "call" | "poll" | "push"): Verdict {
     this.#known = true;
-    const { events, clock, keepWatch, forget } = this.#services;
+    const { events, clock, keepWatch, forget, keeper } = this.#services;
     const { taskId } = this;
     const verdict = this.#state.take(task, source, clock.elapsed());
     if (verdict === "news") {
@@ -200,6 +198,10 @@ export class TaskWatch {
     if (verdict === "news" && task.status === "input_required") keepWatch(this);
     if (verdict === "news" || verdict === "same") this.#questions.see(task);
     if (this.#state.hasEnded) forget(taskId);
+    else if (verdict === "news" && task.ttlMs !== this.#ttlMs) {
+      this.#ttlMs = task.ttlMs;
+      keeper.lives(task);
+    }
     return verdict;
   }
 

@@ -78,8 +78,7 @@ export class WatchedHandle implements TaskHandle {
         yield task;
       }
     } catch (error) {
-      isTold = error === this.#watch.gone;
-      this.#fail(error, options.signal);
+      await this.#fail(error, options.signal);
     } finally {
       limit.clear();
       // Whoever was told the end needs the handle no more, also where they stop reading there.
@@ -114,8 +113,10 @@ export class WatchedHandle implements TaskHandle {
   }
 
   /** A caller's own reason is theirs, whatever it is; all else says which task it is about. */
-  #fail(error: unknown, signal: AbortSignal | undefined): never {
+  async #fail(error: unknown, signal: AbortSignal | undefined): Promise<never> {
     if (signal?.aborted === true && error === signal.reason) throw error;
+    if (error instanceof TaskClientError && isUnknownTask(error))
+      await this.#services.keeper.unknown(this.taskId);
     throw aboutTask(error, this.reference);
   }
 
@@ -126,6 +127,11 @@ export class WatchedHandle implements TaskHandle {
       return this.#fail(error, options.signal);
     }
   }
+}
+
+/** Neither is an end: the server may know the task under another token. */
+function isUnknownTask({ code, error }: TaskClientError): boolean {
+  return error?.code === -32602 && (code === "unknown_task" || code === "expired");
 }
 
 const cannotDelete: Reply<undefined> = {

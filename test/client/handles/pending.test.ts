@@ -106,7 +106,6 @@ describe("what leaves the list", () => {
   it.each([
     ["failed", failed({ code: -32603, message: "broken" })],
     ["cancelled", cancelled()],
-    ["expired", unknownTask],
   ] as const)("is a task that %s, once a wait was told", async (code, answer) => {
     const { server, client } = await setUp({ handles: memoryHandles() });
     server.script("tools/call", created());
@@ -127,6 +126,56 @@ describe("what leaves the list", () => {
     server.script("tasks/get", answer);
     await expect(client.callTool("publish_report")).rejects.toThrow();
     expect(await client.pending()).toHaveLength(1);
+  });
+
+  it("is no task that the server does not know under this token, so that the right one finds it", async () => {
+    const { server, client, clock } = await setUp({ handles: memoryHandles() });
+    server.script("tools/call", created({ ttlMs: 60_000 }));
+    const { reference } = await client.startTool("publish_report");
+    clock.set(86_400_000);
+    for (const about of ["result", "get", "cancel"] as const) {
+      server.script("tasks/get", unknownTask);
+      server.script("tasks/cancel", unknownTask);
+      const handle = await client.resume(reference);
+      await expect(handle[about]()).rejects.toMatchObject({ error: { code: -32602 } });
+    }
+    const [call] = await client.pending();
+    server.script("tasks/get", completed());
+    expect(await (await call?.take())?.result()).toEqual(sent);
+    expect(await client.pending()).toEqual([]);
+  });
+
+  it.each(["result", "get", "cancel"] as const)(
+    "is a task that the server does not know a day after its life: %s",
+    async (about) => {
+      const { server, client, clock } = await setUp({ handles: memoryHandles() });
+      server.script("tools/call", created({ ttlMs: 60_000 }));
+      const handle = await client.startTool("publish_report");
+      clock.set(60_000 + 86_400_000);
+      expect(await client.pending()).toHaveLength(1);
+      server.script("tasks/get", unknownTask);
+      server.script("tasks/cancel", unknownTask);
+      await expect(handle[about]()).rejects.toMatchObject({ error: { code: -32602 } });
+      expect(await client.pending()).toEqual([]);
+    },
+  );
+
+  it("is no unknown task whose life was extended since, or has no end", async () => {
+    const handles = memoryHandles();
+    const { server, client, clock } = await setUp({ handles });
+    for (const ttlMs of [86_400_000, null]) {
+      server.script("tools/call", created({ ttlMs: 60_000 }));
+      const handle = await client.startTool("publish_report");
+      server.script("tasks/get", working({ ttlMs }), unknownTask);
+      await expect(handle.result()).rejects.toMatchObject({ code: "expired" });
+      clock.set(60_000 + 86_400_000);
+      server.script("tasks/get", unknownTask);
+      const later = await client.resume(handle.reference);
+      await expect(later.result()).rejects.toMatchObject({ code: "unknown_task" });
+      expect(await client.pending()).toHaveLength(1);
+      clock.set(0);
+      await handles.dropTask({ server: server.url, generation: "2026-07-28", taskId });
+    }
   });
 
   it("is no call that may have a task, though the same call is refused when it is made again", async () => {

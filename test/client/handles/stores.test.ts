@@ -24,6 +24,7 @@ describe.each(stores)("%s", (_name, make) => {
     await store.drop(keptCall());
     await store.dropTask(taskOf("t1"));
     expect(await callsOf(store)).toEqual([]);
+    expect(await store.find(taskOf("t1"))).toBeUndefined();
     expect(await store.answer(taskOf("t1"), "approve")).toBeUndefined();
   });
 
@@ -37,6 +38,15 @@ describe.each(stores)("%s", (_name, make) => {
     ];
     for (const call of calls.toReversed()) await store.keep(call);
     expect(await callsOf(store)).toEqual(calls);
+  });
+
+  it("finds a call by its task", async () => {
+    const store = await make();
+    const call = keptCall({ taskId: "t1", expiresAt: 5 });
+    await store.keep(call);
+    await store.keep(keptCall({ key: "b", taskId: "t2" }));
+    expect(await store.find(taskOf("t1"))).toEqual(call);
+    expect(await store.find({ ...taskOf("t1"), server: "http://127.0.0.1:3001/mcp" })).toBeUndefined();
   });
 
   it("tells calls of one key apart by server and generation", async () => {

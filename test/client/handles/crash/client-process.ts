@@ -16,6 +16,7 @@ function reach(name: string): void {
 const files = fileHandles(folder);
 const handles: HandleStore = {
   list: async () => files.list(),
+  find: async (task) => files.find(task),
   drop: async (call) => files.drop(call),
   answer: async (task, question) => files.answer(task, question),
   keep: async (call) => {
