@@ -18,6 +18,8 @@ import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./attempt/run-inline.ts";
 import type { CallEnd, ListPage, Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
+import { listVisible } from "./list-visible.ts";
+import { assertScopes } from "../task/required-scopes.ts";
 import { Secrets } from "./secrets.ts";
 import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
@@ -123,17 +125,22 @@ class LocalRuntime implements Runtime {
     const snapshot = await this.#services.store.snapshot(id);
     if (snapshot === undefined || !belongsTo(snapshot.task, requestor)) throw unknownTask();
     if (isOver(snapshot.task, this.#services.clock.now())) throw unknownTask();
+    assertScopes(snapshot.task, requestor.scopes);
     return snapshot;
   }
 
-  async list(
-    { generation, principal }: Requestor,
-    { scope, after, limit }: ListPage,
-  ): Promise<readonly TaskRecord[]> {
+  async list({ generation, principal, scopes }: Requestor, page: ListPage): Promise<readonly TaskRecord[]> {
     await this.#running();
     const { store, clock } = this.#services;
-    const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
-    return store.list(owner, after ?? null, limit, clock.now());
+    const owner = { generation, principal, ...(page.scope === undefined ? {} : { scope: page.scope }) };
+    return listVisible(store, owner, page, scopes, clock.now());
+  }
+
+  async scopesOf(id: string, principal: string | null): Promise<readonly string[] | undefined> {
+    await this.#running();
+    const task = await this.#services.store.get(id);
+    if (task === undefined || task.principal !== principal) return undefined;
+    return isOver(task, this.#services.clock.now()) ? undefined : task.requiredScopes;
   }
 
   async find(wire: WireName): Promise<string | undefined> {

@@ -13,6 +13,8 @@ import type { Watcher } from "./watchers.ts";
 export interface Requestor {
   readonly generation: GenerationName;
   readonly principal: string | null;
+  /** What the requestor's token is good for: tasks that need more are refused and not listed. Left out: everything. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /** One accepted request that becomes a task. */
@@ -33,6 +35,8 @@ export interface TaskCall extends Requestor {
    */
   readonly prepareInTask?: true;
   readonly origin: Origin;
+  /** The scopes that the task needs, beyond those of every request; by default none. */
+  readonly requiredScopes?: readonly string[];
   /**
    * The ttl that the requestor asked for, in ms from creation (A-15): used in place of the tool's and the server's, within
    * `minTtlMs` and `maxTtlMs`. What is no number from 0 on is `invalid_params`.
@@ -72,7 +76,7 @@ export type CallEnd =
 
 /**
  * The neutral commands that every generation's messages come down to. Unknown, foreign and deleted ids are one and
- * the same fault, `unknown_task` (A-40).
+ * the same fault, `unknown_task` (A-40); a task of the requestor that needs more scopes is `insufficient_scope`.
  */
 export interface Runtime {
   readonly registry: Registry;
@@ -104,6 +108,8 @@ export interface Runtime {
    * out. Fewer than `limit` are the last ones.
    */
   list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]>;
+  /** The scopes that a task of the principal needs; undefined where there is no such task. */
+  scopesOf(id: string, principal: string | null): Promise<readonly string[] | undefined>;
   /**
    * Calls `watcher` with the id after each committed change of these tasks, whoever owns them: what there is to see is
    * for `get` to say. Returns the way to stop it.

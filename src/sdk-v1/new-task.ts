@@ -56,6 +56,7 @@ export function createTask(asked: Asked, clock: Clock): TaskCommand<"create"> {
       tool: toolOf(request),
       idempotencyKey: null,
       requestHash: requestHash(request.method, request.params ?? {}),
+      requiredScopes: [],
       expiry: { from: "terminal", ms: ttlMs },
       runUntil: ttlMs === null ? null : now + ttlMs,
       pollIntervalMs: Math.max(0, Math.ceil(params.pollInterval ?? 1000)),

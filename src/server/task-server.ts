@@ -2,6 +2,7 @@ import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server"
 import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
+import type { Owner } from "./access.ts";
 import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
 import { attach as attachToEarlier } from "./earlier/attach.ts";
 import { voice as coreVoice } from "./2025-11-25/voice.ts";
@@ -16,6 +17,7 @@ import type { PlainPolicies } from "./plain/policy.ts";
 import { voice as plainVoice } from "./plain/voice.ts";
 import type { HeldRequests } from "./sep-1686/held-requests.ts";
 import { voice as sepVoice } from "./sep-1686/voice.ts";
+import { scopesOfTasks } from "./scopes-of-tasks.ts";
 import { noSession, onePipe, type Streams } from "./streams.ts";
 import { ListenPlaces } from "./listen/listen-places.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
@@ -37,12 +39,14 @@ export interface TaskServer {
   /** Recovers what an earlier process left, and begins to run tasks. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** A fresh server for one request or connection of `principal`; null where callers are not told apart. */
-  create(context: McpRequestContext, principal: string | null, streams?: Streams): Promise<McpServer>;
+  /** A fresh server for one request or connection of `owner`. */
+  create(context: McpRequestContext, owner: Owner, streams?: Streams): Promise<McpServer>;
   /** Requests that wait for the end of a task, however long that takes: no stop has to wait for them. */
   readonly waiting: number;
-  /** What changes in those of the tasks that are the principal's; rejects with `limit_reached`. */
-  listen(taskIds: unknown, principal: string | null): Promise<TaskFeed>;
+  /** What changes in those of the tasks that the owner may see; rejects with `limit_reached`. */
+  listen(taskIds: unknown, owner: Owner): Promise<TaskFeed>;
+  /** The scopes that are needed for the principal's tasks that a body, a message or a batch, asks something of. */
+  scopesOfTasks(body: unknown, principal: string | null): Promise<ReadonlySet<string>>;
 }
 
 export interface TaskServerSetup {
@@ -83,11 +87,12 @@ export function createTaskServer({
   const plain = new PlainCalls(runtime, policies, onError);
   const companions = new Companions(runtime, plain, rates);
   const asking = new TaskDesk(runtime, onError, plainVoice);
+  const isCompanion = (tool: string): boolean => policies.companion(tool) !== undefined;
   const places = new ListenPlaces(maxListensPerPrincipal);
   return {
     options,
     rates,
-    isCompanion: (tool) => policies.companion(tool) !== undefined,
+    isCompanion,
     onError,
     errorOf,
     legacyErrorCodes,
@@ -99,11 +104,11 @@ export function createTaskServer({
       await runtime.start();
     },
     stop: () => runtime.stop(),
-    async create(context, principal, streams = noSession) {
+    async create(context, { principal, access }, streams = noSession) {
       try {
         const mcp = await factory(context);
         policies.assertNoCollision();
-        const attachment = { runtime, rates, principal, errorOf, onError, plain, companions };
+        const attachment = { runtime, rates, principal, access, errorOf, onError, plain, companions };
         if (context.era === "modern") attachExtension(mcp, { ...attachment, pipe: streams === onePipe });
         else attachToEarlier(mcp, { ...attachment, desk, sepDesk, held, asking, streams, requireTasks });
         return mcp;
@@ -112,11 +117,12 @@ export function createTaskServer({
         throw error;
       }
     },
-    async listen(taskIds, principal) {
+    scopesOfTasks: (body, principal) => scopesOfTasks(runtime, body, principal, isCompanion),
+    async listen(taskIds, { principal, access }) {
       const ids = readTaskIds(taskIds, maxIdsPerListen);
       const giveBack = places.take(principal);
       try {
-        const feed = await TaskFeed.open(runtime, principal, ids, giveBack);
+        const feed = await TaskFeed.open(runtime, { principal, scopes: access?.scopes }, ids, giveBack);
         rates.missed(principal, ids.length - feed.accepted.length);
         return feed;
       } catch (error) {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../generation/json-object.ts";
 import type { Origin } from "../task/record.ts";
+import type { Access } from "./access.ts";
 
 /** A request that we answer, as it came in. */
 export interface ToolRequest {
@@ -7,6 +8,8 @@ export interface ToolRequest {
   readonly params: JsonObject;
   /** Aborts when the caller cancels the request or goes away before it was answered. */
   readonly signal: AbortSignal;
+  /** What its sender may do; left out: everything that its principal may. */
+  readonly access?: Access | undefined;
 }
 
 /** What a task remembers of the request that created it. */

@@ -16,6 +16,7 @@ export type NewTask = Pick<
   | "tool"
   | "idempotencyKey"
   | "requestHash"
+  | "requiredScopes"
   | "expiry"
   | "runUntil"
   | "pollIntervalMs"

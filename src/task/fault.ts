@@ -14,6 +14,8 @@ export type FaultCode =
   // the requestor's own id for a task belongs to another one
   | "wire_id_taken"
   | "missing_capability"
+  // the requestor's token lacks scopes; `data.requiredScopes` names all that are needed
+  | "insufficient_scope"
   // too much of something, or too fast; `data.retryAfterMs` says when to try again
   | "limit_reached"
   // the connection of a request broke, and its client did not come back for the answer
@@ -77,6 +79,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   idempotency_conflict: -32602,
   wire_id_taken: -32602,
   missing_capability: -32021,
+  insufficient_scope: -32600,
   limit_reached: -32000,
   stream_lost: -32000,
 };
@@ -102,6 +105,11 @@ export function isUnknownTask(thrown: unknown): boolean {
 /** Whether `thrown` says that what is stored of a task is damaged. */
 export function isUnreadable(thrown: unknown): thrown is HoldfastError {
   return thrown instanceof HoldfastError && thrown.code === "task_unreadable";
+}
+
+/** Whether `thrown` says that the caller has no such task, or not the scopes to see it. */
+export function isHidden(thrown: unknown): boolean {
+  return isUnknownTask(thrown) || (thrown instanceof HoldfastError && thrown.code === "insufficient_scope");
 }
 
 /** The JSON-RPC number that stands for a fault on the wire. */

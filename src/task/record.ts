@@ -51,6 +51,8 @@ export interface TaskRecord {
   readonly idempotencyKey: string | null;
   /** SHA-256 of tool and canonical arguments (RFC 8785): tells the same call from another one. */
   readonly requestHash: string;
+  /** OAuth scopes that the call needed as a call of its tool, and that whoever asks for the task needs; mostly none. */
+  readonly requiredScopes: readonly string[];
   readonly state: TaskState;
   /** Counts changes, for caches, ordering and pushes; it guards no write. */
   readonly version: number;

@@ -43,6 +43,25 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await store.get("task-b"), createRecord(second));
   },
 
+  "the scopes that a task needs come back, wherever it is read": async ({ store }) => {
+    const requiredScopes = ["reports:read", "urn:x/send"];
+    const command = createRunning("a", { requiredScopes, idempotencyKey: "i" });
+    await store.write(command);
+    await store.write(createQueued("b", { idempotencyKey: "j" }));
+    const record = createRecord(command);
+    assert.deepEqual(await store.get("task-a"), record);
+    assert.deepEqual((await store.snapshot("task-a"))?.task, record);
+    assertMembers(await store.write(createRunning("c", { idempotencyKey: "i" })), { task: record });
+    const owner = { generation: record.generation, principal: record.principal };
+    for (const listed of [await store.list(owner, null, 5, noon), await store.unfinished("", 5)]) {
+      const scopes = new Map(listed.map((task) => [task.id, task.requiredScopes]));
+      assert.deepEqual([scopes.get("task-a"), scopes.get("task-b")], [requiredScopes, []]);
+    }
+    const outcome = { kind: "result", body: "{}" } as const;
+    await store.write({ type: "settle", now: noon, id: "task-a", token: "t1", outcome });
+    assertMembers(await store.get("task-a"), { state: "settled", requiredScopes });
+  },
+
   "what the caller does to its objects later changes nothing": async ({ store }) => {
     const capabilities: Record<string, unknown> = { roots: {} };
     const command = createQueued("a");

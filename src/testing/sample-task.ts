@@ -23,6 +23,7 @@ export function sampleTask(name: string, members: Partial<NewTask> = {}): NewTas
     tool: "publish",
     idempotencyKey: null,
     requestHash: "hash",
+    requiredScopes: [],
     expiry: { from: "created", ms: 60_000 },
     runUntil: null,
     pollIntervalMs: 1000,

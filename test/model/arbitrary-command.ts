@@ -43,6 +43,7 @@ const newTask = fc.record({
   tool: fc.constantFrom("x", "y"),
   idempotencyKey: fc.constantFrom(null, null, "i", "j"),
   requestHash: fc.constantFrom("h", "h", "g"),
+  requiredScopes: fc.constantFrom([], ["read"], ["read", "send"]),
   expiry,
   runUntil: fc.option(fc.integer({ min: 0, max: 60 })),
   pollIntervalMs: fc.integer({ min: 0, max: 9 }),

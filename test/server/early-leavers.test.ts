@@ -42,7 +42,7 @@ it("does not begin a request that was cancelled before its turn came", async () 
   tasks.tool("counts", {}, () => text(String(++runs)));
   await tasks.start();
   const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
-  const mcp = await server.create({ era: "modern" }, null);
+  const mcp = await server.create({ era: "modern" }, { principal: null });
   const [near, far] = InMemoryTransport.createLinkedPair();
   await mcp.connect(far);
   onTestFinished(async () => {

@@ -38,7 +38,7 @@ it("names the address when its port is taken, and ends in order", async () => {
     code: "address_in_use",
     message: expect.stringContaining(`Port ${http.port} on 127.0.0.1`) as unknown,
   });
-  await expect(server.create({ era: "legacy" }, null)).resolves.toBeInstanceOf(McpServer);
+  await expect(server.create({ era: "legacy" }, { principal: null })).resolves.toBeInstanceOf(McpServer);
 });
 
 it.each<[string, HttpOptions]>([

@@ -16,7 +16,7 @@ async function connect(register: (tasks: Tasks) => void): Promise<{
   const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
   await server.start();
   const [near, far] = InMemoryTransport.createLinkedPair();
-  const served = serveStdio((context) => server.create(context, "local"), { transport: far });
+  const served = serveStdio((context) => server.create(context, { principal: "local" }), { transport: far });
   onTestFinished(async () => {
     await served.close();
     await server.stop();

@@ -2,6 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { isOver } from "../../task/expiry.ts";
 import type { WireName } from "../../store/store.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { assertScopes } from "../../task/required-scopes.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Attempts } from "../attempt/attempts.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -148,6 +149,7 @@ export class Creation {
   async #existing(call: TaskCall, tool: Tool, task: TaskRecord): Promise<TaskSnapshot> {
     const { store, clock } = this.#setup.services;
     if (!isOver(task, clock.now())) {
+      assertScopes(task, call.scopes);
       return (await store.snapshot(task.id)) ?? { task, inputs: [], outcome: null };
     }
     await store.write({ type: "delete_expired", now: clock.now(), limit: 1_000 });

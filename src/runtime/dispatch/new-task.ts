@@ -31,6 +31,7 @@ export function newTask(
       tool: tool.name,
       idempotencyKey: call.idempotencyKey ?? null,
       requestHash: hash,
+      requiredScopes: call.requiredScopes ?? [],
       ...lifeOf(call, tool, options, clock.now()),
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
       statusMessage: null,

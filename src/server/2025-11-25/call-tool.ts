@@ -20,15 +20,16 @@ export async function callTool(tool: Tool, request: ToolRequest, callee: Callee)
   }
 
   const { runtime, desk, connection } = callee;
-  const { id, params, signal } = request;
+  const { id, params, signal, access } = request;
   const { principal, streams } = connection;
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const idempotencyKey = readIdempotencyKey(meta, principal);
   signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
-  const requestor = { generation, principal };
+  const requestor = { generation, principal, scopes: access?.scopes };
   const origin = originOf(id, meta, connection.capabilities);
   const created = await runtime.create({
     ...requestor,
+    requiredScopes: access?.neededFor(tool.name) ?? [],
     tool: tool.name,
     arguments: params["arguments"],
     origin: streams.sessionId === undefined ? origin : { ...origin, session: streams.sessionId },

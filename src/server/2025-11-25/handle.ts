@@ -14,7 +14,7 @@ import type { Callee } from "./callee.ts";
 /** Answers a `tasks/*` request; rejects with a `HoldfastError`. */
 export async function handle(
   method: TasksMethod,
-  { id, params, signal }: ToolRequest,
+  { id, params, signal, access }: ToolRequest,
   {
     runtime,
     desk,
@@ -22,7 +22,7 @@ export async function handle(
     connection,
   }: Pick<Callee, "runtime" | "desk" | "connection"> & { readonly rates: Rates },
 ): Promise<Answer> {
-  const requestor = { generation, principal: connection.principal };
+  const requestor = { generation, principal: connection.principal, scopes: access?.scopes };
   switch (method) {
     case "tasks/get": {
       const snapshot = await runtime.get(readTaskId(method, params), requestor);

@@ -19,7 +19,7 @@ export function plainCall(
   const { progressToken } = meta;
   return {
     request: { ...request, signal: AbortSignal.any([signal, connection.lost(id)]) },
-    owner: { principal, session: streams.sessionId },
+    owner: { principal, session: streams.sessionId, scopes: request.access?.scopes },
     capabilities,
     answerOf,
     attend(task, requestor, over) {

@@ -11,6 +11,7 @@ import { idempotencyKeyMeta, recognition } from "../../generation/idempotency-ke
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isUnknownTask } from "../../task/fault.ts";
+import type { Access } from "../access.ts";
 import type { Answer, ErrorOf } from "../answer.ts";
 import type { ToolRequest } from "../tool-request.ts";
 import { callTool } from "./call-tool.ts";
@@ -38,6 +39,8 @@ export interface Attachment {
   readonly rates: Rates;
   /** Who is on the other side of this server; null where callers are not told apart (A-39). */
   readonly principal: string | null;
+  /** What the request may do; left out: everything that its principal may. */
+  readonly access?: Access | undefined;
   readonly errorOf: ErrorOf;
   /** Calls of clients that did not declare the extension. */
   readonly plain: PlainCalls;
@@ -51,7 +54,7 @@ export interface Attachment {
  * server's own tools, resources and prompts stay as they are.
  */
 export function attach(mcp: McpServer, attachment: Attachment): void {
-  const { runtime, rates, principal, errorOf, plain, companions, pipe } = attachment;
+  const { runtime, rates, principal, access, errorOf, plain, companions, pipe } = attachment;
   const { policies } = plain;
   assertNothingReserved(mcp);
   const exchanges = new Exchanges();
@@ -78,15 +81,15 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
   }
   registerCompanions(mcp, policies, { principal, session: undefined }, async (kind, context) => {
     await answer(context, async (request, caller) => {
-      await resumed(runtime, { params: request.params, principal }); // takes the answers that came along
+      await resumed(runtime, request, principal); // takes the answers that came along
       return companions.answer(kind, plainCall(runtime, request, caller, stream));
     });
     return { content: [], isError: true };
   });
   for (const method of taskMethods) {
     mcp.server.setRequestHandler(method, { params: unchecked }, async (_params, context) => {
-      await answer(context, async ({ params }, caller) => ({
-        result: { ...(await handle(runtime, method, params, caller, rates)) },
+      await answer(context, async (request, caller) => ({
+        result: { ...(await handle(runtime, method, request, caller, rates)) },
       }));
       return {};
     });
@@ -99,7 +102,7 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
     if (params === undefined) return; // cancelled before it began
     try {
       const caller = { capabilities: readCapabilities(params) ?? {}, principal };
-      exchanges.answer(id, await work({ id, params, signal }, caller));
+      exchanges.answer(id, await work({ id, params, signal, access }, caller));
     } catch (error) {
       if (signal.aborted && error === signal.reason) return;
       if (isUnknownTask(error)) rates.missed(principal);

@@ -61,12 +61,11 @@ async function callPlain(
   caller: Caller,
 ): Promise<Answer> {
   const call = plainCall(runtime, request, caller, stream);
-  const { params } = request;
   const { capabilities, principal } = caller;
   // Where a companion answers in the client's place, there have to be a task and its questions first.
   const inTask = plain.policies.of(tool) === "ticket" && missingCapabilities(["elicitation"], capabilities);
   const rounds = tool.prepare !== undefined && !inTask;
-  const task = await resumed(runtime, { params, principal }, rounds ? "another kind" : undefined);
+  const task = await resumed(runtime, request, principal, rounds ? "another kind" : undefined);
   if (task !== undefined) return plain.goOn(task, tool, call);
   if (!rounds) return plain.call(tool, call);
   const preparation = await prepareCall(runtime, tool, request, caller);
@@ -74,7 +73,11 @@ async function callPlain(
 }
 
 /** The call as a task takes it; throws `invalid_params` for an idempotency key that is none. */
-function taskCall(tool: Tool, { id, params }: ToolRequest, { capabilities, principal }: Caller): TaskCall {
+function taskCall(
+  tool: Tool,
+  { id, params, access }: ToolRequest,
+  { capabilities, principal }: Caller,
+): TaskCall {
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const idempotencyKey = readIdempotencyKey(meta, principal);
   return {
@@ -83,6 +86,8 @@ function taskCall(tool: Tool, { id, params }: ToolRequest, { capabilities, princ
     arguments: params["arguments"],
     origin: originOf(id, meta, capabilities),
     principal,
+    scopes: access?.scopes,
+    requiredScopes: access?.neededFor(tool.name) ?? [],
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
 }

@@ -5,6 +5,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { missingForMethod } from "./admission.ts";
 import type { Caller } from "../caller.ts";
 import type { Rates } from "../rates/rates.ts";
+import type { ToolRequest } from "../tool-request.ts";
 
 /**
  * Answers `tasks/get`, `tasks/update` and `tasks/cancel`, whatever carries them: resolves with the result object or
@@ -13,14 +14,14 @@ import type { Rates } from "../rates/rates.ts";
 export async function handle(
   runtime: Runtime,
   method: TasksMethod,
-  params: unknown,
+  { params, access }: Pick<ToolRequest, "params" | "access">,
   { capabilities, principal }: Caller,
   rates: Rates,
 ): Promise<object> {
   const missing = missingForMethod(method, capabilities);
   if (missing !== undefined) throw missing;
   const command = readCommand(method, params);
-  const requestor = { generation, principal };
+  const requestor = { generation, principal, scopes: access?.scopes };
   switch (command.type) {
     case "get": {
       const snapshot = await runtime.get(command.taskId, requestor);

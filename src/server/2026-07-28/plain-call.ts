@@ -19,7 +19,7 @@ export function plainCall(
   const { progressToken } = meta;
   return {
     request,
-    owner: { principal, session: undefined },
+    owner: { principal, session: undefined, scopes: request.access?.scopes },
     capabilities,
     answerOf: completeAnswerOf,
     askByAnswer: (snapshot) => askByAnswer(runtime, snapshot, { params, principal, capabilities }),

@@ -7,6 +7,7 @@ import type { GenerationName, TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Answer } from "../answer.ts";
 import { canBeAsked } from "../plain/capabilities.ts";
+import type { ToolRequest } from "../tool-request.ts";
 import { openState, sealState, tryOpenState, type Binding } from "./request-state.ts";
 
 /** What a call's state names: the durable task that its questions are of. */
@@ -41,7 +42,8 @@ export interface RoundCall {
  */
 export async function resumed(
   runtime: Runtime,
-  { params, principal }: Omit<RoundCall, "capabilities">,
+  { params, access }: Pick<ToolRequest, "params" | "access">,
+  principal: string | null,
   orElse?: "another kind",
 ): Promise<TaskRecord | undefined> {
   const { requestState, inputResponses } = readRetry(params);
@@ -53,7 +55,7 @@ export async function resumed(
       : await tryOpenState(runtime, binding, requestState);
   if (opened === undefined) return undefined;
   const { task: id, generation } = opened.content as Content;
-  const requestor = { generation, principal };
+  const requestor = { generation, principal, scopes: access?.scopes };
   const { task } = await runtime.get(id, requestor);
   const answers = Object.entries(inputResponses)
     .filter(([, answer]) => isJsonObject(answer))

@@ -87,7 +87,11 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
     const token = await verifier.verifyAccessToken(bearer.token);
     if (!hasAll(token.scopes, scopes.required)) return refused(scopeMissing);
     // The SDK's own challenges, for tools that an author guards by himself, point to the same document.
-    return { principal: principal(token), authInfo: { ...token, resourceMetadataUrl: metadata.url } };
+    return {
+      principal: principal(token),
+      authInfo: { ...token, resourceMetadataUrl: metadata.url },
+      access: { scopes: token.scopes, neededFor: (tool) => scopes.ofTool(tool) },
+    };
   }
 
   return {
@@ -104,8 +108,8 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
         return refuse(503, "Tokens cannot be verified at the moment.", { "Retry-After": "5" }, -32000);
       }
     },
-    refusal({ authInfo }, body, isCompanion) {
-      const needed = scopes.neededFor(body, isCompanion);
+    refusal({ authInfo }, body, isCompanion, ofTasks = []) {
+      const needed = [...scopes.neededFor(body, isCompanion), ...ofTasks];
       if (hasAll(authInfo?.scopes ?? [], needed)) return undefined;
       return refused(scopeMissing, needed);
     },

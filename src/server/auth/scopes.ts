@@ -50,6 +50,11 @@ export class Scopes {
     ]);
   }
 
+  /** Those of a tool's calls, besides what every request needs. */
+  ofTool(name: string): readonly string[] {
+    return this.#tools.get(name) ?? [];
+  }
+
   /** By the message alone, which is what is carried out; headers may say anything. */
   #ofMessage(message: unknown, isCompanion: IsCompanion): readonly string[] {
     if (!isJsonObject(message)) return [];
@@ -59,7 +64,7 @@ export class Scopes {
     if (method === listenMethod) return taskListening(params) === undefined ? [] : this.#tasks;
     const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
     if (typeof name !== "string") return [];
-    const own = this.#tools.get(name) ?? [];
+    const own = this.ofTool(name);
     return isCompanion(name) ? [...this.#tasks, ...own] : own;
   }
 }

@@ -5,6 +5,7 @@ import { callTool } from "../2025-11-25/call-tool.ts";
 import { gate } from "../2025-11-25/gate.ts";
 import { plainCall } from "../2025-11-25/plain-call.ts";
 import { TaskCalls } from "../2025-11-25/task-calls.ts";
+import type { Access } from "../access.ts";
 import type { Answer } from "../answer.ts";
 import { intercept } from "../intercept.ts";
 import { registerCompanions } from "../plain/companion-tools.ts";
@@ -25,7 +26,7 @@ import { handleTasks } from "./handle-tasks.ts";
  */
 export function attach(mcp: McpServer, attachment: Attachment): void {
   const { runtime, desk, rates, principal, streams, errorOf, requireTasks } = attachment;
-  const { plain, companions, asking, held } = attachment;
+  const { plain, companions, asking, held, access } = attachment;
   assertNothingReserved(mcp);
   const client = new Client(mcp, attachment);
   const { connection, party } = client;
@@ -56,7 +57,9 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
       await answer(context, (request) => {
         if (party !== undefined && sep.takes({ method: "tools/call", params: request.params })) {
           const prepares = tool.prepare === undefined ? {} : { prepareInTask: true as const };
-          const work = { tool: tool.name, arguments: request.params["arguments"], ...prepares };
+          const requiredScopes = request.access?.neededFor(tool.name) ?? [];
+          const args = request.params["arguments"];
+          const work = { tool: tool.name, arguments: args, requiredScopes, ...prepares };
           return answerAsTask(work, request, party);
         }
         const { hasCore: hasTasks, isPlain } = client;
@@ -100,6 +103,11 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
     holder: reads,
   });
 
+  /** Each request brings a token of its own. */
+  function accessOf({ http }: ServerContext): Access | undefined {
+    return access === undefined ? undefined : { ...access, scopes: http?.authInfo?.scopes ?? [] };
+  }
+
   async function answer(
     context: ServerContext,
     work: (request: ToolRequest) => Promise<Answer>,
@@ -108,7 +116,7 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
     const params = exchanges.params(id);
     if (params === undefined) return; // cancelled before it began
     try {
-      exchanges.answer(id, await work({ id, params, signal }));
+      exchanges.answer(id, await work({ id, params, signal, access: accessOf(context) }));
     } catch (error) {
       if (signal.aborted && error === signal.reason) return;
       if (isUnknownTask(error)) rates.missed(principal);

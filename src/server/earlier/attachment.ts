@@ -1,4 +1,5 @@
 import type { Runtime } from "../../runtime/runtime.ts";
+import type { Access } from "../access.ts";
 import type { ErrorOf, OnError } from "../answer.ts";
 import type { TaskDesk } from "../desk/task-desk.ts";
 import type { Companions } from "../plain/companions.ts";
@@ -16,6 +17,8 @@ export interface Attachment {
   readonly rates: Rates;
   /** Who is on the other side of this server; null where callers are not told apart. */
   readonly principal: string | null;
+  /** What the request that made the connection may do; left out: everything that its principal may. */
+  readonly access?: Access | undefined;
   readonly streams: Streams;
   readonly errorOf: ErrorOf;
   readonly onError: OnError;

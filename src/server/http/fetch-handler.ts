@@ -2,12 +2,13 @@ import { createMcpHandler, isLegacyRequest, type ServerNotifier } from "@modelco
 import { generation as newest } from "../../generation/2026-07-28/name.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { Owner } from "../access.ts";
 import type { TaskServer } from "../task-server.ts";
 import { withAnswerHeaders } from "./answer-headers.ts";
 import { BodyReads } from "./body-reads.ts";
 import { corsOf } from "./cors.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { identify, protectedResource, type Owner } from "./identify.ts";
+import { identify, protectedResource, type Sender } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { batchLimit, bodyReadLimits, openRequestsLimit, sessionLimits } from "./limits.ts";
 import { nameRefusal } from "./name-refusal.ts";
@@ -55,7 +56,7 @@ interface Handler extends FetchHandler {
 /** As `createFetchHandler`. */
 export function createHandler(server: TaskServer, options: FetchHandlerOptions): Handler {
   const path = pathOf(options);
-  const principals = new WeakMap<Request, string | null>();
+  const owners = new WeakMap<Request, Owner>();
   const limits = bodyReadLimits(server, options);
   const bodies = new BodyReads(limits);
   const form = { maxNesting: server.options.maxNesting, maxBatch: batchLimit(options) };
@@ -65,10 +66,10 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   let closed = false;
   const mcp = createMcpHandler(
     ({ requestInfo, ...context }) => {
-      const principal = requestInfo === undefined ? undefined : principals.get(requestInfo);
+      const owner = requestInfo === undefined ? undefined : owners.get(requestInfo);
       // Never serve a request as nobody's because its owner was lost on the way.
-      if (principal === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
-      return server.create({ ...context, requestInfo }, principal);
+      if (owner === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
+      return server.create({ ...context, requestInfo }, owner);
     },
     { legacy: "reject", maxRequestBodySize: limits.maxBytes },
   );
@@ -98,16 +99,25 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     return openRequests.serve(request, body, owner.principal, () => answer(request, body, owner));
   }
 
-  async function answer(request: Request, body: unknown, owner: Owner): Promise<Response> {
+  async function answer(request: Request, body: unknown, owner: Sender): Promise<Response> {
+    const beyondTask = await taskRefusal(owner, body);
+    if (beyondTask !== undefined) return beyondTask;
     if (await isOfEarlierRevision(request, body)) return earlier.fetch({ request, body, owner });
-    principals.set(request, owner.principal);
+    owners.set(request, owner);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
     const forward = (parsedBody: unknown): Promise<Response> =>
       mcp.fetch(request, { ...authInfo, parsedBody });
     const response = isListen(request)
-      ? await listening.serve(request, owner.principal, body, forward)
+      ? await listening.serve(request, owner, body, forward)
       : await forward(body);
     return server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
+  }
+
+  /** The refusal of what is asked of tasks that need more than the sender's token is good for. */
+  async function taskRefusal(owner: Sender, body: unknown): Promise<Response | undefined> {
+    if (owner.access === undefined) return undefined;
+    const needed = await server.scopesOfTasks(body, owner.principal);
+    return needed.size === 0 ? undefined : resource?.refusal(owner, body, server.isCompanion, needed);
   }
 
   return {

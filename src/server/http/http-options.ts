@@ -1,4 +1,5 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
+import type { Access } from "../access.ts";
 import type { OnError } from "../answer.ts";
 
 /** Who sent a request: what tasks belong to, and what the SDK hands to the author's own tools. */
@@ -6,6 +7,8 @@ export interface Identity {
   /** A stable name of the user or client, not empty. Tasks of one principal are hidden from all others. */
   readonly principal: string;
   readonly authInfo?: AuthInfo;
+  /** What its token lets the sender do; left out: everything that its principal may. */
+  readonly access?: Access;
 }
 
 /**
@@ -26,6 +29,8 @@ export interface ProtectedResource {
     body: unknown,
     /** Whether a tool stands for a method about tasks, for clients that have none. */
     isCompanion?: (tool: string) => boolean,
+    /** Scopes that are needed besides: those of the tasks that the body is about. */
+    ofTasks?: Iterable<string>,
   ): Response | undefined;
 }
 

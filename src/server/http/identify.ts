@@ -1,12 +1,12 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
+import type { Owner } from "../access.ts";
 import type { OnError } from "../answer.ts";
 import type { Authenticate, FetchHandlerOptions, Identity, ProtectedResource } from "./http-options.ts";
 import { refuse } from "./refuse.ts";
 
-/** The owner of what a request creates; null where callers are not told apart. */
-export interface Owner {
-  readonly principal: string | null;
+/** The owner of what a request creates, with what the SDK hands to the author's own tools. */
+export interface Sender extends Owner {
   readonly authInfo?: AuthInfo;
 }
 
@@ -29,7 +29,7 @@ export async function identify(
   request: Request,
   { authenticate, anonymous = "isolated" }: Pick<FetchHandlerOptions, "authenticate" | "anonymous">,
   onError: OnError,
-): Promise<Owner | Response> {
+): Promise<Sender | Response> {
   if (authenticate === undefined) return { principal: anonymous === "shared" ? everyone : null };
   const owner =
     typeof authenticate === "function"

@@ -7,6 +7,7 @@ import {
 import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { Owner } from "../access.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
 import { TaskStream } from "./task-stream.ts";
@@ -32,12 +33,7 @@ export class TaskListeners {
   }
 
   /** `forward` has the SDK answer the same request with another body. */
-  async serve(
-    request: Request,
-    principal: string | null,
-    body: unknown,
-    forward: Forward,
-  ): Promise<Response> {
+  async serve(request: Request, owner: Owner, body: unknown, forward: Forward): Promise<Response> {
     const listening = isJsonObject(body) ? taskListening(body["params"]) : undefined;
     if (!isJsonObject(body) || listening === undefined) return forward(body);
 
@@ -49,7 +45,7 @@ export class TaskListeners {
     if (response.body === null || !isStream(response)) return response;
     try {
       if (missing !== undefined) throw missing;
-      return await this.#listen({ request, principal, listening, body, response, sdk: response.body });
+      return await this.#listen({ request, owner, listening, body, response, sdk: response.body });
     } catch (error) {
       await response.body.cancel();
       const answer = this.#server.errorOf(error);
@@ -63,9 +59,9 @@ export class TaskListeners {
     for (const stream of this.#streams) stream.end();
   }
 
-  async #listen({ request, principal, listening, body, response, sdk }: Accepted): Promise<Response> {
+  async #listen({ request, owner, listening, body, response, sdk }: Accepted): Promise<Response> {
     const { signal } = request;
-    const feed = await this.#server.listen(listening.taskIds, principal);
+    const feed = await this.#server.listen(listening.taskIds, owner);
     if (this.#closed) {
       feed.close();
       throw new HoldfastError("stopping", "The server is stopping.");
@@ -86,7 +82,7 @@ export class TaskListeners {
 
 interface Accepted {
   readonly request: Request;
-  readonly principal: string | null;
+  readonly owner: Owner;
   readonly listening: TaskListening;
   readonly body: JsonObject;
   readonly response: Response;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { generation } from "../../generation/2026-07-28/name.ts";
 import { detailedTask, type DetailedTask } from "../../generation/2026-07-28/project.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
-import { isUnknownTask } from "../../task/fault.ts";
+import { isHidden } from "../../task/fault.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 
 /**
@@ -33,11 +33,11 @@ export class TaskFeed {
   /** Resolves with a feed that begins with the current state of each task; rejects where a read fails. */
   static async open(
     runtime: Runtime,
-    principal: string | null,
+    owner: Omit<Requestor, "generation">,
     ids: readonly string[],
     onClose: () => void = () => undefined,
   ): Promise<TaskFeed> {
-    const requestor = { generation, principal };
+    const requestor = { generation, ...owner };
     // Only whether there is one: a thousand large results are not held at once.
     const exists = async (id: string): Promise<boolean> =>
       (await snapshotOf(runtime, id, requestor)) !== undefined;
@@ -122,7 +122,7 @@ async function snapshotOf(
   try {
     return await runtime.get(id, requestor);
   } catch (error) {
-    if (isUnknownTask(error)) return undefined;
+    if (isHidden(error)) return undefined;
     throw error;
   }
 }

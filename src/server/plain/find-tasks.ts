@@ -19,7 +19,7 @@ export async function findTask(
   owner: PlainOwner,
   typed: string,
 ): Promise<TaskSnapshot | undefined> {
-  const { principal } = owner;
+  const { principal, scopes } = owner;
   const scope = scopeOf(owner);
   const wireId = readReference(typed);
   const found =
@@ -27,7 +27,7 @@ export async function findTask(
       ? undefined
       : await runtime.find({ generation, scope, wireId });
   try {
-    return await runtime.get(found ?? typed.trim(), { generation, principal });
+    return await runtime.get(found ?? typed.trim(), { generation, principal, scopes });
   } catch (error) {
     if (isUnknownTask(error)) return undefined;
     throw error;
@@ -39,11 +39,11 @@ export async function unfinishedTasks(runtime: Runtime, owner: PlainOwner): Prom
   const scope = scopeOf(owner);
   const tasks: TaskRecord[] = [];
   if (scope === undefined) return tasks;
-  const { principal } = owner;
+  const { principal, scopes } = owner;
   let after: string | undefined;
   for (let pages = 0; pages < most.pages && tasks.length < most.shown; pages++) {
     const page = { scope, limit: most.onPage, ...(after === undefined ? {} : { after }) };
-    const records = await runtime.list({ generation, principal }, page);
+    const records = await runtime.list({ generation, principal, scopes }, page);
     tasks.push(...records.filter((task) => !isTerminal(task.state)));
     if (records.length < most.onPage) break;
     after = records.at(-1)?.id;

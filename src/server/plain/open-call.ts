@@ -59,6 +59,8 @@ export async function openCall(
   const taskCall: TaskCall = {
     generation,
     principal: owner.principal,
+    scopes: owner.scopes,
+    requiredScopes: request.access?.neededFor(tool.name) ?? [],
     tool: tool.name,
     arguments: args,
     origin: session === undefined ? origin : { ...origin, session },

@@ -6,6 +6,8 @@ export interface PlainOwner {
   readonly principal: string | null;
   /** Where there is one; it tells callers apart who have no principal. */
   readonly session: string | undefined;
+  /** What the caller's token is good for; left out: everything. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /**

@@ -9,7 +9,10 @@ import { originOf, type ToolRequest } from "../tool-request.ts";
 import { cancelling, type Party } from "./party.ts";
 
 /** What runs as the task, whoever asked for it. */
-export type TaskWork = Pick<TaskCall, "id" | "method" | "tool" | "arguments" | "prepareInTask">;
+export type TaskWork = Pick<
+  TaskCall,
+  "id" | "method" | "tool" | "arguments" | "requiredScopes" | "prepareInTask"
+>;
 
 /**
  * Makes a task of a request that asks for one, says so, and answers when it has ended, as if it were none (S-011 to S-015).

@@ -18,10 +18,11 @@ import { ownTask, type Party } from "./party.ts";
 /** Answers a `tasks/*` request; rejects with a `HoldfastError`. */
 export async function handle(
   method: TasksMethod,
-  { params }: Pick<ToolRequest, "params">,
+  { params, access }: Pick<ToolRequest, "params" | "access">,
   party: Party,
 ): Promise<Answer> {
-  const { runtime, requestor, scope, cancels } = party;
+  const { runtime, scope, cancels } = party;
+  const requestor = { ...party.requestor, scopes: access?.scopes };
   await Promise.allSettled(cancels);
   if (method === "tasks/list") {
     const { tasks, nextCursor } = await listPage(runtime, requestor, params, listing, { scope });

@@ -122,7 +122,7 @@ export class ListenTransport implements Transport {
     const missing = missingForListen(readCapabilities(params) ?? {});
     try {
       if (missing !== undefined) throw missing;
-      const feed = await this.#server.listen(taskIds, this.#principal);
+      const feed = await this.#server.listen(taskIds, { principal: this.#principal });
       if (this.#open.get(id) !== subscription) {
         feed.close(); // cancelled meanwhile
         return;

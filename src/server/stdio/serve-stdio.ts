@@ -56,7 +56,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
     server,
     principal,
   );
-  const connection = serveSdk((context) => server.create(context, principal, onePipe), {
+  const connection = serveSdk((context) => server.create(context, { principal }, onePipe), {
     transport,
     legacy: "serve",
     onerror: server.onError,

@@ -4,10 +4,11 @@ import { lists } from "./migrations/0002-lists.ts";
 import { messages } from "./migrations/0003-messages.ts";
 import { usage } from "./migrations/0004-usage.ts";
 import { scopes } from "./migrations/0005-scopes.ts";
+import { requiredScopes } from "./migrations/0006-required-scopes.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
-export const migrations: readonly string[] = [tasks, lists, messages, usage, scopes];
+export const migrations: readonly string[] = [tasks, lists, messages, usage, scopes, requiredScopes];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */
 export function migrate(db: DatabaseSync, known: readonly string[] = migrations): void {

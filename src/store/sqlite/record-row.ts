@@ -29,6 +29,7 @@ const columns: readonly Column[] = [
   fixed("tool", (task) => toStored(task.tool)),
   fixed("idempotency_key", (task) => stored(task.idempotencyKey)),
   fixed("request_hash", (task) => toStored(task.requestHash)),
+  fixed("required_scopes", (task) => task.requiredScopes.join(" ")),
   changing("state", (task) => task.state),
   changing("version", (task) => task.version),
   fixed("created_at", (task) => task.createdAt),
@@ -107,6 +108,7 @@ function decode(row: Row): TaskRecord {
     tool: text(row, "tool"),
     idempotencyKey: textOrNull(row, "idempotency_key"),
     requestHash: text(row, "request_hash"),
+    requiredScopes: scopesOf(text(row, "required_scopes")),
     state: oneOf(row, "state", states),
     version: integer(row, "version"),
     createdAt: integer(row, "created_at"),
@@ -128,6 +130,11 @@ function decode(row: Row): TaskRecord {
     crashes: integer(row, "crashes"),
     outcomeKind: row["outcome_kind"] === null ? null : oneOf(row, "outcome_kind", outcomeKinds),
   };
+}
+
+/** No scope has a space in it (RFC 6749, 3.3). */
+function scopesOf(joined: string): readonly string[] {
+  return joined === "" ? [] : joined.split(" ");
 }
 
 function progressOf(json: string | null): Progress | null {

@@ -79,7 +79,7 @@ export class Session {
 
   /** Without the handshake. */
   static async connect(server: TaskServer, principal: string | null, streams: Streams): Promise<Session> {
-    const mcp = await server.create({ era: "legacy" }, principal, streams);
+    const mcp = await server.create({ era: "legacy" }, { principal }, streams);
     const [near, far] = InMemoryTransport.createLinkedPair();
     const session = new Session(near);
     near.onmessage = (message) => {

@@ -276,7 +276,7 @@ it("refuses names that are taken, at the start and on an author's server", async
     plain,
     (mcp) => void mcp.registerTool("task_answer", {}, () => text("own")),
   );
-  await expect(server.create({ era: "legacy" }, "ann")).rejects.toMatchObject({
+  await expect(server.create({ era: "legacy" }, { principal: "ann" })).rejects.toMatchObject({
     code: "configuration",
     message: expect.stringContaining("companions.answer") as unknown,
   });

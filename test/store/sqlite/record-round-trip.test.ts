@@ -30,6 +30,8 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   tool: text,
   idempotencyKey: fc.option(text),
   requestHash: text,
+  // What no scope is made of is refused where scopes are configured.
+  requiredScopes: fc.array(fc.stringMatching(/^[!#-[\]-~]+$/)),
   state: fc.constantFrom(...taskStates),
   version: count,
   createdAt: time,
@@ -95,9 +97,10 @@ test("an update leaves what is fixed at creation and changes all else", () => {
     db.prepare(insertTask).run(...rowOf(before));
     db.prepare(updateTask).run(...changingRowOf(after), toStored(before.id));
     const { id, wireId, generation, scope, principal, method, tool } = before;
-    const { idempotencyKey, requestHash, createdAt, runUntil } = before;
-    const fixed = { id, wireId, generation, scope, principal, method, tool, idempotencyKey, requestHash };
-    expect(read(id)).toStrictEqual({ ...after, ...fixed, createdAt, runUntil });
+    const { idempotencyKey, requestHash, requiredScopes, createdAt, runUntil } = before;
+    const names = { id, wireId, generation, scope, principal, method, tool };
+    const call = { idempotencyKey, requestHash, requiredScopes, createdAt, runUntil };
+    expect(read(id)).toStrictEqual({ ...after, ...names, ...call });
     db.prepare(deleteTask).run(toStored(id));
   });
   fc.assert(property, { numRuns: 200 });

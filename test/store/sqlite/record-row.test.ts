@@ -21,6 +21,7 @@ const full: TaskRecord = {
   tool: "tool",
   idempotencyKey: "key",
   requestHash: "hash",
+  requiredScopes: ["reports:read", "reports:send"],
   state: "running",
   version: 1,
   createdAt: 2,
@@ -45,6 +46,7 @@ const full: TaskRecord = {
 
 const sparse: TaskRecord = {
   ...full,
+  requiredScopes: [],
   principal: null,
   idempotencyKey: null,
   finishedAt: null,
@@ -85,13 +87,14 @@ describe("a record as a row", () => {
       "tool",
       "idempotency_key",
       "request_hash",
+      "required_scopes",
       "created_at",
       "run_until",
     ]);
     expect(changingTaskColumns).toEqual(taskColumns.filter((column) => !fixed.has(column)));
     const updated = { ...row(taskColumns, rowOf(full)), ...row(changingTaskColumns, changingRowOf(sparse)) };
-    const { principal, idempotencyKey, runUntil } = full;
-    expect(recordOf(updated)).toEqual({ ...sparse, principal, idempotencyKey, runUntil });
+    const { principal, idempotencyKey, requiredScopes, runUntil } = full;
+    expect(recordOf(updated)).toEqual({ ...sparse, principal, idempotencyKey, requiredScopes, runUntil });
   });
 
   test.each([

@@ -1,12 +1,12 @@
 import type { AuthInfo, McpRequestContext } from "@modelcontextprotocol/server";
-import type { Owner } from "../identify.ts";
+import type { Sender } from "../identify.ts";
 
 /** A request of an earlier revision, from somebody who may send it. */
 export interface Incoming {
   readonly request: Request;
   /** The parsed JSON of a POST; undefined for other methods. */
   readonly body: unknown;
-  readonly owner: Owner;
+  readonly owner: Sender;
 }
 
 /** What serves the requests of earlier revisions. */
@@ -28,6 +28,6 @@ export function transportOptions({ body, owner }: Incoming): { parsedBody?: unkn
   return { ...(body !== undefined && { parsedBody: body }), ...authInfoOf(owner) };
 }
 
-function authInfoOf({ authInfo }: Owner): { authInfo?: AuthInfo } {
+function authInfoOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
   return authInfo === undefined ? {} : { authInfo };
 }

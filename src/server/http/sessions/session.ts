@@ -70,9 +70,9 @@ export class Session {
 
   /** A session with an author's server, before its first request; rejects where that cannot be made, once it was reported. */
   static async open(id: string, incoming: Incoming, setup: SessionSetup): Promise<Session> {
-    const { principal } = incoming.owner;
-    const session = new Session(id, principal, setup);
-    session.#mcp = await setup.server.create(factoryContext(incoming), principal, session.#streams);
+    const { owner } = incoming;
+    const session = new Session(id, owner.principal, setup);
+    session.#mcp = await setup.server.create(factoryContext(incoming), owner, session.#streams);
     await session.#mcp.connect(session.#transport).catch((error: unknown) => {
       setup.server.onError(error);
       throw error;

@@ -24,7 +24,7 @@ export class SingleRequests implements EarlierRevisions {
     if (request.method !== "POST") return methodNotAllowed("POST");
     let mcp: McpServer;
     try {
-      mcp = await this.#server.create(factoryContext(incoming), owner.principal);
+      mcp = await this.#server.create(factoryContext(incoming), owner);
     } catch {
       return internalError(idToAnswer(body)); // it was reported where it failed
     }
