@@ -6,6 +6,7 @@ import {
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { script, startHttp } from "../interop/our-client-everything.ts";
 import { serveSessions } from "../sdk-v1/http.ts";
 import { folder, holdfast, startHoldfast, type Run } from "./run-cli.ts";
@@ -28,7 +29,7 @@ async function user(): Promise<(...args: string[]) => Promise<Run>> {
 }
 
 describe("the reference everything server", { timeout: 60_000 }, () => {
-  it("over stdio: is examined, and runs its tools and a task", async () => {
+  it.runIf(fullForm)("over stdio: is examined, and runs its tools and a task", async () => {
     const run = await user();
     const dashes = ["--", process.execPath, script, "stdio"];
     const examined = parse(await run("doctor", "--json", ...dashes));

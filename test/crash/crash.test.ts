@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { CoreRpc } from "./core-rpc.ts";
 import { CoreWork, endOf } from "./core-work.ts";
 import { expectHonestEnd } from "./honest-end.ts";
@@ -14,7 +15,7 @@ import { Rpc } from "./rpc.ts";
 import { Victim } from "./victim.ts";
 import { Work, type Server } from "./work.ts";
 
-const kills = Number(process.env["CRASH_KILLS"] ?? 60);
+const kills = Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 12));
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 /** For a slow machine; a run takes a fraction of it. */
 const limitMs = 180_000 + kills * 3_000;

@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { isFinal, type WireStatus } from "../../src/generation/sep-1686/wire-task.ts";
 import { readLog, repeatedSteps } from "./log.ts";
 import { seededRandom } from "./random.ts";
 import { SepRpc } from "./sep-rpc.ts";
 import { Victim } from "./victim.ts";
 
-const kills = Math.ceil(Number(process.env["CRASH_KILLS"] ?? 60) / 3);
+const kills = Math.ceil(Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 12)) / 3);
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 const limitMs = 120_000 + kills * 3_000;
 

@@ -13,9 +13,10 @@ import {
   type Task,
 } from "@modelcontextprotocol/sdk/types.js";
 import { EverythingServer, root } from "../conformance/everything-server.ts";
+import { fullForm } from "../full-form.ts";
 
 export type Way = "http" | "stdio";
-export const ways: readonly Way[] = ["http", "stdio"];
+export const ways: readonly Way[] = fullForm ? ["http", "stdio"] : ["http"];
 
 /** What its user answers to a question with this message; a rejection is answered with an error. */
 export type Answer = (message: string) => object | Promise<object>;

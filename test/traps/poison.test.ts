@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { runChild } from "../store/sqlite/child.ts";
 import { useTempDirectory } from "../store/sqlite/temp-directory.ts";
 
@@ -15,7 +16,7 @@ const withoutCoreDump = (command: readonly string[]) => [
   ...command,
 ];
 
-test.each(["exit", "abort"])(
+test.each(fullForm ? ["exit", "abort"] : ["abort"])(
   "a task that ends its process (%s) is given up after 5 crashes, and its neighbours finish",
   { timeout: 60_000 },
   async (death) => {

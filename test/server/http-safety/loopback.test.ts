@@ -1,14 +1,11 @@
-import { lookup } from "node:dns";
 import { createServer } from "node:http";
 import { networkInterfaces } from "node:os";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, type TaskServer } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { listen } from "../../../src/server/http/listen.ts";
-
-vi.mock(import("node:dns"), { spy: true });
 
 function bare(): TaskServer {
   return createTasks({ store: memoryStore() }).server(() => new McpServer({ name: "reports", version: "1" }));
@@ -51,15 +48,12 @@ it.each(["127.0.0.1", "127.0.0.2", "localhost"])(
 );
 
 it("does not listen on a localhost that is another address", async () => {
-  const elsewhere = (...given: unknown[]): void => {
-    const found = given.at(-1) as (error: null, ...answer: unknown[]) => void;
-    const all = (given[1] as { all?: boolean }).all === true;
-    if (all) found(null, [{ address: "0.0.0.0", family: 4 }]);
-    else found(null, "0.0.0.0", 4);
-  };
-  vi.mocked(lookup).mockImplementation(elsewhere);
   const server = createServer();
   onTestFinished(() => void server.close());
+  // As where the system resolves the name to another address.
+  const bind = server.listen.bind(server);
+  server.listen = ((port: number, _host: string, done: () => void) =>
+    bind(port, "0.0.0.0", done)) as typeof server.listen;
   await expect(listen(server, "localhost", 0)).rejects.toMatchObject({
     code: "configuration",
     message: "localhost is 0.0.0.0 here, which others can reach.",

@@ -2,11 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "vitest";
+import { fullForm } from "../../../full-form.ts";
 import { Office } from "./office.ts";
 import { runClient } from "./run-client.ts";
-
-/** Each point by itself too, and not only in turn: for longer runs. */
-const eachAlone = Number(process.env["CRASH_KILLS"] ?? 0) > 60;
 
 /** Where a client can die after its call was kept and before it was told the end, in the order in which it gets there. */
 const points = [
@@ -87,7 +85,7 @@ describe.concurrent("a client that is killed", { timeout: 180_000 }, () => {
     expect(office.sent).toEqual([month]);
   });
 
-  it.runIf(eachAlone)("loses no call by one death at each point", async (context) => {
+  it.runIf(fullForm)("loses no call by one death at each point", async (context) => {
     const { expect } = context;
     const { office, folder } = await open(context);
     for (const [index, point] of points.entries()) {
