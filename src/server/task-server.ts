@@ -55,6 +55,7 @@ export interface TaskServerSetup {
   readonly onError: OnError;
   readonly legacyErrorCodes: boolean;
   readonly requireTasks: boolean;
+  readonly listRequiredTools: boolean;
   readonly rates: RateOptions;
   readonly maxListensPerPrincipal: number;
   readonly maxIdsPerListen: number;
@@ -68,6 +69,7 @@ export function createTaskServer({
   onError,
   legacyErrorCodes,
   requireTasks,
+  listRequiredTools,
   rates: rateOptions,
   maxListensPerPrincipal,
   maxIdsPerListen,
@@ -109,7 +111,8 @@ export function createTaskServer({
         const mcp = await factory(context);
         policies.assertNoCollision();
         const attachment = { runtime, rates, principal, access, errorOf, onError, plain, companions };
-        if (context.era === "modern") attachExtension(mcp, { ...attachment, pipe: streams === onePipe });
+        if (context.era === "modern")
+          attachExtension(mcp, { ...attachment, listRequiredTools, pipe: streams === onePipe });
         else attachToEarlier(mcp, { ...attachment, desk, sepDesk, held, asking, streams, requireTasks });
         return mcp;
       } catch (error) {

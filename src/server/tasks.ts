@@ -25,6 +25,11 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
    */
   readonly requireTasks?: boolean;
   /**
+   * On protocol 2026-07-28, lists tools that are `required` to clients without tasks too, which cannot call them; default
+   * false. In earlier revisions all tools are listed, as the list tells clients which ones are tasks.
+   */
+  readonly listRequiredTools?: boolean;
+  /**
    * How calls of optional tools are answered whose client has no tasks: `wait` (default) when the work is done, `ticket`
    * then too, but after `plainDeadlineMs` with a reference by which the model comes back. A tool can have its own.
    */
@@ -92,6 +97,7 @@ export function createTasks({
   onError = report,
   legacyErrorCodes = false,
   requireTasks = false,
+  listRequiredTools = false,
   plain = "wait",
   plainDeadlineMs = 45_000,
   companions = {},
@@ -105,6 +111,7 @@ export function createTasks({
   const setup = {
     legacyErrorCodes,
     requireTasks,
+    listRequiredTools,
     rates: resolveRates(rates),
     maxListensPerPrincipal,
     maxIdsPerListen,

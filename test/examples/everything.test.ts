@@ -96,6 +96,19 @@ describe("the everything server", { timeout: 60_000 }, () => {
     expect(tools.map(({ name }) => name)).toContain("not_idempotent");
   });
 
+  it("lists required tools to those who declare the extension", async () => {
+    const lists = [client, new RawClient(await server.url, {})].map(async (each) => {
+      const { result = {} } = await each.request("tools/list");
+      const names = (result["tools"] as { name: string }[]).map(({ name }) => name);
+      const required = ["failing_job", "test_tool_with_task"].filter((name) => names.includes(name));
+      return [required, names.includes("add"), result["cacheScope"]];
+    });
+    expect(await Promise.all(lists)).toEqual([
+      [["failing_job", "test_tool_with_task"], true, "public"],
+      [[], true, "private"],
+    ]);
+  });
+
   it("never makes a task of greet", async () => {
     const { result } = await client.call("greet", { name: "Ada" });
     expect(result).toMatchObject({ resultType: "complete", ...textOf("Hello, Ada!") });

@@ -1,7 +1,9 @@
+import type { McpServer } from "@modelcontextprotocol/server";
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Peer, tasksExtension, text, withoutTasks, withTasks } from "./peer.ts";
+import { Peer, serve, tasksExtension, text, withoutTasks, withTasks } from "./peer.ts";
+import { SessionPeer } from "./session-peer.ts";
 
 const requiredTasks = { requiredCapabilities: { extensions: tasksExtension } };
 let handled = 0;
@@ -88,4 +90,57 @@ it("refuses a tool whose questions its client cannot be asked, naming all that i
   expect((await peer.call("asks", {}, { capabilities: withTasks })).result).toMatchObject({
     resultType: "task",
   });
+});
+
+const names = ({ tools: listed }: Record<string, unknown>): string[] =>
+  (listed as { name: string }[]).map(({ name }) => name);
+
+it("lists a tool that runs only as a task to those alone who can call it, unless told otherwise [A-34]", async () => {
+  const capabilities = withoutTasks;
+  const own = (mcp: McpServer): void => void mcp.registerTool("own", {}, () => text("own"));
+  const peer = await Peer.of({ tools, server: own });
+  const all = await peer.result("tools/list");
+  const some = await peer.result("tools/list", {}, { capabilities });
+  expect(names(all)).toEqual(["own", "shout", "long", "quick", "asks"]);
+  expect(names(some)).toEqual(["own", "shout", "quick", "asks"]);
+  expect(some["cacheScope"]).toBe("private");
+
+  const told = await Peer.of({ tools, server: own, options: { listRequiredTools: true } });
+  const listed = await told.result("tools/list", {}, { capabilities });
+  expect([names(listed), listed["cacheScope"]]).toEqual([names(all), all["cacheScope"]]);
+  expect((await told.call("long", {}, { capabilities })).error?.code).toBe(-32021);
+});
+
+it("keeps the pages of a list, and what they say of caches the same on each", async () => {
+  const pages: Record<string, { tools: string[]; nextCursor?: string }> = {
+    first: { tools: ["long"], nextCursor: "second" },
+    second: { tools: ["shout", "own"] },
+  };
+  const inPages = (mcp: McpServer): void => {
+    mcp.registerTool("own", {}, () => text("own"));
+    const inputSchema = { type: "object" as const };
+    mcp.server.removeRequestHandler("tools/list");
+    mcp.server.setRequestHandler("tools/list", ({ params }) => {
+      const page = pages[params?.cursor ?? "first"];
+      return { ...page, tools: (page?.tools ?? []).map((name) => ({ name, inputSchema })) };
+    });
+  };
+  const peer = await Peer.of({ tools, server: inPages });
+  const list = async (params: object, capabilities: object): Promise<Record<string, unknown>> =>
+    peer.result("tools/list", params, { capabilities });
+  const first = await list({}, withoutTasks);
+  expect(first).toMatchObject({ tools: [], nextCursor: "second", cacheScope: "private" });
+  const second = await list({ cursor: "second" }, withoutTasks);
+  expect([names(second), second["cacheScope"]]).toEqual([["shout", "own"], "private"]);
+  expect(second).not.toHaveProperty("nextCursor");
+  expect(await list({}, withTasks)).toMatchObject({ tools: [{ name: "long" }], nextCursor: "second" });
+});
+
+it("lists all tools in earlier revisions, whose clients learn from the list which ones are tasks", async () => {
+  const { http } = await serve({ tools });
+  for (const version of ["2025-11-25", "2025-06-18"]) {
+    const session = await SessionPeer.open(http.url, { version, capabilities: {} });
+    const { result } = await session.request("tools/list");
+    expect(names(result as Record<string, unknown>)).toEqual(["shout", "long", "quick", "asks"]);
+  }
 });

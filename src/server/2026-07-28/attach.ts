@@ -1,14 +1,7 @@
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { taskMethods } from "../../generation/2026-07-28/methods.ts";
-import {
-  declaresTasks,
-  extensionId,
-  readCapabilities,
-  type Capabilities,
-} from "../../generation/2026-07-28/negotiate.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { extensionId, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { idempotencyKeyMeta, recognition } from "../../generation/idempotency-key.ts";
-import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { Access } from "../access.ts";
@@ -21,12 +14,11 @@ import { plainCall } from "./plain-call.ts";
 import { resumed } from "./rounds.ts";
 import { registerCompanions } from "../plain/companion-tools.ts";
 import type { Companions } from "../plain/companions.ts";
-import { listedToPlain, withoutCompanions } from "../plain/list.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
-import type { PlainPolicies } from "../plain/policy.ts";
 import { Exchanges } from "../exchanges.ts";
 import { gate } from "./gate.ts";
 import { handle } from "./handle.ts";
+import { listFor } from "./list-tools.ts";
 import { intercept } from "../intercept.ts";
 import { registerTool } from "../register-tool.ts";
 import { assertNothingReserved } from "../reserved-methods.ts";
@@ -45,6 +37,8 @@ export interface Attachment {
   /** Calls of clients that did not declare the extension. */
   readonly plain: PlainCalls;
   readonly companions: Companions;
+  /** Lists `required` tools to those clients too. */
+  readonly listRequiredTools: boolean;
   /** Whether all requests come on one connection, as on stdio. */
   readonly pipe: boolean;
 }
@@ -54,7 +48,8 @@ export interface Attachment {
  * server's own tools, resources and prompts stay as they are.
  */
 export function attach(mcp: McpServer, attachment: Attachment): void {
-  const { runtime, rates, principal, access, errorOf, plain, companions, pipe } = attachment;
+  const { runtime, rates, principal, access, errorOf, plain, companions, listRequiredTools, pipe } =
+    attachment;
   const { policies } = plain;
   assertNothingReserved(mcp);
   const exchanges = new Exchanges();
@@ -69,7 +64,11 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
   const stream = new CallStream(mcp, {
     pipe,
     amendList: (result, params) =>
-      listFor(readCapabilities(params) ?? {}, result, runtime.registry, policies),
+      listFor(readCapabilities(params) ?? {}, result, {
+        registry: runtime.registry,
+        policies,
+        listRequiredTools,
+      }),
   });
   const callee = { runtime, plain, stream };
   for (const tool of runtime.registry.all()) {
@@ -109,24 +108,6 @@ export function attach(mcp: McpServer, attachment: Attachment): void {
       exchanges.answer(id, { error: errorOf(error) });
     }
   }
-}
-
-/** The list of tools for one request: with companions only where its client has no tasks, and then for it alone. */
-function listFor(
-  capabilities: Capabilities,
-  result: JsonObject,
-  registry: Registry,
-  policies: PlainPolicies,
-): JsonObject {
-  const { tools } = result;
-  if (!policies.hasTickets || !Array.isArray(tools)) return result;
-  const isPlain = !declaresTasks(capabilities);
-  const listed = tools.map((tool: unknown) => {
-    if (!isJsonObject(tool)) return tool;
-    return isPlain ? listedToPlain(tool, registry, policies) : withoutCompanions(tool, policies);
-  });
-  const own = { ...result, tools: listed.filter((tool) => tool !== undefined) };
-  return isPlain ? { ...own, cacheScope: "private" } : own;
 }
 
 type Work = (request: ToolRequest, caller: Caller) => Promise<Answer>;
