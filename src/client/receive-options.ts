@@ -10,12 +10,12 @@ export interface ReceiveTasksOptions {
   readonly store: TaskStore;
   /**
    * Milliseconds that a task is kept where the server asks for nothing else, which may be up to 30 days: from its beginning,
-   * in SEP-1686 from its end (S-072, S-091). Default: one day.
+   * in SEP-1686 from its end. Default: one day.
    */
   readonly ttlMs?: number | null;
   /** Milliseconds that the server is told to wait between polls. Default 1000. */
   readonly pollIntervalMs?: number;
-  /** Whether to refuse questions that do not ask for a task, with -32600 (C-029); of no effect in SEP-1686. Default false. */
+  /** Whether to refuse questions that do not ask for a task, with -32600; of no effect in SEP-1686. Default false. */
   readonly required?: boolean;
   /** Hears of faults that nobody is told about otherwise. Default: a line on stderr. */
   readonly onError?: (error: unknown) => void;

@@ -30,7 +30,7 @@ export interface CallOptions extends WaitOptions {
   readonly ttlMs?: number;
   /**
    * Whether the server is to delete the task as soon as `result()`, or `callTool`, has its end: for what is not to lie
-   * around (S-055, S-097). A failure is told to `sdk.onerror`. Only SEP-1686 has deletes; elsewhere it has no effect.
+   * around. A failure is told to `sdk.onerror`. Only SEP-1686 has deletes; elsewhere it has no effect.
    */
   readonly deleteAfterFetch?: boolean | undefined;
   /**
@@ -61,7 +61,7 @@ export interface ReadOptions extends WaitOptions, Pick<CallOptions, "ttlMs" | "d
 
 /** Options of `listTasks`. */
 export interface ListOptions extends Omit<WaitOptions, "pollIntervalMs"> {
-  /** The `nextCursor` of the page before; left out for the first page. Goes back as it came (C-074, S-048). */
+  /** The `nextCursor` of the page before; left out for the first page. Goes back as it came. */
   readonly cursor?: string | undefined;
 }
 

@@ -2,20 +2,20 @@
 export interface RuntimeOptions {
   /** How long a task is kept, counted from its creation; null: without end. */
   readonly ttlMs: number | null;
-  /** The shortest and the longest ttl that a requestor is given that asks for one; others are not bounded by these. */
+  /** The shortest and the longest ttl that a requestor is given that asks for one; others are not bounded by these. */
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
   /** How long a task without ttl may take from its creation to its end; a ttl bounds the others. */
   readonly maxRunMs: number;
   /** How long a question waits for its answer before the handler is told that none came; null: as long as its task. */
   readonly inputTimeoutMs: number | null;
-  /** What clients are told to wait between two polls. */
+  /** What clients are told to wait between two polls. */
   readonly pollIntervalMs: number;
   /** Handlers that run at the same time; one that waits for input does not count. */
   readonly concurrency: number;
   /** How long a handler may go on after a cancel request before the task ends as cancelled all the same. */
   readonly cancelGraceMs: number;
-  /** How long a task that expired while unfinished stays visible as failed. */
+  /** How long a task that expired while unfinished stays visible as failed. */
   readonly expiredVisibleMs: number;
   /** How long an orderly stop waits for running handlers before it releases their tasks. */
   readonly stopDeadlineMs: number;
@@ -23,7 +23,7 @@ export interface RuntimeOptions {
   readonly maxUnfinishedPerPrincipal: number | null;
   /** The same of everybody together, and of callers who are not told apart. */
   readonly maxUnfinished: number | null;
-  /** Tasks of one principal that are kept, ended ones among them (C-124). */
+  /** Tasks of one principal that are kept, ended ones among them. */
   readonly maxRetainedPerPrincipal: number | null;
   readonly maxRetained: number | null;
   /** Questions that one task may ask; the next one fails in its handler. */

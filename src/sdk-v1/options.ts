@@ -18,7 +18,7 @@ export interface SdkV1Options {
   readonly onRestart?: OnRestart;
   /** The ttl in ms of tasks that ask for none; null: without end. Default 24 hours. */
   readonly ttlMs?: number | null;
-  /** The longest ttl in ms that a task can get (C-125), also where it asks for null; null: no limit. Default 30 days. */
+  /** The longest ttl in ms that a task can get, also where it asks for null; null: no limit. Default 30 days. */
   readonly maxTtlMs?: number | null;
   /**
    * Who a session belongs to; it owns what is created in that session. By default each session is on its own, hence a

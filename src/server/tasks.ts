@@ -20,7 +20,7 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   /** Answers a call that lacks a capability with -32003, as first drafts had it, in place of -32021; default false. */
   readonly legacyErrorCodes?: boolean;
   /**
-   * On protocol 2025-11-25, refuses a call that could have asked for a task and did not, with -32600 (C-029); default
+   * On protocol 2025-11-25, refuses a call that could have asked for a task and did not, with -32600; default
    * false. Clients without tasks can then not call such a tool.
    */
   readonly requireTasks?: boolean;
@@ -49,7 +49,7 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
 /** The durable tools of a process. */
 export interface Tasks {
   /**
-   * Registers a tool whose calls survive crashes, deploys and reconnects (X-004). Its handler gets the validated
+   * Registers a tool whose calls survive crashes, deploys and reconnects. Its handler gets the validated
    * arguments and the task: what runs in `task.step` is not run again after a crash. Throws `configuration` for a
    * name that is taken, and after `start`.
    *

@@ -76,7 +76,7 @@ export interface TaskCommands {
   close_input: { readonly id: string; readonly token: string; readonly key: string; readonly error: string };
   /** A sleep that ends at `until`, which later attempts find in the journal. */
   sleep: { readonly id: string; readonly token: string; readonly key: string; readonly until: number };
-  /** Takes the answers to open inputs and ignores all others (X-063). */
+  /** Takes the answers to open inputs and ignores all others. */
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
   settle: {

@@ -31,7 +31,7 @@ export function createRecord({ task, token, now }: TaskCommand<"create">): TaskR
   };
 }
 
-/** Whether `create` repeats the call that made `existing` under the same idempotency key (A-48). */
+/** Whether `create` repeats the call that made `existing` under the same idempotency key. */
 export function isSameCall(existing: TaskRecord, { task }: TaskCommand<"create">): boolean {
   return existing.requestHash === task.requestHash && existing.generation === task.generation;
 }

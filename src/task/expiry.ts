@@ -2,7 +2,7 @@ import { isTerminal, type TaskState } from "./status.ts";
 import { storable } from "./time.ts";
 
 /**
- * How long a task is kept (A-47). `ms` counts from creation or from the terminal status; `null` is without end.
+ * How long a task is kept. `ms` counts from creation or from the terminal status; `null` is without end.
  */
 export interface Expiry {
   readonly from: "created" | "terminal";

@@ -33,7 +33,7 @@ function missingForElicitation(mode: "form" | "url", declared: unknown): Capabil
   return { elicitation: { [mode]: {} } };
 }
 
-/** A question to the client. `key` is unique for the whole life of its task and never used again (X-070). */
+/** A question to the client. `key` is unique for the whole life of its task and never used again. */
 export interface InputRequest {
   readonly key: string;
   readonly method: InputMethod;

@@ -7,13 +7,13 @@ export interface JsonRpcError {
 
 /**
  * How a request was answered: by a result, by a result that says of itself that the tool failed (`isError: true`), or by
- * a JSON-RPC error. Which of these is a failure differs between the generations (A-09).
+ * a JSON-RPC error. Which of these is a failure differs between the generations.
  */
 export type OutcomeKind = "result" | "error_result" | "error";
 
 /**
  * What the request would have answered. `body` is the raw JSON text of the result or of the error object, so that
- * every replay is the same, byte for byte. Never parsed and rewritten in a store (A-09).
+ * every replay is the same, byte for byte. Never parsed and rewritten in a store.
  */
 export interface Outcome {
   readonly kind: OutcomeKind;

@@ -6,13 +6,13 @@ import type { TaskState } from "./status.ts";
 export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain";
 
 /**
- * Request types that a task can stand for; a list, so that more can be added (X-012). `other` is one that only the
+ * Request types that a task can stand for; a list, so that more can be added. `other` is one that only the
  * server behind `holdfast/sdk-v1` knows: its name stands in the request.
  */
 export type TaskMethod =
   "tools/call" | "resources/read" | "prompts/get" | "sampling/createMessage" | "elicitation/create" | "other";
 
-/** Where a task came from: what later decides how it may talk to its client (A-24, A-47). */
+/** Where a task came from: what later decides how it may talk to its client. */
 export interface Origin {
   readonly session?: string;
   readonly requestId?: string | number;
@@ -43,11 +43,11 @@ export interface TaskRecord {
   readonly generation: GenerationName;
   /** In what `wireId` is unique: the principal or session in SEP-1686, else empty. */
   readonly scope: string;
-  /** Who owns the task; null where callers are not told apart and the id is the only key (A-39). */
+  /** Who owns the task; null where callers are not told apart and the id is the only key. */
   readonly principal: string | null;
   readonly method: TaskMethod;
   readonly tool: string;
-  /** The requestor's idempotency key (A-48), unique per principal. */
+  /** The requestor's idempotency key, unique per principal. */
   readonly idempotencyKey: string | null;
   /** SHA-256 of tool and canonical arguments (RFC 8785): tells the same call from another one. */
   readonly requestHash: string;
@@ -57,7 +57,7 @@ export interface TaskRecord {
   /** Counts changes, for caches, ordering and pushes; it guards no write. */
   readonly version: number;
   readonly createdAt: number;
-  /** Changes with status, status text, ttl, poll interval or the set of open inputs (A-44). */
+  /** Changes with status, status text, ttl, poll interval or the set of open inputs. */
   readonly updatedAt: number;
   readonly finishedAt: number | null;
   readonly expiry: Expiry;
@@ -83,7 +83,7 @@ export interface TaskRecord {
   readonly waiting: boolean;
   /** Attempts lost since the last journal write. */
   readonly crashes: number;
-  /** Of what kind the outcome of a settled task is, so that a list needs to read no outcome (A-09); else null. */
+  /** Of what kind the outcome of a settled task is, so that a list needs to read no outcome; else null. */
   readonly outcomeKind: OutcomeKind | null;
 }
 

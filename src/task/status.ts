@@ -1,6 +1,6 @@
 /**
  * Where the machinery stands with a task. `queued`: no attempt holds it. `running`: an attempt holds it under
- * its token. `settled` and `cancelled` are terminal: nothing leaves them (X-032).
+ * its token. `settled` and `cancelled` are terminal: nothing leaves them.
  */
 export type TaskState = "queued" | "running" | "settled" | "cancelled";
 

@@ -4,7 +4,7 @@ import type { TaskClientErrorCode } from "../task-client-error.ts";
 /**
  * What a client does, for logs and traces; told apart by `type`. Plain JSON data: the kinds of things, their ids, and
  * never arguments, results, answers, tokens, or what a server says in words. A `callId` names one `callTool` or
- * `startTool` of this process; `call_answered` and `task_created` lead from it to the task (C-131). Without
+ * `startTool` of this process; `call_answered` and `task_created` lead from it to the task. Without
  * authentication a task's id is the key to it, so keep such logs like the tasks themselves.
  */
 export type ClientEvent = ClientEventData & {

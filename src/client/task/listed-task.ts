@@ -29,6 +29,6 @@ export interface ListedTask extends TaskSummary {
 export interface TaskPage<Task> {
   /** In the server's order. */
   readonly tasks: readonly Task[];
-  /** Gets the next page; left out on the last. The server's own text, with no meaning to anybody else (S-048). */
+  /** Gets the next page; left out on the last. The server's own text, with no meaning to anybody else. */
   readonly nextCursor?: string;
 }

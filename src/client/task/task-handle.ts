@@ -25,7 +25,7 @@ export interface TaskHandle {
   readonly taskId: string | null;
   /**
    * What the server suggests to tell a model at once, while the task runs on. Not every server does, and only in
-   * protocol 2025-11-25; where it is left out, say something of your own (C-026, C-027).
+   * protocol 2025-11-25; where it is left out, say something of your own.
    */
   readonly immediateResponse?: string | undefined;
   /** Asks the server once, now; does not wait for a server that is away (`connection`). */
@@ -51,7 +51,7 @@ export interface TaskHandle {
   cancel(options?: WaitOptions): Promise<void>;
   /**
    * Has the server delete the task, its result and all that it keeps of it, before their time; it may refuse. Only tasks
-   * of SEP-1686 can be deleted (S-055); others reject with `rpc`. See also `deleteAfterFetch`.
+   * of SEP-1686 can be deleted; others reject with `rpc`. See also `deleteAfterFetch`.
    */
   delete(options?: WaitOptions): Promise<void>;
 }

@@ -86,8 +86,8 @@ export interface TaskContext<Prepared = unknown> {
    * equal one can bring another total or message. Clients without progress notifications see it in the status text.
    */
   progress(progress: number, total?: number, message?: string): void;
-  /** Sets how long the task is kept, in ms from its creation; null: without end. */
+  /** Sets how long the task is kept, in ms from its creation; null: without end. */
   extend(ttlMs: number | null): Promise<void>;
-  /** Sets what clients are told to wait between two polls, in ms. */
+  /** Sets what clients are told to wait between two polls, in ms. */
   pollInterval(ms: number): Promise<void>;
 }

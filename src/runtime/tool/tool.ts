@@ -2,7 +2,7 @@ import type { CallToolResult, Icon, StandardSchemaV1, ToolAnnotations } from "@m
 import type { PrepareContext } from "./prepare-context.ts";
 import type { TaskContext } from "./task-context.ts";
 
-/** Whether calls of a tool become tasks (A-34). */
+/** Whether calls of a tool become tasks. */
 export type TaskMode =
   /** only as a task: callers without tasks get an error */
   | "required"
@@ -47,7 +47,7 @@ export interface ToolConfig<
   /** Default `auto`. */
   readonly onCrash?: OnCrash;
   /**
-   * Runs before there is a task, and asks the client on its call (A-49). What it returns, plain JSON data, is kept with
+   * Runs before there is a task, and asks the client on its call. What it returns, plain JSON data, is kept with
    * the task: the handler finds it in `task.prepared`. What it throws answers the call as if the handler had thrown it,
    * and there is no task. It keeps nothing and begins anew with each answer, so it should only read and ask. Clients of
    * protocols before 2026-07-28 have no rounds: for them it is the first part of the task, or of the direct call.
@@ -56,12 +56,12 @@ export interface ToolConfig<
   /**
    * Run such a call directly at first, in ms: it becomes a task, where the caller can take one, when it still runs
    * after that time, or at its first step, question or sleep. Without it every such call is a task from the start, and
-   * so is a call with an idempotency key (A-48), which has to be found again. Clients of 2025-11-25 choose themselves.
+   * so is a call with an idempotency key, which has to be found again. Clients of 2025-11-25 choose themselves.
    */
   readonly promoteAfterMs?: number;
   /**
    * A text for the model, which clients of protocol 2025-11-25 get with the created task: what it can tell or do while the
-   * task runs (C-026). Not empty.
+   * task runs. Not empty.
    */
   readonly immediateResponse?: string;
   /** Instead of the server's `plain`, for an optional tool. */

@@ -35,7 +35,7 @@ export interface ProtectedResource {
 }
 
 /**
- * How callers are told apart where nobody authenticates them (A-39). `isolated`: not at all, and whoever has a
+ * How callers are told apart where nobody authenticates them. `isolated`: not at all, and whoever has a
  * task's id has the task. `shared`: all are one principal.
  */
 export type Anonymous = "isolated" | "shared";
