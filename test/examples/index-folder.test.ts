@@ -61,13 +61,19 @@ describe("the demo", { timeout: 120_000 }, () => {
     expect(claims(output)).toEqual([
       "  ✓ 60 files listed, 60 in the journal: one entry for each.",
       expect.stringMatching(/✓ \d+ files finished before the kill, 0 of them read again;/),
-      expect.stringMatching(/✓ \d+ files? in flight at the kill: unfinished, so read again\./),
+      expect.stringMatching(/✓ [1-9]\d* files? in flight at the kill: unfinished, so read again\./),
       expect.stringMatching(/✓ \d+ reads before and \d+ after: \d+ in all, for 60 files and \d+ in flight\./),
     ]);
     // Killed while it worked, neither before nor after.
     const [, finished] = /✓ (\d+) files finished/.exec(output) ?? [];
     expect(Number(finished)).toBeGreaterThanOrEqual(30);
     expect(Number(finished)).toBeLessThan(60);
+    expect(output.trimEnd().split("\n").slice(-4)).toEqual([
+      " 9  To try next:",
+      expect.stringMatching(/^ {4}npm run demo -- FOLDER +the same/),
+      expect.stringMatching(/^ {4}npm start +serves/),
+      expect.stringMatching(/^ {4}README\.md +a server and a client/),
+    ]);
     await expectNothingLeft(output, 2);
   });
 

@@ -37,5 +37,14 @@ export async function conclude(
   for (const line of timeline(evidence, kill)) screen.note(line);
   const claims = prove(evidence);
   for (const { holds, text } of claims) screen.claim(holds, text);
-  return claims.every(({ holds }) => holds);
+  const proved = claims.every(({ holds }) => holds);
+  if (proved) showNextSteps(screen);
+  return proved;
+}
+
+function showNextSteps(screen: Screen): void {
+  screen.scene(9, "To try next:");
+  screen.note("npm run demo -- FOLDER    the same with a folder of yours");
+  screen.note("npm start                 serves index_folder to any MCP client");
+  screen.note("README.md                 a server and a client of your own to paste");
 }

@@ -4,12 +4,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sqliteStore } from "holdfast/sqlite";
 import { serveIndexFolder } from "../serve-index-folder.ts";
 import type { DemoSetup } from "./demo-setup.ts";
-import { pauseMs } from "./pause-ms.ts";
+import { nthPauseMs } from "./pause-ms.ts";
 import type { ReadEvent } from "./read-log.ts";
 
 const { workspace, database, readLog, reportFolder, limits, port } = JSON.parse(
   process.argv[2] ?? "",
 ) as DemoSetup;
+
+let readsBegun = 0;
 
 function note(event: ReadEvent["event"], path: string): void {
   const entry: ReadEvent = { pid: process.pid, at: Date.now(), event, path };
@@ -29,8 +31,9 @@ try {
     watch: {
       async read(path, total, run) {
         note("begin", path);
+        const pauseAfterwards = nthPauseMs(total, readsBegun++);
         const result = await run();
-        await pause(pauseMs(total));
+        await pause(pauseAfterwards);
         return result;
       },
       kept: (path) => note("kept", path),

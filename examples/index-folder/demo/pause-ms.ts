@@ -3,7 +3,12 @@ import { readsAtOnce } from "../index-folder.ts";
 const wholeMs = 5_000;
 const longestMs = 400;
 
-/** How long the demo's server rests with each of `total` files, so that one can watch, and kill it half-way. */
+/** How long the demo's server rests with each of `total` files on average, so that one can watch, and kill it half-way. */
 export function pauseMs(total: number): number {
   return Math.min(longestMs, Math.ceil((wholeMs * readsAtOnce) / Math.max(total, 1)));
+}
+
+/** The pause of the nth read. They differ, so that reads that begin together do not end together. */
+export function nthPauseMs(total: number, n: number): number {
+  return pauseMs(total) * (0.5 + (n % readsAtOnce) / readsAtOnce);
 }

@@ -17,8 +17,6 @@ export function loadReadLog(file: string): ReadEvent[] {
   } catch {
     return [];
   }
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as ReadEvent);
+  const lines = text.split("\n").slice(0, -1); // what comes after the last line break is not written to its end
+  return lines.map((line) => JSON.parse(line) as ReadEvent);
 }

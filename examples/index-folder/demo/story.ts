@@ -7,6 +7,7 @@ import { listedFiles, loadJournal, type Journal } from "./journal.ts";
 import { pauseMs } from "./pause-ms.ts";
 import type { Screen } from "./screen.ts";
 import { ServerProcess } from "./server-process.ts";
+import { untilReading } from "./until-reading.ts";
 
 interface StoryOptions {
   readonly folder: string;
@@ -74,7 +75,10 @@ export class Story {
       if (task.status !== "working" && task.status !== "input_required") return;
       const progress = fileProgress(task);
       if (progress !== undefined && !this.#isAnswered) this.#show(progress);
-      if (this.#kill === undefined && isHalfway(task, progress)) await this.#killAndRestart(taskId, port);
+      if (this.#kill === undefined && isHalfway(task, progress)) {
+        if (progress !== undefined) await untilReading(this.#options.setup.readLog, progress.total);
+        await this.#killAndRestart(taskId, port);
+      }
     }
   }
 
@@ -82,7 +86,10 @@ export class Story {
     const { screen } = this.#options;
     const { done, total } = progress;
     if (this.#progress === undefined) {
-      screen.scene(3, `It reads. Each file takes ${pauseMs(total)} ms longer here, so that you can watch.`);
+      screen.scene(
+        3,
+        `It reads. Each file takes about ${pauseMs(total)} ms longer here, so that you can watch.`,
+      );
     }
     this.#progress = progress;
     screen.bar(done, total);
