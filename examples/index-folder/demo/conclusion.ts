@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { DemoSetup } from "./demo-setup.ts";
 import { listedFiles, loadJournal } from "./journal.ts";
-import { prove } from "./proof.ts";
+import { prove, type Evidence } from "./proof.ts";
 import { loadReadLog } from "./read-log.ts";
 import type { Screen } from "./screen.ts";
-import type { StoryEnd } from "./story.ts";
+import type { Kill, StoryEnd } from "./story.ts";
 import { timeline } from "./timeline.ts";
 
 const mostLines = 40;
@@ -25,14 +25,7 @@ export async function conclude(
   screen.scene(7, "The report:");
   screen.quote(lines.slice(0, mostLines));
 
-  const journal = loadJournal(setup.database, taskId);
-  const evidence = {
-    listed: listedFiles(journal),
-    reads: loadReadLog(setup.readLog),
-    killedPid: kill.pid,
-    journalAtKill: kill.journal,
-    journal,
-  };
+  const evidence = loadEvidence(taskId, kill, setup);
   screen.scene(8, "What happened, from the journal and a log of all reads:");
   for (const line of timeline(evidence, kill)) screen.note(line);
   const claims = prove(evidence);
@@ -40,6 +33,18 @@ export async function conclude(
   const proved = claims.every(({ holds }) => holds);
   if (proved) showNextSteps(screen);
   return proved;
+}
+
+/** What is on disk when no server runs any more. */
+export function loadEvidence(taskId: string, kill: Kill, setup: DemoSetup): Evidence {
+  const journal = loadJournal(setup.database, taskId);
+  return {
+    listed: listedFiles(journal),
+    reads: loadReadLog(setup.readLog),
+    killedPid: kill.pid,
+    journalAtKill: kill.journal,
+    journal,
+  };
 }
 
 function showNextSteps(screen: Screen): void {
