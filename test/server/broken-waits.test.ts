@@ -18,7 +18,8 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   const { server } = await house(tools);
   const clock = new FakeClock();
   const [sessionIdleMs, unusedSessionMs, maxSessions] = [60 * minute, minute, 10];
-  const limits = { sessionIdleMs, unusedSessionMs, maxSessions, maxOpenRequestsPerSession: 2 };
+  const places = { maxSessions, maxSessionsPerPrincipal: 10, maxOpenRequestsPerSession: 2 };
+  const limits = { sessionIdleMs, unusedSessionMs, ...places };
   const all = new Sessions({ server, clock, resumeMs: minute, ...limits });
   const fetch = async (to: string, init: RequestInit): Promise<Response> => {
     const request = new Request(to, init);

@@ -13,7 +13,9 @@ interface HostOptions {
   readonly maxSessions?: number;
   readonly resumeMs?: number;
   readonly maxOpenRequestsPerSession?: number;
+  readonly maxSessionsPerPrincipal?: number;
   readonly limits?: EventLimits;
+  readonly memoryBytes?: number;
   readonly server?: (mcp: McpServer) => void;
 }
 
@@ -32,7 +34,9 @@ export class SessionHost {
     maxSessions = 10,
     resumeMs = 60_000,
     maxOpenRequestsPerSession = 500,
+    maxSessionsPerPrincipal = 10,
     limits,
+    memoryBytes,
     server,
   }: HostOptions = {}) {
     const create: TaskServer["create"] = async (_context, _principal, streams) => {
@@ -50,23 +54,27 @@ export class SessionHost {
       sessionIdleMs,
       unusedSessionMs,
       maxSessions,
+      maxSessionsPerPrincipal,
       resumeMs,
       maxOpenRequestsPerSession,
       ...(limits !== undefined && { limits }),
+      ...(memoryBytes !== undefined && { memoryBytes }),
     });
   }
 
-  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
-    const request = new Request(url, init);
-    const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    return this.sessions.fetch({ request, body, owner: { principal: null } });
-  };
-
-  peer(options?: SessionOptions): SessionPeer {
-    return new SessionPeer("http://reports.example/mcp", options, this.fetch);
+  peer(options?: SessionOptions, principal: string | null = null): SessionPeer {
+    const fetch = (url: string, init: RequestInit): Promise<Response> => this.#fetchAs(principal, url, init);
+    return new SessionPeer("http://reports.example/mcp", options, fetch);
   }
 
-  open(options?: SessionOptions): Promise<SessionPeer> {
-    return SessionPeer.open("http://reports.example/mcp", options, this.fetch);
+  open(options?: SessionOptions, principal: string | null = null): Promise<SessionPeer> {
+    const fetch = (url: string, init: RequestInit): Promise<Response> => this.#fetchAs(principal, url, init);
+    return SessionPeer.open("http://reports.example/mcp", options, fetch);
+  }
+
+  async #fetchAs(principal: string | null, url: string, init: RequestInit): Promise<Response> {
+    const request = new Request(url, init);
+    const body: unknown = request.method === "POST" ? await request.json() : undefined;
+    return this.sessions.fetch({ request, body, owner: { principal } });
   }
 }

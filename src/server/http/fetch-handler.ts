@@ -71,7 +71,8 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
       if (owner === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
       return server.create({ ...context, requestInfo }, owner);
     },
-    { legacy: "reject", maxRequestBodySize: limits.maxBytes },
+    // Streams are counted where it is known whose they are.
+    { legacy: "reject", maxRequestBodySize: limits.maxBytes, maxSubscriptions: Infinity },
   );
   const listening = new TaskListeners(server);
   const earlier = earlierRevisions(server, options);

@@ -83,7 +83,8 @@ export interface FetchHandlerOptions {
   /**
    * Whether clients of 2025-11-25 and before get a session; default true. A session has a stream for what the
    * server has to say, its tools can ask the client, and a client whose stream broke gets what it missed of the
-   * newest 1,000 messages or 4 MiB, whichever is less; 256 MiB in all sessions together. It lives in this process,
+   * newest 1,000 messages or 4 MiB, whichever is less; 256 MiB in all sessions together, beyond which the principal with
+   * most of them has the least. It lives in this process,
    * so behind a load balancer its requests have to come to the same one. Without sessions each request is served
    * by itself, GET and DELETE get 405, and nothing can be asked of the client.
    */
@@ -98,8 +99,13 @@ export interface FetchHandlerOptions {
    * so long has to make room for another where `maxSessions` are open. Default one minute.
    */
   readonly unusedSessionMs?: number;
-  /** With so many sessions open, none of them idle for `unusedSessionMs`, another is refused with 503; default 10,000. */
+  /**
+   * Sessions at a time; default 10,000. One more takes the place of another: of the principal with most sessions, where that
+   * has more than the new one's, the idle ones first; else of one that was idle for `unusedSessionMs`. Without any it is refused with 503.
+   */
   readonly maxSessions?: number;
+  /** Of these, of one principal; one more takes the place of an idle one, or is refused with 429. Default 1,000. */
+  readonly maxSessionsPerPrincipal?: number;
   /**
    * How long a request of a session is held for its client whose connection broke, and that may come back for the answer,
    * in milliseconds; default one minute. Then a wait for a task ends, and its task goes on. With 10,000 such requests in

@@ -23,6 +23,7 @@ export const defaultHttpLimits = {
   sessionIdleMs: 30 * 60_000,
   unusedSessionMs: 60_000,
   maxSessions: 10_000,
+  maxSessionsPerPrincipal: 1_000,
   resumeMs: 60_000,
   maxOpenRequestsPerSession: 500,
   maxOpenRequestsPerPrincipal: 1_000,
@@ -73,10 +74,11 @@ export function bodyReadLimits(server: TaskServer, options: FetchHandlerOptions)
 
 export function sessionLimits(
   options: FetchHandlerOptions,
-): Omit<SessionsSetup, "server" | "clock" | "limits"> {
+): Omit<SessionsSetup, "server" | "clock" | "limits" | "memoryBytes"> {
   const { sessionIdleMs, unusedSessionMs, maxSessions, ...others } = withDefaults(options);
-  const { resumeMs, maxOpenRequestsPerSession } = others;
-  const limits = { sessionIdleMs, unusedSessionMs, maxSessions, resumeMs, maxOpenRequestsPerSession };
+  const { maxSessionsPerPrincipal, resumeMs, maxOpenRequestsPerSession } = others;
+  const places = { maxSessions, maxSessionsPerPrincipal, maxOpenRequestsPerSession };
+  const limits = { sessionIdleMs, unusedSessionMs, resumeMs, ...places };
   checkPositive(limits);
   return limits;
 }

@@ -1,4 +1,5 @@
 import { Shares, type Holder } from "../shares.ts";
+import { watchedStream } from "./watched-stream.ts";
 import { isStream } from "./sessions/json-answer.ts";
 import { tooManyOpen } from "./sessions/refusals.ts";
 import { requestIds } from "./sessions/requests-in.ts";
@@ -26,7 +27,10 @@ export class OpenRequests {
     const end = (): void => this.#open.remove(holder, request);
     try {
       const response = await respond();
-      if (response.body !== null && isStream(response)) return withEnd(response, response.body, request, end);
+      const { body: stream, status, headers } = response;
+      if (stream !== null && isStream(response)) {
+        return new Response(watchedStream(stream, request.signal, end).readable, { status, headers });
+      }
       end();
       return response;
     } catch (error) {
@@ -34,44 +38,4 @@ export class OpenRequests {
       throw error;
     }
   }
-}
-
-/** `response`, with a word on when nobody reads its stream any more. Adapters may not cancel it before its next chunk. */
-function withEnd(
-  { status, headers }: Response,
-  body: ReadableStream<Uint8Array>,
-  { signal }: Request,
-  onEnd: () => void,
-): Response {
-  const reader = body.getReader();
-  const end = (): void => {
-    signal.removeEventListener("abort", end);
-    onEnd();
-  };
-  signal.addEventListener("abort", end);
-  if (signal.aborted) end();
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) {
-            controller.enqueue(value);
-            return;
-          }
-          end();
-          controller.close();
-        } catch (error) {
-          end();
-          throw error;
-        }
-      },
-      cancel(reason) {
-        end();
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 }, // a source is asked for more when its client takes more
-  );
-  return new Response(stream, { status, headers });
 }

@@ -1,4 +1,5 @@
 import {
+  listenEnd,
   listenMethod,
   taskListening,
   type SubscriptionId,
@@ -10,10 +11,14 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Owner } from "../access.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
+import { Shares } from "../shares.ts";
+import { isStream } from "./sessions/json-answer.ts";
+import { messageEvent } from "./sse.ts";
 import { TaskStream } from "./task-stream.ts";
+import { watchedStream } from "./watched-stream.ts";
 
-/** As many as the SDK allows for subscriptions of its own. */
-const maxStreams = 1_024;
+/** Of all principals together. */
+const mostStreams = 1_024;
 
 /** Whether `request` says that it is a listen request; the SDK refuses those that say so wrongly. */
 export function isListen({ method, headers }: Request): boolean {
@@ -22,20 +27,34 @@ export function isListen({ method, headers }: Request): boolean {
 
 type Forward = (body: unknown) => Promise<Response>;
 
-/** The listen requests for tasks of one handler. All others, and all that is not about tasks, are the SDK's. */
+/** A stream that can be ended before its time, in order. */
+interface Ending {
+  readonly end: () => void;
+}
+
+/**
+ * The listen requests of one handler. What they say of tasks is answered here, all else by the SDK. When there are too many, the
+ * principal with most of them loses its oldest to another.
+ */
 export class TaskListeners {
   readonly #server: TaskServer;
-  readonly #streams = new Set<TaskStream>();
+  readonly #max: number;
+  readonly #streams = new Shares<Ending>();
+  /** Those that tell of tasks; the SDK ends its own. */
+  readonly #ofTasks = new Set<TaskStream>();
   #closed = false;
 
-  constructor(server: TaskServer) {
+  constructor(server: TaskServer, max = mostStreams) {
     this.#server = server;
+    this.#max = max;
   }
 
   /** `forward` has the SDK answer the same request with another body. */
   async serve(request: Request, owner: Owner, body: unknown, forward: Forward): Promise<Response> {
     const listening = isJsonObject(body) ? taskListening(body["params"]) : undefined;
-    if (!isJsonObject(body) || listening === undefined) return forward(body);
+    if (!isJsonObject(body) || listening === undefined) {
+      return this.#watched(await forward(body), request, owner, body);
+    }
 
     const missing = missingForListen(readCapabilities(body["params"]) ?? {});
     // The SDK checks headers, `_meta` and version first (A-29); whatever else is asked for then makes no difference.
@@ -56,27 +75,61 @@ export class TaskListeners {
   /** Ends all streams, in order. */
   close(): void {
     this.#closed = true;
-    for (const stream of this.#streams) stream.end();
+    for (const stream of this.#ofTasks) stream.end();
   }
 
   async #listen({ request, owner, listening, body, response, sdk }: Accepted): Promise<Response> {
     const { signal } = request;
+    const { principal } = owner;
     const feed = await this.#server.listen(listening.taskIds, owner);
     if (this.#closed) {
       feed.close();
       throw new HoldfastError("stopping", "The server is stopping.");
     }
-    if (this.#streams.size >= maxStreams) {
+    if (!this.#hasRoom(principal)) {
       feed.close();
       await sdk.cancel();
-      return failure(idOf(body), { code: -32603, message: "Subscription limit reached" }, 200);
+      return full(body);
     }
     const { errorOf } = this.#server;
-    const onEnd = (): void => void this.#streams.delete(stream);
+    const onEnd = (): void => {
+      this.#ofTasks.delete(stream);
+      this.#streams.remove(principal, stream);
+    };
     const stream = new TaskStream({ sdk, feed, id: idOf(body), signal, errorOf, onEnd });
-    this.#streams.add(stream);
+    this.#ofTasks.add(stream);
+    this.#streams.add(principal, stream);
     stream.start();
     return new Response(stream.readable, { status: response.status, headers: response.headers });
+  }
+
+  /** A stream of the SDK's own, which takes a place too. */
+  async #watched(
+    response: Response,
+    { signal }: Request,
+    { principal }: Owner,
+    request: unknown,
+  ): Promise<Response> {
+    const { body, status, headers } = response;
+    if (body === null || !isStream(response) || !isJsonObject(request)) return response;
+    if (!this.#hasRoom(principal)) {
+      await body.cancel();
+      return full(request);
+    }
+    const ending: Ending = { end: () => watched.end(messageEvent(listenEnd(idOf(request)))) };
+    this.#streams.add(principal, ending);
+    const watched = watchedStream(body, signal, () => this.#streams.remove(principal, ending));
+    return new Response(watched.readable, { status, headers });
+  }
+
+  /** Whether there is a place, where need be that of another. Who loses one hears that it is over, and may listen again. */
+  #hasRoom(principal: string | null): boolean {
+    if (this.#streams.size < this.#max) return true;
+    const { largest } = this.#streams;
+    if (largest.size <= this.#streams.count(principal) + 1) return false;
+    const [oldest] = largest;
+    oldest?.end();
+    return true;
   }
 }
 
@@ -89,13 +142,13 @@ interface Accepted {
   readonly sdk: ReadableStream<Uint8Array>;
 }
 
-function isStream(response: Response): boolean {
-  return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-}
-
 /** Of a request that the SDK has accepted. */
 function idOf({ id }: JsonObject): SubscriptionId {
   return id as SubscriptionId;
+}
+
+function full(body: JsonObject): Response {
+  return failure(idOf(body), { code: -32603, message: "Subscription limit reached" }, 200);
 }
 
 function failure(id: SubscriptionId, error: object, status: number): Response {

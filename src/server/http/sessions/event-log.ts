@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { EventStore, JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
+import type { Holder } from "../../shares.ts";
+import type { EventMemory, SharingLog } from "./event-memory.ts";
 
 /** How much can be sent again, and how much of that may be in memory at once. */
 export interface EventLimits {
@@ -7,12 +9,6 @@ export interface EventLimits {
   readonly maxEvents: number;
   /** Of one session, in characters of JSON; a message that is larger by itself is not kept. */
   readonly maxBytes: number;
-}
-
-/** As `maxBytes`, of all sessions together. */
-export interface EventMemory {
-  readonly maxBytes: number;
-  bytes: number;
 }
 
 interface Kept {
@@ -30,9 +26,10 @@ const standalone = "_GET_stream";
  * The last messages of one session, so that a client whose stream broke gets what it missed. When there is no more
  * room, the oldest go first: a client that comes back too late gets what is left, without a word on what is not.
  */
-export class EventLog implements EventStore {
+export class EventLog implements EventStore, SharingLog {
   readonly #limits: EventLimits;
   readonly #memory: EventMemory;
+  readonly #holder: Holder;
   /** Oldest first, by the number that is in the event's id. */
   readonly #kept = new Map<number, Kept>();
   /** Streams of requests that are not answered yet, with what is known of these. */
@@ -40,10 +37,16 @@ export class EventLog implements EventStore {
   readonly #withheld = new Set<RequestId>();
   #bytes = 0;
   #last = 0;
+  #over = false;
 
-  constructor(limits: EventLimits, memory: EventMemory) {
+  constructor(limits: EventLimits, memory: EventMemory, holder: Holder) {
     this.#limits = limits;
     this.#memory = memory;
+    this.#holder = holder;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Resolves with an id that names the stream too, and is unique in the session. */
@@ -105,10 +108,10 @@ export class EventLog implements EventStore {
     return stream;
   }
 
-  /** Forgets everything. */
+  /** Forgets everything, and keeps nothing from now on. */
   clear(): void {
-    this.#memory.bytes -= this.#bytes;
-    this.#bytes = 0;
+    this.#over = true;
+    this.#resize(-this.#bytes);
     this.#kept.clear();
     this.#unanswered.clear();
   }
@@ -120,32 +123,27 @@ export class EventLog implements EventStore {
     for (const request of about.getStore() ?? []) requests.add(request);
   }
 
+  dropOldest(): void {
+    for (const [oldest, { text }] of this.#kept) {
+      this.#kept.delete(oldest);
+      this.#resize(-text.length);
+      return;
+    }
+  }
+
   #keep(number: number, kept: Kept): void {
     const { length } = kept.text;
-    if (length > this.#limits.maxBytes) return;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#fits(length)) break;
-      this.#drop(oldest);
-    }
-    if (!this.#fits(length)) return; // others have all the memory
+    const { maxEvents, maxBytes } = this.#limits;
+    if (this.#over || length > maxBytes) return;
+    while (this.#kept.size >= maxEvents || this.#bytes + length > maxBytes) this.dropOldest();
+    this.#memory.makeRoom(length);
     this.#kept.set(number, kept);
-    this.#bytes += length;
-    this.#memory.bytes += length;
+    this.#resize(length);
   }
 
-  #fits(length: number): boolean {
-    return (
-      this.#kept.size < this.#limits.maxEvents &&
-      this.#bytes + length <= this.#limits.maxBytes &&
-      this.#memory.bytes + length <= this.#memory.maxBytes
-    );
-  }
-
-  #drop(number: number): void {
-    const length = this.#kept.get(number)?.text.length ?? 0;
-    this.#kept.delete(number);
-    this.#bytes -= length;
-    this.#memory.bytes -= length;
+  #resize(by: number): void {
+    this.#bytes += by;
+    this.#memory.changed(this.#holder, this, by);
   }
 }
 

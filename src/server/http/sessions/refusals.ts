@@ -25,6 +25,16 @@ export function tooManySessions(id: RequestId | null): Response {
   return refusal(503, -32000, "Too many sessions are open; try again later.", id, { "Retry-After": "30" });
 }
 
+/** 429 for a session beyond those that one principal may have. */
+export function tooManyOfOne(body: unknown, max: number): Response {
+  const message = `You have ${max} sessions open already, none of them idle: end one of them.`;
+  return tooManyRequests(body, {
+    code: jsonRpcCodeOf("limit_reached"),
+    message,
+    data: { retryAfterMs: 30_000 },
+  });
+}
+
 /** 429 for requests beyond those that one session or principal may have open. */
 export function tooManyOpen(body: unknown, whose: "session" | "principal", max: number): Response {
   const message = `This ${whose} has ${max} requests open already: wait for some of them, or cancel them.`;

@@ -1,7 +1,8 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { TaskServer } from "../../task-server.ts";
-import { EventLog, type EventLimits, type EventMemory } from "./event-log.ts";
+import { EventLog, type EventLimits } from "./event-log.ts";
+import type { EventMemory } from "./event-memory.ts";
 import { factoryContext, transportOptions, type Incoming } from "./incoming.ts";
 import { isStream, jsonAnswer } from "./json-answer.ts";
 import type { BrokenRequests } from "./broken-requests.ts";
@@ -54,7 +55,7 @@ export class Session {
     this.principal = principal;
     this.#setup = setup;
     this.#streams = new SessionStreams(id, (lost) => setup.broken.add(principal, lost));
-    this.#log = new EventLog(setup.limits, setup.memory);
+    this.#log = new EventLog(setup.limits, setup.memory, principal);
     this.#transport = new SessionTransport({
       sessionIdGenerator: () => id,
       eventStore: this.#log,

@@ -1,16 +1,19 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { BrokenRequests } from "./broken-requests.ts";
-import type { EventLimits, EventMemory } from "./event-log.ts";
+import type { EventLimits } from "./event-log.ts";
+import { EventMemory } from "./event-memory.ts";
 import type { EarlierRevisions, Incoming } from "./incoming.ts";
 import {
   internalError,
   methodNotAllowed,
   sessionMissing,
   sessionNotFound,
+  tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
 import { idToAnswer, initializes } from "./requests-in.ts";
+import { SessionPlaces } from "./session-places.ts";
 import { Session } from "./session.ts";
 
 export interface SessionsSetup {
@@ -20,10 +23,13 @@ export interface SessionsSetup {
   /** How long a session may keep its place for nothing: one that was never used, or any where there is no other. */
   readonly unusedSessionMs: number;
   readonly maxSessions: number;
+  readonly maxSessionsPerPrincipal: number;
   /** How long a client whose connection broke may take to come back for its answer. */
   readonly resumeMs: number;
   readonly maxOpenRequestsPerSession: number;
   readonly limits?: EventLimits;
+  /** Of what all sessions keep for clients that come back, in characters of JSON. */
+  readonly memoryBytes?: number;
 }
 
 const methods: readonly string[] = ["GET", "POST", "DELETE"];
@@ -36,17 +42,20 @@ const allSessionsBytes = 256 * 1024 * 1024;
 export class Sessions implements EarlierRevisions {
   readonly #setup: SessionsSetup;
   readonly #sessions = new Map<string, Session>();
-  /** Since when nothing of them is open; the longest first. */
-  readonly #idle = new Map<string, number>();
-  readonly #memory: EventMemory = { maxBytes: allSessionsBytes, bytes: 0 };
+  readonly #memory: EventMemory;
   readonly #broken: BrokenRequests;
-  /** Those that are being opened count too. */
-  #places = 0;
+  /** Those that are being opened have one too. */
+  readonly #places: SessionPlaces;
   #closed = false;
 
   constructor(setup: SessionsSetup) {
     this.#setup = setup;
+    this.#memory = new EventMemory(setup.memoryBytes ?? allSessionsBytes);
     this.#broken = new BrokenRequests(setup);
+    const evict = (id: string): void => {
+      this.#sessions.get(id)?.close().catch(setup.server.onError);
+    };
+    this.#places = new SessionPlaces({ ...setup, evict });
   }
 
   get size(): number {
@@ -78,26 +87,21 @@ export class Sessions implements EarlierRevisions {
   }
 
   async #open(incoming: Incoming): Promise<Response> {
-    const { server, clock, maxSessions, limits = defaultLimits } = this.#setup;
+    const { server, clock, limits = defaultLimits } = this.#setup;
     const { sessionIdleMs: idleMs, unusedSessionMs: unusedMs } = this.#setup;
     const { maxOpenRequestsPerSession: maxOpenRequests } = this.#setup;
     const answersTo = idToAnswer(incoming.body);
-    if (this.#places >= maxSessions) await this.#makeRoom();
-    if (this.#places >= maxSessions) return tooManySessions(answersTo);
-    this.#places += 1;
     const id = clock.uniqueName();
-    let ended = false;
+    const place = this.#places.take(id, incoming.owner.principal);
+    if (place === "server is full") return tooManySessions(answersTo);
+    if (place === "principal has its share") {
+      return tooManyOfOne(incoming.body, this.#setup.maxSessionsPerPrincipal);
+    }
     const onEnd = (): void => {
-      if (ended) return;
-      ended = true;
-      this.#places -= 1;
+      this.#places.give(id);
       this.#sessions.delete(id);
-      this.#idle.delete(id);
     };
-    const onIdle = (idle: boolean): void => {
-      this.#idle.delete(id);
-      if (idle) this.#idle.set(id, clock.now());
-    };
+    const onIdle = (idle: boolean): void => this.#places.idle(id, idle);
     const kept = { memory: this.#memory, broken: this.#broken };
     const setup = { server, clock, idleMs, unusedMs, limits, maxOpenRequests, ...kept, onIdle, onEnd };
     let session: Session;
@@ -107,21 +111,14 @@ export class Sessions implements EarlierRevisions {
       onEnd();
       return internalError(answersTo); // whoever made the server has reported it
     }
+    if (!this.#places.has(id)) {
+      await session.close();
+      return tooManySessions(answersTo);
+    }
     if (!this.#closed) this.#sessions.set(id, session);
     const response = await session.fetch(incoming);
     // A handshake that was refused opens nothing.
     if (!response.ok || this.#closed) await session.close();
     return response;
-  }
-
-  /** Ends the session that has done nothing for longest: its client gets 404, and opens another. */
-  async #makeRoom(): Promise<void> {
-    const [longest] = this.#idle;
-    if (longest === undefined) return;
-    const [id, since] = longest;
-    const { clock, unusedSessionMs } = this.#setup;
-    if (clock.now() - since < unusedSessionMs) return;
-    this.#idle.delete(id); // the next one who wants a place takes another's
-    await this.#sessions.get(id)?.close();
   }
 }

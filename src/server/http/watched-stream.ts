@@ -1,0 +1,67 @@
+/** A stream on its way to a client. */
+export interface WatchedStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  /** Ends it before its source does, with `last` as the last that its client reads. */
+  end(last: Uint8Array): void;
+}
+
+/**
+ * `body`, read as fast as its client reads, and a word on its end: when all was read, or nobody reads it any more. It is told
+ * once. `signal` aborts when the client is gone: adapters may not cancel a stream before they have a next chunk to write.
+ */
+export function watchedStream(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  onEnd: () => void,
+): WatchedStream {
+  const reader = body.getReader();
+  let over = false;
+  let cut = false;
+  const end = (): void => {
+    if (over) return;
+    over = true;
+    signal.removeEventListener("abort", end);
+    onEnd();
+  };
+  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        out = controller;
+        signal.addEventListener("abort", end);
+        if (signal.aborted) end();
+      },
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (cut) return;
+          if (done) {
+            end();
+            controller.close();
+          } else {
+            controller.enqueue(value);
+          }
+        } catch (error) {
+          end();
+          throw error;
+        }
+      },
+      cancel(reason) {
+        end();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return {
+    readable,
+    end(last) {
+      if (over) return;
+      cut = true;
+      end();
+      out?.enqueue(last);
+      out?.close();
+      reader.cancel().catch(() => undefined);
+    },
+  };
+}
