@@ -6,6 +6,7 @@ import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
 import { Attempts } from "./attempt/attempts.ts";
+import { LeakedHandlers } from "./attempt/leaked-handlers.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Creation } from "./dispatch/creation.ts";
@@ -55,6 +56,7 @@ class LocalRuntime implements Runtime {
   readonly #services: Services;
   readonly #slots: Slots;
   readonly #timers: Timers;
+  readonly #leaked: LeakedHandlers;
   readonly #attempts: Attempts;
   readonly #dispatcher: Dispatcher;
   readonly #cancellation: Cancellation;
@@ -75,13 +77,15 @@ class LocalRuntime implements Runtime {
     this.#slots = new Slots(services.options.concurrency);
     this.#timers = new Timers(services.clock);
     this.#sweeper = new Sweeper(services);
+    this.#leaked = new LeakedHandlers(services);
     this.#attempts = new Attempts({
       services,
+      leaked: this.#leaked,
       slots: this.#slots,
       timers: this.#timers,
       onSweepAt: (at) => this.#sweeper.consider(at),
     });
-    this.#dispatcher = new Dispatcher(services, this.#slots, this.#attempts);
+    this.#dispatcher = new Dispatcher(services, this.#slots, this.#attempts, this.#leaked);
     this.#creation = new Creation({
       services,
       slots: this.#slots,

@@ -13,8 +13,13 @@ export interface RuntimeOptions {
   readonly pollIntervalMs: number;
   /** Handlers that run at the same time; one that waits for input does not count. */
   readonly concurrency: number;
-  /** How long a handler may go on after a cancel request before the task ends as cancelled all the same. */
+  /**
+   * How long a handler may go on after a cancel request before the task ends as cancelled all the same. A handler that goes
+   * on for as long after its signal has aborted, and whose task has ended, counts as leaked: its slot is free again.
+   */
   readonly cancelGraceMs: number;
+  /** Leaked handlers of one tool; with as many it starts no more, and its tasks wait, until some have ended. */
+  readonly maxLeakedHandlers: number;
   /** How long a task that expired while unfinished stays visible as failed. */
   readonly expiredVisibleMs: number;
   /** How long an orderly stop waits for running handlers before it releases their tasks. */
@@ -52,6 +57,7 @@ export const defaultOptions: RuntimeOptions = {
   pollIntervalMs: 1_000,
   concurrency: 64,
   cancelGraceMs: 5_000,
+  maxLeakedHandlers: 16,
   expiredVisibleMs: 60_000,
   stopDeadlineMs: 10_000,
   maxUnfinishedPerPrincipal: 1_000,

@@ -11,6 +11,7 @@ const rules: Readonly<Record<keyof RuntimeOptions, { readonly min: number; reado
   pollIntervalMs: { min: 0 },
   concurrency: { min: 1 },
   cancelGraceMs: { min: 0 },
+  maxLeakedHandlers: { min: 1 },
   expiredVisibleMs: { min: 0 },
   stopDeadlineMs: { min: 0 },
   maxUnfinishedPerPrincipal: { min: 1, orNull: true },

@@ -127,8 +127,8 @@ export interface Runtime {
   cancel(id: string, requestor: Requestor): Promise<void>;
   /**
    * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts
-   * (C-079 to C-081). A handler that goes on all the same keeps its slot until it ends. Rejects with `finished` where the
-   * task has ended before (C-078).
+   * (C-079 to C-081). A handler that goes on all the same keeps its slot for `cancelGraceMs`. Rejects with `finished`
+   * where the task has ended before (C-078).
    */
   cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /** Deletes a task that has ended, with all that is kept of it. Rejects with `unfinished` before its end (S-053, S-054). */

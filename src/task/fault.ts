@@ -32,6 +32,8 @@ export type FaultCode =
   | "input_timeout"
   // the client answered a question with an error
   | "input_failed"
+  // a handler goes on although its task has ended
+  | "handler_leaked"
   // an attempt that may no longer write
   | "fenced"
   // the stores of SDK v1's servers: a task has no result to give, or its queue is full

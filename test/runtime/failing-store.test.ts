@@ -9,6 +9,7 @@ const question = { message: "?", requestedSchema: { type: "object" as const, pro
 const never = new Promise<never>(() => undefined);
 const untilAborted: Handler = (_, task) =>
   new Promise((_resolve, reject) => {
+    task.signal.throwIfAborted();
     task.signal.addEventListener("abort", () => reject(task.signal.reason as Error));
   });
 

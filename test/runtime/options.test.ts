@@ -13,6 +13,7 @@ const fromOne: readonly string[] = [
   "maxBodyBytes",
   "maxNesting",
   "maxCrashes",
+  "maxLeakedHandlers",
   "maxInputsPerTask",
   ...limits,
 ];

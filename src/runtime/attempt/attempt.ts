@@ -54,7 +54,6 @@ export class Attempt implements AttemptJournal {
   readonly #departure = Promise.withResolvers<void>();
   #marked: Promise<void> | undefined;
   readonly #slot: SlotHolder;
-  /** Aborts when the task is no longer this attempt's; a cancel leaves it. */
   readonly #lost = new AbortController();
   #ended = false;
   #cancelRequested = false;
@@ -81,6 +80,11 @@ export class Attempt implements AttemptJournal {
 
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** Aborts when the task is no longer this attempt's; a cancel request leaves it. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
   }
 
   /** True once the task was given back: what the handler still does counts for nothing. */
@@ -233,6 +237,13 @@ export class Attempt implements AttemptJournal {
   end(): void {
     this.#ended = true;
     this.#slot.end();
+  }
+
+  /** Gives the slot back although the handler goes on; false where it had none. */
+  freeSlot(): boolean {
+    const { holds } = this.#slot;
+    this.#slot.end();
+    return holds;
   }
 
   #leaveWhereItWaits(): void {

@@ -7,6 +7,7 @@ import type { Origin, TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
+import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { loadTask, type LoadedTask } from "./load-task.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
@@ -25,6 +26,7 @@ export interface AttemptsSetup {
   readonly services: Services;
   readonly slots: Slots;
   readonly timers: Timers;
+  readonly leaked: LeakedHandlers;
   /** Hears when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
 }
@@ -116,6 +118,7 @@ export class Attempts {
     for (const { attempt } of all) attempt.prepareToLeave();
     const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.departed])));
     await Promise.race([gone, deadline]);
+    this.#setup.leaked.stop();
     await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.leaveNow()));
   }
 
@@ -126,7 +129,7 @@ export class Attempts {
     history: { readonly journal: readonly JournalEntry[]; readonly keys?: ClaimedKeys },
   ): TakenAttempt {
     const { store, clock, options, onError } = this.#services;
-    const { slots, timers } = this.#setup;
+    const { slots, timers, leaked } = this.#setup;
     const { maxBodyBytes, maxInputsPerTask: maxInputs } = options;
     const attempt = new Attempt({ task, store, clock, slots, maxBodyBytes, onError, ...history });
     const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
@@ -135,10 +138,15 @@ export class Attempts {
     const questions = new Questions({ attempt, store, clock, timers, ...asked });
     const ended = Promise.withResolvers<void>();
     this.#live.set(task.id, { attempt, questions, ended: ended.promise });
+    const handlerEnded = leaked.watch(attempt, tool, () => {
+      this.#live.delete(task.id);
+      ended.resolve();
+    });
     return {
       attempt,
       effects: this.#effects(attempt, questions),
       end: async (end) => {
+        handlerEnded();
         await this.#end(attempt, end);
         ended.resolve();
       },

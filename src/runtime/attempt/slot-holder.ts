@@ -8,12 +8,17 @@ export class SlotHolder {
   readonly #slots: Slots;
   #holds = true;
   #ended = false;
+  readonly #end = Promise.withResolvers<void>();
   #waits = 0;
   #works = 0;
   #taking: Promise<void> | undefined;
 
   constructor(slots: Slots) {
     this.#slots = slots;
+  }
+
+  get holds(): boolean {
+    return this.#holds;
   }
 
   get waiting(): boolean {
@@ -50,9 +55,10 @@ export class SlotHolder {
     }
   }
 
-  /** The handler ended: the slot is free for good. */
+  /** The slot is free for good: what the handler still does needs none. */
   end(): void {
     this.#ended = true;
+    this.#end.resolve();
     this.#give();
   }
 
@@ -73,7 +79,7 @@ export class SlotHolder {
   async #take(): Promise<void> {
     if (this.#holds || this.#ended) return;
     this.#taking ??= this.#takeOne();
-    await this.#taking;
+    await Promise.race([this.#taking, this.#end.promise]);
   }
 
   async #takeOne(): Promise<void> {

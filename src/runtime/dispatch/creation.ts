@@ -65,7 +65,8 @@ export class Creation {
     if (promoteAfterMs !== undefined && !needsRecord) {
       const { options, clock } = this.#setup.services;
       const fresh = newTask(call, tool, options, clock); // refuses the call before it takes a slot
-      if (this.#tryTakeSlot()) return this.#callDirectly(call, tool, fresh, promoteAfterMs, signal);
+      if (this.#setup.dispatcher.tryTakeSlot(tool))
+        return this.#callDirectly(call, tool, fresh, promoteAfterMs, signal);
     }
     return { kind: "task", snapshot: await this.#create(call, tool) };
   }
@@ -120,7 +121,7 @@ export class Creation {
     const { services, slots, sweeper, dispatcher } = this.#setup;
     const { store, clock, options } = services;
     const fresh = newTask(call, tool, options, clock);
-    const token = call.queued !== true && this.#tryTakeSlot() ? clock.uniqueName() : null;
+    const token = call.queued !== true && dispatcher.tryTakeSlot(tool) ? clock.uniqueName() : null;
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
@@ -140,7 +141,7 @@ export class Creation {
     }
     if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
-    if (token === null) dispatcher.enqueue(result.task.id);
+    if (token === null) dispatcher.enqueue(result.task.id, tool);
     else dispatcher.run(result.task, tool);
     return { task: result.task, inputs: [], outcome: null };
   }
@@ -164,11 +165,6 @@ export class Creation {
     if (task === undefined || !isOver(task, clock.now())) return false;
     const result = await store.write<"delete">({ type: "delete", now: clock.now(), id: task.id });
     return result.ok || result.reason === "unknown";
-  }
-
-  /** A new call does not pass tasks that wait. */
-  #tryTakeSlot(): boolean {
-    return this.#setup.dispatcher.idle && this.#setup.slots.tryTake();
   }
 
   #toolOf(call: TaskCall): Tool {

@@ -4,6 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { isTerminal } from "../../task/status.ts";
 import { transitions } from "../../task/transition.ts";
 import type { Attempts } from "../attempt/attempts.ts";
+import type { LeakedHandlers } from "../attempt/leaked-handlers.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -14,25 +15,30 @@ export class Dispatcher {
   readonly #services: Services;
   readonly #slots: Slots;
   readonly #attempts: Attempts;
-  readonly #queue = new Set<string>();
+  readonly #leaked: LeakedHandlers;
+  readonly #queue = new Map<string, Tool>();
+  /** What waits until its tool may start handlers again. */
+  readonly #blocked = new Map<Tool, Set<string>>();
   readonly #starting = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #open = true;
 
-  constructor(services: Services, slots: Slots, attempts: Attempts) {
+  constructor(services: Services, slots: Slots, attempts: Attempts, leaked: LeakedHandlers) {
     this.#services = services;
     this.#slots = slots;
     this.#attempts = attempts;
+    this.#leaked = leaked;
     slots.onFree(() => this.#pump());
+    leaked.onRoom((tool) => this.#unblock(tool));
   }
 
-  /** True where a new task may start at once, without passing one that waits. */
-  get idle(): boolean {
-    return this.#open && this.#queue.size === 0;
+  /** Takes a slot for a new task of the tool, unless that would pass one that waits. */
+  tryTakeSlot(tool: Tool): boolean {
+    return this.#open && this.#queue.size === 0 && !this.#leaked.blocks(tool) && this.#slots.tryTake();
   }
 
-  enqueue(id: string): void {
-    this.#queue.add(id);
+  enqueue(id: string, tool: Tool): void {
+    this.#queue.set(id, tool);
     this.#pump();
   }
 
@@ -41,8 +47,12 @@ export class Dispatcher {
    * every task that was called and cancelled meanwhile.
    */
   onChanges(changes: readonly TaskChange[]): void {
-    if (this.#queue.size === 0) return;
-    for (const { id, event } of changes) if (isEnd(event)) this.#queue.delete(id);
+    if (this.#queue.size === 0 && this.#blocked.size === 0) return;
+    for (const { id, event } of changes) {
+      if (!isEnd(event)) continue;
+      this.#queue.delete(id);
+      for (const ids of this.#blocked.values()) ids.delete(id);
+    }
   }
 
   /** Starts nothing more; resolves when starts that are under way have come to their end. */
@@ -59,12 +69,33 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    while (this.#open && this.#queue.size > 0 && this.#slots.tryTake()) {
-      const [id] = this.#queue;
-      if (id === undefined) return;
+    while (this.#open) {
+      const id = this.#next();
+      if (id === undefined || !this.#slots.tryTake()) return;
       this.#queue.delete(id);
       this.#track(this.#start(id));
     }
+  }
+
+  /** The oldest task whose tool may start handlers; those before it are put aside. */
+  #next(): string | undefined {
+    for (const [id, tool] of this.#queue) {
+      if (!this.#leaked.blocks(tool)) return id;
+      this.#queue.delete(id);
+      this.#blocked.set(tool, (this.#blocked.get(tool) ?? new Set()).add(id));
+    }
+    return undefined;
+  }
+
+  /** Puts the tasks of a tool back into the queue, before those that came after them. */
+  #unblock(tool: Tool): void {
+    const ids = this.#blocked.get(tool) ?? [];
+    this.#blocked.delete(tool);
+    const later = [...this.#queue];
+    this.#queue.clear();
+    for (const id of ids) this.#queue.set(id, tool);
+    for (const [id, other] of later) this.#queue.set(id, other);
+    this.#pump();
   }
 
   async #start(id: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { Tool } from "../tool/tool.ts";
 
 /** What to do with an unfinished task that this process did not begin, or begins again. */
 export type RecoveryPlan =
-  | { readonly do: "run"; readonly afterMs: number }
+  | { readonly do: "run"; readonly tool: Tool; readonly afterMs: number }
   | { readonly do: "cancel" }
   | { readonly do: "await_tool" }
   | { readonly do: "fail"; readonly outcome: Outcome; readonly statusMessage: string };
@@ -26,7 +26,7 @@ export function planRecovery(task: TaskRecord, tool: Tool | undefined, limits: L
       `The server stopped while "${task.tool}" ran. The tool is not known to be safe to run again, so how far it came is not known.`,
     );
   }
-  return { do: "run", afterMs: backoff(task.crashes, limits) };
+  return { do: "run", tool, afterMs: backoff(task.crashes, limits) };
 }
 
 /** What becomes of a task whose tool did not come back within the grace. */

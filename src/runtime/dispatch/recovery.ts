@@ -67,8 +67,8 @@ export class Recovery {
         });
         return;
       case "run":
-        if (plan.afterMs === 0) this.#dispatcher.enqueue(id);
-        else this.#later(plan.afterMs, () => this.#dispatcher.enqueue(id));
+        if (plan.afterMs === 0) this.#dispatcher.enqueue(id, plan.tool);
+        else this.#later(plan.afterMs, () => this.#dispatcher.enqueue(id, plan.tool));
     }
   }
 

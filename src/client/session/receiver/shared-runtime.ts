@@ -22,7 +22,13 @@ interface Shared extends Omit<SharedRuntime, "leave"> {
 const inUse = new WeakMap<TaskStore, Shared>();
 
 /** Questions wait for people: they run side by side, and may see any number of restarts. */
-const patient = { concurrency: 10_000, maxCrashes: 1_000_000, maxCrashBackoffMs: 0, stopDeadlineMs: 0 };
+const patient = {
+  concurrency: 10_000,
+  maxLeakedHandlers: 10_000,
+  maxCrashes: 1_000_000,
+  maxCrashBackoffMs: 0,
+  stopDeadlineMs: 0,
+};
 
 /** The runtime on this store; rejects with what the store rejects with when it cannot be opened. */
 export async function shareRuntime({

@@ -1,0 +1,100 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { Clock } from "../clock.ts";
+import type { RuntimeOptions } from "../options.ts";
+import type { Tool } from "../tool/tool.ts";
+import { waitFor } from "../wait-for.ts";
+import type { Attempt } from "./attempt.ts";
+
+export interface LeakedHandlersSetup {
+  readonly clock: Clock;
+  readonly options: Pick<RuntimeOptions, "cancelGraceMs" | "maxLeakedHandlers">;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Handlers that go on although their signal has aborted and their task has ended. Nothing can end them, so that after a
+ * grace their slots are given to others; a tool with too many of them starts no more, since each holds memory.
+ */
+export class LeakedHandlers {
+  readonly #setup: LeakedHandlersSetup;
+  readonly #counts = new Map<Tool, number>();
+  readonly #watched = new Set<AbortController>();
+  #onRoom: (tool: Tool) => void = () => undefined;
+
+  constructor(setup: LeakedHandlersSetup) {
+    this.#setup = setup;
+  }
+
+  /** Called when a tool may start handlers again. */
+  onRoom(listener: (tool: Tool) => void): void {
+    this.#onRoom = listener;
+  }
+
+  /** Whether the tool has so many of them that it may start no more. */
+  blocks(tool: Tool): boolean {
+    return (this.#counts.get(tool) ?? 0) >= this.#setup.options.maxLeakedHandlers;
+  }
+
+  /** Frees the slot of an attempt's handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
+  watch(attempt: Attempt, tool: Tool, onLeak: () => void): () => void {
+    const over = new AbortController();
+    this.#watched.add(over);
+    let leaked = false;
+    const leak = (): void => {
+      if (over.signal.aborted) return;
+      leaked = true;
+      this.#count(tool);
+      onLeak();
+    };
+    this.#untilLeaked(attempt, over.signal).then(leak, () => undefined);
+    return () => {
+      this.#watched.delete(over);
+      over.abort();
+      if (leaked) this.#uncount(tool);
+    };
+  }
+
+  /** Watches no more: the process ends, and the handlers with it. */
+  stop(): void {
+    for (const over of this.#watched) over.abort();
+  }
+
+  /** Rejects when `over` aborts. */
+  async #untilLeaked(attempt: Attempt, over: AbortSignal): Promise<void> {
+    const { clock, options } = this.#setup;
+    const grace = () => waitFor((done) => clock.after(options.cancelGraceMs, done), over);
+    await waitFor((done) => whenAborted(attempt.signal, done), over);
+    await grace();
+    await waitFor((done) => whenAborted(attempt.lost, done), over);
+    // A handler that waits for its slot could not hear of the abort: it goes on without one, and has its grace.
+    if (!attempt.freeSlot()) await grace();
+  }
+
+  #count(tool: Tool): void {
+    const count = (this.#counts.get(tool) ?? 0) + 1;
+    this.#counts.set(tool, count);
+    const { onError, options } = this.#setup;
+    const handlers = count === 1 ? "1 handler that goes" : `${count} handlers that go`;
+    onError(
+      new HoldfastError(
+        "handler_leaked",
+        `Tool "${tool.name}" has ${handlers} on although the task has ended: let it heed task.signal. With ${options.maxLeakedHandlers} of them the tool starts no more until some have ended.`,
+      ),
+    );
+  }
+
+  #uncount(tool: Tool): void {
+    const blocked = this.blocks(tool);
+    const count = (this.#counts.get(tool) ?? 0) - 1;
+    if (count > 0) this.#counts.set(tool, count);
+    else this.#counts.delete(tool);
+    if (blocked) this.#onRoom(tool);
+  }
+}
+
+/** Calls `run` once when `signal` aborts, at once where it has; returns the way to call it off. */
+function whenAborted(signal: AbortSignal, run: () => void): () => void {
+  if (signal.aborted) run();
+  else signal.addEventListener("abort", run, { once: true });
+  return () => signal.removeEventListener("abort", run);
+}
