@@ -5,10 +5,19 @@ import { messages } from "./migrations/0003-messages.ts";
 import { usage } from "./migrations/0004-usage.ts";
 import { scopes } from "./migrations/0005-scopes.ts";
 import { requiredScopes } from "./migrations/0006-required-scopes.ts";
+import { generations } from "./migrations/0007-generations.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
-export const migrations: readonly string[] = [tasks, lists, messages, usage, scopes, requiredScopes];
+export const migrations: readonly string[] = [
+  tasks,
+  lists,
+  messages,
+  usage,
+  scopes,
+  requiredScopes,
+  generations,
+];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */
 export function migrate(db: DatabaseSync, known: readonly string[] = migrations): void {

@@ -1,8 +1,9 @@
 import { journalColumns } from "./journal-row.ts";
 import { changingTaskColumns, taskColumns } from "./record-row.ts";
 
-// One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not
-// use them; INDEXED BY makes a difference an error instead of a slow query.
+// One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
+// With INDEXED BY a statement that cannot use its index fails to prepare; it does not rule out a sort, nor a search by
+// fewer columns than the index has. test/store/sqlite/query-plans.test.ts therefore expects the plan of each statement.
 
 const unfinished = "state IN ('queued', 'running')";
 const finished = "state IN ('settled', 'cancelled')";
@@ -28,7 +29,8 @@ export const selectSnapshot = `
 
 export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
 
-export const selectJournal = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? ORDER BY seq`;
+/** Without an order: an index by `seq` would cost each write of the journal more than a sort costs its reader. */
+export const selectJournal = `SELECT seq, ${journalColumns.join(", ")} FROM journal WHERE task_id = ?`;
 
 export const selectJournalEntry = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
 
@@ -46,9 +48,9 @@ export const selectOfScope = `
     AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
   ORDER BY id DESC LIMIT ?`;
 
-/** The same of all principals, along the primary key. */
+/** The same of all principals. */
 export const selectOfGeneration = `
-  SELECT ${allOfTask} FROM task NOT INDEXED
+  SELECT ${allOfTask} FROM task INDEXED BY task_generation
   WHERE generation = ? AND id < ? AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
   ORDER BY id DESC LIMIT ?`;
 
@@ -109,6 +111,5 @@ export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner =
 
 export const updateKeyReleased = "UPDATE task SET idempotency_key = NULL WHERE id = ?";
 
-/** Along the index that keeps wire ids apart. */
 export const selectIdByWireId = `
   SELECT id FROM task INDEXED BY task_wire_id WHERE generation = ? AND scope = ? AND wire_id = ?`;

@@ -7,7 +7,7 @@ import type { TaskOwner, WireName } from "../store.ts";
 import { connect } from "./connect.ts";
 import { inputMethodOf, journalEntryOf } from "./journal-row.ts";
 import { recordOf } from "./record-row.ts";
-import { integerOrNull, text, textOrNull, type Row } from "./row.ts";
+import { integer, integerOrNull, text, textOrNull, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
@@ -80,7 +80,8 @@ export class SqliteReader {
   }
 
   journal(id: string): JournalEntry[] {
-    return this.#journal.all(toStored(id)).map(journalEntryOf);
+    const rows = this.#journal.all(toStored(id)).sort((a, b) => integer(a, "seq") - integer(b, "seq"));
+    return rows.map(journalEntryOf);
   }
 
   journalEntry(id: string, key: string): JournalEntry | undefined {

@@ -4,7 +4,6 @@ import { applicationId, number } from "../../../src/store/sqlite/database-header
 import { journalColumns } from "../../../src/store/sqlite/journal-row.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
-import * as sql from "../../../src/store/sqlite/sql.ts";
 
 let db: DatabaseSync;
 beforeEach(() => {
@@ -75,29 +74,5 @@ describe("schema", () => {
     const ours = tables.filter((row) => !String(row["name"]).startsWith("sqlite_"));
     expect(ours).toHaveLength(7);
     expect(ours.filter((row) => row["strict"] !== 1)).toEqual([]);
-  });
-
-  const statements = Object.entries(sql).filter(([name]) => /^(select|update|delete)/.test(name));
-  test.each(statements)("%s reads by an index", (_, statement) => {
-    const plan = db
-      .prepare(`EXPLAIN QUERY PLAN ${statement}`)
-      .all()
-      .map((row) => String(row["detail"]));
-    expect(plan.filter((step) => step.startsWith("SCAN"))).toEqual([]);
-  });
-
-  test.each([
-    ["snapshot", sql.selectSnapshot],
-    ["unfinished", sql.selectUnfinished],
-    ["unfinished ids", sql.selectUnfinishedIds],
-    ["owned", sql.selectOwned],
-    ["due", sql.selectDue],
-    ["deletable", sql.selectDeletable],
-  ])("%s needs no sorting", (_, statement) => {
-    const plan = db
-      .prepare(`EXPLAIN QUERY PLAN ${statement}`)
-      .all()
-      .map((row) => String(row["detail"]));
-    expect(plan.join()).not.toContain("TEMP B-TREE");
   });
 });

@@ -1,0 +1,67 @@
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import * as sql from "../../../src/store/sqlite/sql.ts";
+
+/** How each statement finds its rows: by which index, and by how many of its columns. An insert alone finds none. */
+const plans: Readonly<Record<keyof typeof sql, readonly string[]>> = {
+  countMessages: ["message INDEX message_queue (task_id=?)"],
+  deleteBoundMessages: ["message INDEX message_bound (bound=?)"],
+  deleteJournal: ["journal INDEX sqlite_autoindex_journal_1 (task_id=?)"],
+  deleteMessages: ["message INDEX message_queue (task_id=?)"],
+  deleteMessagesTo: ["message INDEX message_queue (task_id=? AND seq<?)"],
+  deleteOutcome: ["outcome INDEX sqlite_autoindex_outcome_1 (task_id=?)"],
+  deleteRequest: ["request INDEX sqlite_autoindex_request_1 (task_id=?)"],
+  deleteTask: ["task PRIMARY KEY (id=?)"],
+  insertMessage: [],
+  insertOutcome: [],
+  insertRequest: [],
+  insertSecret: [],
+  insertTask: [],
+  selectDeletable: ["task INDEX task_deletable (sweep_at>? AND sweep_at<?)"],
+  selectDue: ["task INDEX task_due (sweep_at>? AND sweep_at<?)"],
+  selectIdByWireId: ["task INDEX task_wire_id (generation=? AND scope=? AND wire_id=?)"],
+  selectJournal: ["journal INDEX sqlite_autoindex_journal_1 (task_id=?)"],
+  selectJournalEntry: ["journal INDEX sqlite_autoindex_journal_1 (task_id=? AND key=?)"],
+  selectMessages: ["message INDEX message_queue (task_id=?)"],
+  selectNextSweep: ["task INDEX task_due (sweep_at>?)", "task INDEX task_deletable (sweep_at>?)"],
+  selectOfGeneration: ["task INDEX task_generation (generation=? AND id<?)"],
+  selectOfScope: ["task INDEX task_scope (generation=? AND scope=? AND id<?)"],
+  selectOwned: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],
+  selectRequest: ["request INDEX sqlite_autoindex_request_1 (task_id=?)"],
+  selectSecret: ["secret INDEX sqlite_autoindex_secret_1 (name=?)"],
+  selectSnapshot: [
+    "task PRIMARY KEY (id=?)",
+    "outcome INDEX sqlite_autoindex_outcome_1 (task_id=?) LEFT-JOIN",
+    "journal INDEX journal_open_input (task_id=?) LEFT-JOIN",
+  ],
+  selectTask: ["task PRIMARY KEY (id=?)"],
+  selectTaskByIdempotencyKey: ["task INDEX task_idempotency (<expr>=? AND idempotency_key=?)"],
+  selectUnfinished: ["task INDEX task_unfinished (id>?)"],
+  selectUnfinishedIds: ["task INDEX task_unfinished (id>?)"],
+  selectUsage: ["usage PRIMARY KEY (owner=?)"],
+  updateKeyReleased: ["task PRIMARY KEY (id=?)"],
+  updateTask: ["task PRIMARY KEY (id=?)"],
+  upsertJournal: [],
+};
+
+let db: DatabaseSync;
+beforeAll(() => {
+  db = new DatabaseSync(":memory:");
+  migrate(db);
+});
+afterAll(() => db.close());
+
+test.each(Object.entries(plans))("%s finds its rows by an index, and needs no sort", (name, expected) => {
+  const steps = db
+    .prepare(`EXPLAIN QUERY PLAN ${sql[name as keyof typeof sql]}`)
+    .all()
+    .map((row) => String(row["detail"]));
+  expect(steps.filter((step) => /SCAN|TEMP B-TREE/.test(step))).toEqual([]);
+  const searches = steps.filter((step) => /INDEX|PRIMARY KEY/.test(step));
+  expect(searches.map((step) => step.replaceAll(/SEARCH | USING| COVERING/g, ""))).toEqual(expected);
+});
+
+test("every statement has a plan that is expected of it", () => {
+  expect(Object.keys(plans).sort()).toEqual(Object.keys(sql).sort());
+});
