@@ -1,7 +1,7 @@
 import type { CommandResult, TaskCommand, UnreadableTask } from "../task/command.ts";
 import { createRecord, isSameCall } from "../task/create-record.ts";
 import { decide, type TaskChangeCommand } from "../task/decide.ts";
-import { HoldfastError } from "../task/fault.ts";
+import { isUnreadable } from "../task/fault.ts";
 import { hasRoom } from "../task/quota.ts";
 import { isTerminal } from "../task/status.ts";
 import { storable } from "../task/time.ts";
@@ -13,8 +13,6 @@ export interface Applied {
   readonly result: CommandResult;
   readonly changes: readonly TaskChange[];
 }
-
-const recoverPage = 1000;
 
 /** Applies one command to the tables; the caller owns the transaction around it. */
 export function applyCommand(tables: TaskTables, given: TaskCommand): Applied {
@@ -84,24 +82,22 @@ function change(tables: TaskTables, command: TaskChangeCommand): Applied {
   };
 }
 
-function recover(tables: TaskTables, { now }: TaskCommand<"recover">): Applied {
+function recover(tables: TaskTables, { now, after, limit }: TaskCommand<"recover">): Applied {
   const changes: TaskChange[] = [];
   const unreadable: UnreadableTask[] = [];
-  let page = tables.unfinishedIds("", recoverPage);
-  while (page.length > 0) {
-    for (const id of page) {
-      try {
-        // On one that is queued it is refused.
-        changes.push(...change(tables, { type: "recover", id, now }).changes);
-      } catch (error) {
-        // Only of the record itself: what the disk or the memory fails with concerns all of them.
-        if (!(error instanceof HoldfastError)) throw error;
-        unreadable.push({ id, problem: error.message });
-      }
+  const page = tables.unfinishedIds(after, limit);
+  for (const id of page) {
+    try {
+      // On one that is queued it is refused.
+      changes.push(...change(tables, { type: "recover", id, now }).changes);
+    } catch (error) {
+      // Only of the record itself: what the disk or the memory fails with concerns all of them.
+      if (!isUnreadable(error)) throw error;
+      unreadable.push({ id, problem: error.message });
     }
-    page = tables.unfinishedIds(page.at(-1) ?? "", recoverPage);
   }
-  return { result: { ok: true, recovered: changes.length, unreadable }, changes };
+  const next = page.length < limit ? null : (page.at(-1) ?? null);
+  return { result: { ok: true, recovered: changes.length, unreadable, next }, changes };
 }
 
 function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_expired">): Applied {

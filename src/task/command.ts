@@ -99,10 +99,11 @@ export interface TaskCommands {
   /** Ends a task as cancelled; counts as the request too where none came before. */
   cancel: { readonly id: string; readonly statusMessage?: string };
   /**
-   * Gives every running task back to the queue: their owner is gone. Only for who owns the whole store. An unfinished task
-   * whose record cannot be read stays as it is, and is named in the result.
+   * Gives running tasks back to the queue: their owner is gone. Only for who owns the whole store. In pages, so that no
+   * transaction grows with the store: looks at up to `limit` unfinished tasks with ids above `after`. One whose record
+   * cannot be read stays as it is, and is named in the result.
    */
-  recover: object;
+  recover: { readonly after: string; readonly limit: number };
   /**
    * A finished task gives up its idempotency key: the same call is a new one from now on. Refused as `state` before its
    * end. Nothing else of the task changes.
@@ -179,6 +180,8 @@ interface SpecialResults {
     readonly ok: true;
     readonly recovered: number;
     readonly unreadable: readonly UnreadableTask[];
+    /** Where the next page begins; null where this was the last one. */
+    readonly next: string | null;
   };
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
   release_key: { readonly ok: true } | Refused;

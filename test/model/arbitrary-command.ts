@@ -125,7 +125,7 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   }),
   request_cancel: fc.record(about),
   cancel: fc.record({ ...about, statusMessage: text }, { requiredKeys: ["id", "now"] }),
-  recover: fc.record({ now }),
+  recover: fc.record({ now, after: id, limit: fc.constantFrom(0, 1, 2, 99) }),
   release_key: fc.record(about),
   delete: fc.record(about),
   keep_secret: fc.record({ now, name: key, value: text }),

@@ -24,10 +24,13 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
     case "create":
       return create(model, command);
     case "recover": {
-      const lost = [...model.tasks.values()].filter(({ task }) => task.state === "running").sort(byId);
-      const next = put(model, ...lost.map(orphaned));
-      const result = { ok: true, recovered: lost.length, unreadable: [] } as const;
-      return step(next, result, "recover", ...lost.map(({ task }) => task.id));
+      const { after, limit } = command;
+      const unfinished = [...model.tasks.values()].filter(({ task }) => task.finishedAt === null).sort(byId);
+      const page = unfinished.filter(({ task }) => task.id > after).slice(0, limit);
+      const lost = page.filter(({ task }) => task.state === "running");
+      const next = page.length < limit ? null : (page.at(-1)?.task.id ?? null);
+      const result = { ok: true, recovered: lost.length, unreadable: [], next } as const;
+      return step(put(model, ...lost.map(orphaned)), result, "recover", ...lost.map(({ task }) => task.id));
     }
     case "delete_expired": {
       const deleted = sweepable(model, true, command.now).slice(0, command.limit);

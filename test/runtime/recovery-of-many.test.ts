@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import type { TaskCommand } from "../../src/task/command.ts";
+import { createRunning } from "../contract/sample-task.ts";
+import { FakeClock } from "./fake-clock.ts";
 import { Process, text, type Handler } from "./harness.ts";
+import { watchedStore } from "./watched-store.ts";
 
 const hang: Handler = () => new Promise(() => undefined);
 
@@ -40,4 +47,35 @@ it("leaves no timer behind for tasks that pause, or wait for their tool, when it
   await process.clock.advance(3_600_000);
   for (const id of [gone, poison]) expect((await process.store.get(id))?.state).toBe("queued");
   expect(process.errors).toEqual([]);
+});
+
+it("gives all running tasks back, however few of them a store takes at a time", async () => {
+  const inner = memoryStore();
+  await inner.open();
+  const names = ["a", "b", "c", "d", "e"];
+  for (const name of names) await inner.write(createRunning(name, { tool: "ends", principal: null }));
+  const write = inner.write.bind(inner) as (command: TaskCommand) => Promise<never>;
+  const registry = new Registry();
+  registry.add("ends", { onCrash: "resume" }, () => text("done"));
+  const runtime = createRuntime({
+    store: {
+      ...watchedStore(inner, () => undefined),
+      open: async () => undefined,
+      write: (command) =>
+        write(
+          command.type === "recover"
+            ? { ...(command as TaskCommand<"recover">), limit: 2 }
+            : (command as TaskCommand),
+        ),
+    },
+    registry,
+    clock: new FakeClock(),
+  });
+  await runtime.start();
+  for (const name of names) {
+    await expect
+      .poll(async () => (await inner.get(`task-${name}`))?.state, { message: name })
+      .toBe("settled");
+  }
+  await runtime.stop();
 });

@@ -57,7 +57,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "ownership is lost": {
     handler: hangs,
     event: async ({ process: { store }, open }) => {
-      await store.write({ type: "recover", now: Date.now() });
+      await store.write({ type: "recover", now: Date.now(), after: "", limit: 9 });
       open();
     },
   },

@@ -14,7 +14,7 @@ export async function listTools(
   try {
     do {
       const page = await client.sdk.listTools(cursor === undefined ? {} : { cursor }, { signal });
-      tools.push(...page.tools);
+      for (const tool of page.tools) tools.push(tool);
       cursor = page.nextCursor;
       if (cursor !== undefined && seen.has(cursor)) break;
       if (cursor !== undefined) seen.add(cursor);

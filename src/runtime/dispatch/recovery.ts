@@ -1,3 +1,4 @@
+import type { CommandResult } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -6,6 +7,8 @@ import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 
 const page = 500;
+/** Tasks that are given back to the queue in one transaction. */
+const recoverPage = 5_000;
 
 /**
  * Takes over what an earlier process left. Whoever opened the store owns every unfinished task in it at once: there
@@ -24,10 +27,19 @@ export class Recovery {
 
   async run(): Promise<void> {
     const { store, clock, registry, options } = this.#services;
-    const { unreadable } = await store.write({ type: "recover", now: clock.now() });
-    // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
-    for (const { problem } of unreadable)
-      this.#services.onError(new HoldfastError("task_unreadable", problem));
+    for (let after: string | null = ""; after !== null;) {
+      const now = clock.now();
+      const recovery: CommandResult<"recover"> = await store.write({
+        type: "recover",
+        now,
+        after,
+        limit: recoverPage,
+      });
+      // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
+      for (const { problem } of recovery.unreadable)
+        this.#services.onError(new HoldfastError("task_unreadable", problem));
+      after = recovery.next;
+    }
     const orphans: TaskRecord[] = [];
     for (let after = ""; ;) {
       const tasks = await store.unfinished(after, page);

@@ -17,7 +17,7 @@ export interface StoredTask {
   readonly journal: Map<string, JournalEntry>;
   outcome: Outcome | null;
   /** The queue, its first message first. */
-  readonly messages: Message[];
+  messages: Message[];
 }
 
 interface Message {
@@ -139,8 +139,8 @@ export class MemoryTables implements TaskTables {
   }
 
   dropBoundMessages(): void {
-    for (const { messages } of this.stored.values()) {
-      messages.splice(0, Infinity, ...messages.filter(({ bound }) => !bound));
+    for (const stored of this.stored.values()) {
+      stored.messages = stored.messages.filter(({ bound }) => !bound);
     }
   }
 

@@ -48,8 +48,8 @@ export class GroupWriter {
       this.#savepoint.run();
       try {
         const applied = applyCommand(this.#tables, command);
+        for (const change of applied.changes) changes.push(change); // too many for the arguments of one call
         answers.push({ result: applied.result });
-        changes.push(...applied.changes);
       } catch (error) {
         // A full disk or an I/O error ends the whole transaction, neighbours that seemed to succeed included.
         if (!this.#db.isTransaction || !isFaultOfOneStatement(error)) throw error;

@@ -157,17 +157,20 @@ function readable(
   for (let next = from; tasks.length < limit;) {
     const wanted = limit - tasks.length;
     const rows = page(next, wanted);
-    tasks.push(...rows.flatMap(recordIfReadable));
+    for (const row of rows) {
+      const task = recordIfReadable(row);
+      if (task !== undefined) tasks.push(task);
+    }
     if (rows.length < wanted) break;
     next = rows.at(-1)?.["id"] ?? null;
   }
   return tasks;
 }
 
-function recordIfReadable(row: Row): TaskRecord[] {
+function recordIfReadable(row: Row): TaskRecord | undefined {
   try {
-    return [recordOf(row)];
+    return recordOf(row);
   } catch {
-    return []; // `recover` names it
+    return undefined; // `recover` names it
   }
 }

@@ -4,6 +4,7 @@ import { number } from "../../../src/store/sqlite/database-header.ts";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import { createQueued, createRunning } from "../../contract/sample-task.ts";
+import { runChild } from "./child.ts";
 
 let db: DatabaseSync;
 let writer: GroupWriter;
@@ -21,7 +22,9 @@ test("a fault of the connection rejects the group, though SQLite would go on wit
   db.setAuthorizer((action) =>
     action === constants.SQLITE_INSERT ? constants.SQLITE_DENY : constants.SQLITE_OK,
   );
-  expect(() => writer.commit([{ type: "recover", now: 1 }, createQueued("a")])).toThrow("not authorized");
+  expect(() => writer.commit([{ type: "recover", now: 1, after: "", limit: 9 }, createQueued("a")])).toThrow(
+    "not authorized",
+  );
   expect(db.isTransaction).toBe(false);
   db.setAuthorizer(null);
   expect(writer.commit([createQueued("a")]).answers).toMatchObject([{ result: { ok: true } }]);
@@ -65,4 +68,17 @@ test("a commit that fails leaves nothing and no open transaction", () => {
   expect(() => writer.commit([createQueued("a")])).toThrow("FOREIGN KEY");
   expect(db.isTransaction).toBe(false);
   expect(rows()).toBe(0);
+});
+
+test("a command that changes more tasks than a call takes arguments keeps its own answer, and so does the next one", async () => {
+  // A small stack has room for few arguments.
+  const smallStack = ([node = "", ...rest]: readonly string[]) => [node, "--stack-size=120", ...rest];
+  const child = runChild(new URL("./recover-many.ts", import.meta.url), ["16000"], smallStack);
+  const { results, changes } = JSON.parse(await child.line()) as { results: unknown; changes: number };
+  expect(results).toEqual([
+    ["ok", "recovered", "unreadable", "next"],
+    ["ok", "created", "task"],
+  ]);
+  expect(changes).toBe(16_001);
+  await child.end();
 });

@@ -21,7 +21,7 @@ async function damagedStore() {
 describe("a task whose row cannot be read", () => {
   test("is named by recover, which leaves it alone and takes the others", async () => {
     const store = await damagedStore();
-    const recovery = await store.write({ type: "recover", now: noon });
+    const recovery = await store.write({ type: "recover", now: noon, after: "", limit: 9 });
     expect(recovery).toMatchObject({ recovered: 2, unreadable: [{ id: "task-b" }, { id: "task-d" }] });
     expect(recovery.unreadable[0]?.problem).toMatch(/^Task task-b cannot be read: .+\.$/);
     expect(recovery.unreadable[1]?.problem).toContain("later in the column generation");

@@ -1,0 +1,21 @@
+// Recovers many tasks and makes another one in the same group, then prints how both went: node recover-many.ts COUNT
+import { DatabaseSync } from "node:sqlite";
+import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
+import { createQueued, createRunning, noon } from "../../../src/testing/sample-task.ts";
+
+const db = new DatabaseSync(":memory:");
+migrate(db);
+const writer = new GroupWriter(db);
+writer.commit([createRunning("a")]);
+const copied = taskColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
+db.prepare(
+  `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
+  INSERT INTO task SELECT ${copied.join(", ")} FROM task, number`,
+).run(Number(process.argv[2]) - 1);
+
+const recover = { type: "recover", now: noon, after: "", limit: 1e9 } as const;
+const { answers, changes } = writer.commit([recover, createQueued("b")]);
+const results = answers.map((answer) => ("result" in answer ? Object.keys(answer.result) : answer.problem));
+console.log(JSON.stringify({ results, changes: changes.length }));
