@@ -65,7 +65,7 @@ describe("schema", () => {
   beforeEach(() => migrate(db));
 
   test("has the columns that the rows are written with, and no others", () => {
-    expect(columnsOf("task")).toEqual(taskColumns);
+    expect(new Set(columnsOf("task"))).toEqual(new Set(taskColumns)); // a later migration puts its columns last
     expect(columnsOf("journal")).toEqual(["seq", "task_id", ...journalColumns]);
   });
 

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import * as sql from "../../../src/store/sqlite/sql.ts";
 
+const statements = new Map<string, string>(Object.entries(sql));
+
 /** How each statement finds its rows: by which index, and by how many of its columns. An insert alone finds none. */
-const plans: Readonly<Record<keyof typeof sql, readonly string[]>> = {
+const plans: Readonly<Record<string, readonly string[]>> = {
   countMessages: ["message INDEX message_queue (task_id=?)"],
   deleteBoundMessages: ["message INDEX message_bound (bound=?)"],
   deleteJournal: ["journal INDEX sqlite_autoindex_journal_1 (task_id=?)"],
@@ -54,7 +56,7 @@ afterAll(() => db.close());
 
 test.each(Object.entries(plans))("%s finds its rows by an index, and needs no sort", (name, expected) => {
   const steps = db
-    .prepare(`EXPLAIN QUERY PLAN ${sql[name as keyof typeof sql]}`)
+    .prepare(`EXPLAIN QUERY PLAN ${statements.get(name)}`)
     .all()
     .map((row) => String(row["detail"]));
   expect(steps.filter((step) => /SCAN|TEMP B-TREE/.test(step))).toEqual([]);
@@ -63,5 +65,5 @@ test.each(Object.entries(plans))("%s finds its rows by an index, and needs no so
 });
 
 test("every statement has a plan that is expected of it", () => {
-  expect(Object.keys(plans).sort()).toEqual(Object.keys(sql).sort());
+  expect(new Set(Object.keys(plans))).toEqual(new Set(statements.keys()));
 });

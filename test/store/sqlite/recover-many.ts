@@ -12,7 +12,7 @@ writer.commit([createRunning("a")]);
 const copied = taskColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
 db.prepare(
   `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
-  INSERT INTO task SELECT ${copied.join(", ")} FROM task, number`,
+  INSERT INTO task (${taskColumns.join(", ")}) SELECT ${copied.join(", ")} FROM task, number`,
 ).run(Number(process.argv[2]) - 1);
 
 const recover = { type: "recover", now: noon, after: "", limit: 1e9 } as const;
