@@ -75,8 +75,12 @@ export class FakeClock implements ClientClock {
 
   /** Lets every armed deadline pass, or each of that length. */
   passDeadlines(ms?: number): void {
-    for (const [controller, length] of this.#deadlines) {
-      if (ms === undefined || ms === length) controller.abort(new DOMException("too late", "TimeoutError"));
+    // A copy: some are armed again as they pass.
+    const armed = new Map(this.#deadlines);
+    for (const [controller, length] of armed) {
+      if (ms !== undefined && ms !== length) continue;
+      this.#deadlines.delete(controller);
+      controller.abort(new DOMException("too late", "TimeoutError"));
     }
   }
 

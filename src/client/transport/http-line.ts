@@ -2,7 +2,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { notedFetch, type ResponseNotes } from "./noted-fetch.ts";
+import { notedFetch, ResponseNotes } from "./noted-fetch.ts";
 import { StandaloneStream } from "./standalone-stream.ts";
 
 type Token = NonNullable<ConnectOptions["token"]>;
@@ -23,7 +23,7 @@ export function httpLine(
   readonly endSession: () => Promise<void>;
   readonly onStreamLost: (listener: () => void) => void;
 } {
-  const notes: ResponseNotes = new Map();
+  const notes = new ResponseNotes();
   const fetchIt = given ?? (async (target, init) => fetch(target, init));
   let streamLost = (): void => undefined;
   const standalone = new StandaloneStream({

@@ -13,7 +13,33 @@ export interface ResponseNote {
 }
 
 /** The notes of a connection, by request. */
-export type ResponseNotes = Map<string, ResponseNote>;
+export class ResponseNotes {
+  readonly #notes = new Map<string, ResponseNote>();
+  readonly #listeners = new Map<string, () => void>();
+
+  get(requestId: string): ResponseNote | undefined {
+    return this.#notes.get(requestId);
+  }
+
+  set(requestId: string, note: ResponseNote): void {
+    this.#notes.set(requestId, note);
+  }
+
+  /** Calls `listener` whenever a part of the response arrives: its head, or a chunk of its body. */
+  onPart(requestId: string, listener: () => void): void {
+    this.#listeners.set(requestId, listener);
+  }
+
+  /** What to call for each part; undefined where nobody wants to know. */
+  listener(requestId: string): (() => void) | undefined {
+    return this.#listeners.get(requestId);
+  }
+
+  delete(requestId: string): void {
+    this.#notes.delete(requestId);
+    this.#listeners.delete(requestId);
+  }
+}
 
 /** A fetch that notes the response to each request that bears our header, and takes the header off. */
 export function notedFetch(fetchIt: FetchLike, notes: ResponseNotes): FetchLike {
@@ -28,8 +54,23 @@ export function notedFetch(fetchIt: FetchLike, notes: ResponseNotes): FetchLike 
       retryAfter: response.headers.get("retry-after"),
       streams: response.status !== 202 && contentType.includes("text/event-stream"),
     });
-    return response;
+    const onPart = notes.listener(requestId);
+    return onPart === undefined ? response : heardInParts(response, onPart);
   };
+}
+
+function heardInParts(response: Response, onPart: () => void): Response {
+  onPart();
+  const { ok, body, status, statusText, headers } = response;
+  // The SDK looks at more of a response that is refused than its copy would have.
+  if (!ok || body === null) return response;
+  const parts = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      onPart();
+      controller.enqueue(chunk);
+    },
+  });
+  return new Response(body.pipeThrough(parts), { status, statusText, headers });
 }
 
 /** Milliseconds that a Retry-After header asks for; `undefined` for none or an unreadable one, an hour at most. */

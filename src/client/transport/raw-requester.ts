@@ -35,6 +35,8 @@ interface RawRequestOptions {
    * still comes is given to this.
    */
   readonly late?: (reply: Reply<JsonObject>) => void;
+  /** Called for each part of the response that arrives, on lines that can tell. */
+  readonly onPart?: () => void;
   /** Told of the request as it goes out. Whoever knows it tells the server that it is over: aborting it does not. */
   readonly sent?: (request: SentRequest) => void;
 }
@@ -169,7 +171,7 @@ export class RawRequester implements Transport {
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
-    { hear, late, sent }: RawRequestOptions = {},
+    { hear, late, sent, onPart }: RawRequestOptions = {},
   ): Promise<Reply<JsonObject>> {
     const either = AbortSignal.any([signal, this.over]);
     const ended = new AbortController();
@@ -177,6 +179,7 @@ export class RawRequester implements Transport {
     const { promise, resolve, reject } = Promise.withResolvers<Reply<JsonObject>>();
     const pending: Pending = { settle: resolve, hear, session: this.session };
     const id = this.#pending.add(pending);
+    if (onPart !== undefined) this.#line.notes?.onPart(id, onPart);
     const onAbort = (): void => {
       reject(either.reason as Error);
       if (late === undefined && sent === undefined) this.#takeBack(id, method);
