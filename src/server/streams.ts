@@ -10,9 +10,11 @@ export interface Streams {
   readonly sessionId: string | undefined;
   /** Whether a message that belongs to no request reaches the client now. */
   readonly standaloneOpen: boolean;
+  /** The scopes that this was opened with; undefined where nothing is held back from it. */
+  readonly standaloneScopes?: readonly string[] | undefined;
   /** Whether the client said who it is on this connection; without sessions every request comes alone. */
   readonly initialized: boolean;
-  /** Called with true when the standalone stream opens and with false when it breaks; returns the way to stop it. */
+  /** Called with true when a standalone stream opens and with false when it breaks; returns the way to stop it. */
   onStandalone(listener: (open: boolean) => void): () => void;
   /** Called with the id of a request whose stream broke before its answer was sent; returns the way to stop it. */
   onBroken(listener: (request: RequestId) => void): () => void;
@@ -26,6 +28,8 @@ export interface Streams {
    * acknowledges nothing, it is not there.
    */
   acknowledgeAfter?(question: RequestId, kept: Promise<void>): void;
+  /** The client's reply to `question` needs these scopes. Where there is no telling who replies, it is not there. */
+  replyNeeds?(question: RequestId, scopes: readonly string[]): void;
 }
 
 const nothing = (): void => undefined;

@@ -24,7 +24,7 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   const fetch = async (to: string, init: RequestInit): Promise<Response> => {
     const request = new Request(to, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    return all.fetch({ request, body, owner: { principal } });
+    return all.fetch({ request, body, owner: { principal }, needed: [], refusal: () => undefined });
   };
   return { clock, all, open: () => SessionPeer.open(url, {}, fetch) };
 }

@@ -75,6 +75,7 @@ export class SessionHost {
   async #fetchAs(principal: string | null, url: string, init: RequestInit): Promise<Response> {
     const request = new Request(url, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    return this.sessions.fetch({ request, body, owner: { principal } });
+    const scopes = { needed: [], refusal: () => undefined };
+    return this.sessions.fetch({ request, body, owner: { principal }, ...scopes });
   }
 }

@@ -108,11 +108,9 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
         return refuse(503, "Tokens cannot be verified at the moment.", { "Retry-After": "5" }, -32000);
       }
     },
-    refusal({ authInfo }, body, isCompanion, ofTasks = []) {
-      const needed = [...scopes.neededFor(body, isCompanion), ...ofTasks];
-      if (hasAll(authInfo?.scopes ?? [], needed)) return undefined;
-      return refused(scopeMissing, needed);
-    },
+    needed: (body, isCompanion) => scopes.neededFor(body, isCompanion),
+    refusal: ({ authInfo }, needed) =>
+      hasAll(authInfo?.scopes ?? [], needed) ? undefined : refused(scopeMissing, needed),
   };
 }
 

@@ -2,7 +2,7 @@ import { clientCancels, takesTasks } from "../../generation/2025-11-25/negotiate
 import { isJsonObject } from "../../generation/json-object.ts";
 import { withMeta } from "../../generation/meta.ts";
 import { followClientTask } from "./client-task.ts";
-import type { Reply } from "./connection.ts";
+import type { Reply } from "./asked.ts";
 import { orWithdrawn, type Question } from "./question.ts";
 
 /**
@@ -11,7 +11,7 @@ import { orWithdrawn, type Question } from "./question.ts";
  * with `Undelivered`, and with the signal's reason, which withdraws the question.
  */
 export async function askClient(question: Question): Promise<Reply> {
-  const { connection, method, params, via, signal, mayBeTask = true, kept } = question;
+  const { connection, method, params, via, signal, mayBeTask = true, requiredScopes } = question;
   signal.throwIfAborted();
   const { capabilities } = connection;
   const asTask = mayBeTask && method !== "roots/list" && takesTasks(capabilities, method);
@@ -19,8 +19,8 @@ export async function askClient(question: Question): Promise<Reply> {
   const stream = via();
   // What a client takes as a task it keeps itself; there it is the result that counts.
   const asked = asTask
-    ? connection.ask(method, { ...own, task: {} }, stream)
-    : connection.ask(method, own, stream, kept);
+    ? connection.ask(method, { ...own, task: {} }, stream, { requiredScopes })
+    : connection.ask(method, own, stream, question);
   const reply = await orWithdrawn(asked, signal, () => {
     const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
     const { related } = question; // it is of that task as much as the question was (C-098)

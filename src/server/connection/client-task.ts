@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
-import { Undelivered, type Asked, type Reply } from "./connection.ts";
+import type { Asked, Reply } from "./asked.ts";
+import { Undelivered } from "./connection.ts";
 import { orWithdrawn, type Question } from "./question.ts";
 
 /** Where the client names no interval, and the bounds of what it may name, in ms. */
@@ -19,7 +20,7 @@ export async function followClientTask(
   created: JsonObject,
   cancel: () => void,
 ): Promise<Reply> {
-  const { connection, via, signal, kept } = question;
+  const { connection, via, signal, requiredScopes } = question;
   const pause = (ms: number): Promise<void> =>
     changeOrPause(question, taskId, ms).catch((reason: unknown) => {
       cancel();
@@ -30,7 +31,8 @@ export async function followClientTask(
     if (task["status"] === "working") await pause(pauseOf(task));
     const method = task["status"] === "working" ? "tasks/get" : "tasks/result";
     // Of a task that waits for input the result is asked for too: its stream is where it asks (C-093).
-    const asked = connection.ask(method, { taskId }, via(), method === "tasks/result" ? kept : undefined);
+    const terms = method === "tasks/result" ? question : { requiredScopes };
+    const asked = connection.ask(method, { taskId }, via(), terms);
     if (task["status"] === "input_required") return orWithdrawn(asked, signal, cancel);
     const reply = await inTime(question, asked, cancel);
     if (reply === undefined) await pause(interval.usual);

@@ -10,27 +10,17 @@ import {
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { JsonRpcError } from "../../task/outcome.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { hasScopes } from "../../task/required-scopes.ts";
 import { AfterAnswers, type AnswerEnd } from "../after-answers.ts";
 import type { Answer } from "../answer.ts";
 import type { Send, Tap } from "../intercept.ts";
 import type { Streams } from "../streams.ts";
-
-/** What a client answered a request of ours. */
-export type Reply = { readonly result: JsonObject } | { readonly error: JsonRpcError };
+import type { Asked, Reply, ReplyTerms } from "./asked.ts";
 
 /** Rejects what waits for a client that a message did not reach, or that is gone. */
 export class Undelivered extends Error {
   override readonly name = "Undelivered";
-}
-
-/** A request of ours that the client has not answered yet. */
-export interface Asked {
-  readonly id: string;
-  /** Rejects with `Undelivered`. */
-  readonly reply: Promise<Reply>;
-  /** Nobody waits for the reply any more, and a client that was told so sends none. */
-  forget(): void;
 }
 
 /** What a client that does not read costs in memory. */
@@ -100,17 +90,20 @@ export class Connection implements Tap {
     return this.#closed.signal;
   }
 
-  /**
-   * Sends a request on the stream of request `via`, or on the standalone stream. The client's reply is acknowledged
-   * after `kept`, where that is given.
-   */
-  ask(method: string, params: JsonObject, via: RequestId | undefined, kept?: Promise<void>): Asked {
+  /** Sends a request on the stream of request `via`, or on the standalone stream. */
+  ask(
+    method: string,
+    params: JsonObject,
+    via: RequestId | undefined,
+    { kept, requiredScopes = [] }: ReplyTerms = {},
+  ): Asked {
     this.#count += 1;
     const id = `holdfast-${this.#count}`;
     const answer = Promise.withResolvers<Reply>();
     answer.promise.catch(() => undefined);
     this.#asked.set(id, answer);
     if (kept !== undefined) this.streams.acknowledgeAfter?.(id, kept);
+    if (requiredScopes.length > 0) this.streams.replyNeeds?.(id, requiredScopes);
     this.#write({ jsonrpc: "2.0", id, method, params }, via).catch((cause: unknown) => {
       this.#asked.delete(id);
       answer.reject(new Undelivered("The request could not be sent.", { cause }));
@@ -139,6 +132,11 @@ export class Connection implements Tap {
       () => this.sent(message),
       () => this.unsent(message),
     );
+  }
+
+  /** Whether what is told of a task on no request's stream reaches the client now. */
+  hears(task: Pick<TaskRecord, "requiredScopes">): boolean {
+    return this.streams.standaloneOpen && hasScopes(task, this.streams.standaloneScopes);
   }
 
   /** Whether the stream that `request` is to be answered on is gone. */

@@ -2,10 +2,11 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { InputMethod } from "../../task/input.ts";
-import type { Asked, Connection, Reply } from "./connection.ts";
+import type { Asked, Reply, ReplyTerms } from "./asked.ts";
+import type { Connection } from "./connection.ts";
 
 /** A question of a tool to the client of a connection. */
-export interface Question {
+export interface Question extends ReplyTerms {
   readonly connection: Connection;
   readonly method: InputMethod;
   readonly params: JsonObject;
@@ -19,8 +20,6 @@ export interface Question {
   readonly clock: Clock;
   /** Called when the client has taken the question as a task of its own: from then on no stream has to stay open for it. */
   readonly onTaken?: () => void;
-  /** Resolves once the reply is kept, or not wanted any more. */
-  readonly kept?: Promise<void>;
 }
 
 /** The reply, unless the signal aborts before it: then `withdraw` runs, and the reason is thrown. */

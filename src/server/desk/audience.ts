@@ -1,11 +1,17 @@
 import type { RequestId } from "@modelcontextprotocol/server";
+import type { TaskRecord } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Follower, Waiter } from "./task-party.ts";
 
 /** Everybody who is there for a task, and where each is reached. */
 export class Audience {
   readonly waiters = new Set<Waiter>();
+  readonly #task: Pick<TaskRecord, "requiredScopes">;
   readonly #followers = new Map<Connection, { readonly follower: Follower; readonly leave: () => void }>();
+
+  constructor(task: Pick<TaskRecord, "requiredScopes">) {
+    this.#task = task;
+  }
 
   get followers(): Follower[] {
     return [...this.#followers.values()].map(({ follower }) => follower);
@@ -36,7 +42,7 @@ export class Audience {
 
   /** Where a notification reaches `connection` now, if anywhere. */
   routeTo(connection: Connection): { via: RequestId | undefined } | undefined {
-    if (connection.streams.standaloneOpen) return { via: undefined };
+    if (connection.hears(this.#task)) return { via: undefined };
     for (const waiter of this.waiters) {
       if (waiter.connection === connection && waiter.open) return { via: waiter.request };
     }

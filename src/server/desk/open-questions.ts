@@ -4,7 +4,8 @@ import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { missingForInput, type InputAnswer, type InputRequest } from "../../task/input.ts";
-import { Undelivered, type Connection, type Reply } from "../connection/connection.ts";
+import type { Reply } from "../connection/asked.ts";
+import { Undelivered, type Connection } from "../connection/connection.ts";
 import type { Audience } from "./audience.ts";
 import { isStopping } from "../stopping.ts";
 import type { TaskLineSetup } from "./task-party.ts";
@@ -120,6 +121,7 @@ export class OpenQuestions {
         clock: runtime.clock,
         onTaken: () => (offer.taken = true),
         kept: offer.kept,
+        requiredScopes: this.#setup.requiredScopes,
       };
       reply = await voice.ask(question, { wireId, key });
     } catch (error) {
@@ -163,7 +165,7 @@ export class OpenQuestions {
       if (open && canAnswer(connection)) return { connection, via: request };
     }
     for (const { connection, informed } of this.#audience.followers) {
-      const reached = informed && connection.streams.standaloneOpen;
+      const reached = informed && connection.hears(this.#setup);
       if (reached && canAnswer(connection)) return { connection, via: undefined };
     }
     return undefined;

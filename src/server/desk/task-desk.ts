@@ -65,11 +65,11 @@ export class TaskDesk {
     }
   }
 
-  #line({ id, wireId }: TaskRecord, requestor: Requestor): TaskLine {
+  #line({ id, wireId, requiredScopes }: TaskRecord, requestor: Requestor): TaskLine {
     let line = this.#lines.get(id);
     if (line === undefined) {
       const onEnd = (): void => void this.#lines.delete(id);
-      const about = { id, wireId, requestor, voice: this.#voice };
+      const about = { id, wireId, requiredScopes, requestor, voice: this.#voice };
       line = new TaskLine({ runtime: this.#runtime, ...about, onError: this.#onError, onEnd });
       this.#lines.set(id, line);
     }

@@ -30,7 +30,7 @@ export interface Wait {
  */
 export class TaskLine {
   readonly #setup: TaskLineSetup;
-  readonly #audience = new Audience();
+  readonly #audience: Audience;
   readonly #news: TaskNews;
   readonly #questions: OpenQuestions;
   readonly #unwatch: () => void;
@@ -40,6 +40,7 @@ export class TaskLine {
 
   constructor(setup: TaskLineSetup) {
     this.#setup = setup;
+    this.#audience = new Audience(setup);
     this.#news = new TaskNews(this.#audience, setup.voice);
     this.#questions = new OpenQuestions(setup, this.#audience);
     this.#unwatch = setup.runtime.watch([setup.id], () => this.#look());
@@ -71,7 +72,7 @@ export class TaskLine {
 
   /** A client asked for the task: it knows it, and where nobody else can be asked, it can be. */
   polled(connection: Connection, snapshot: TaskSnapshot): void {
-    const reachable = this.#audience.followers.some((follower) => follower.connection.streams.standaloneOpen);
+    const reachable = this.#audience.followers.some((each) => each.connection.hears(this.#setup));
     if (!reachable && this.#audience.followerOn(connection) === undefined) {
       this.follow({ connection, progressToken: undefined }, snapshot);
     }

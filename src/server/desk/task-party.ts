@@ -28,6 +28,7 @@ export interface TaskLineSetup {
   readonly runtime: Runtime;
   readonly id: string;
   readonly wireId: string;
+  readonly requiredScopes: readonly string[];
   readonly requestor: Requestor;
   readonly onError: OnError;
   readonly voice: Voice;

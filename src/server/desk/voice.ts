@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Progress } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
-import type { Reply } from "../connection/connection.ts";
+import type { Reply } from "../connection/asked.ts";
 import type { Question } from "../connection/question.ts";
 
 /** A message that wants no answer. */

@@ -8,14 +8,14 @@ import { withAnswerHeaders } from "./answer-headers.ts";
 import { BodyReads } from "./body-reads.ts";
 import { corsOf } from "./cors.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { identify, protectedResource, type Sender } from "./identify.ts";
+import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { batchLimit, bodyReadLimits, openRequestsLimit, sessionLimits } from "./limits.ts";
 import { nameRefusal } from "./name-refusal.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { readBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
-import type { EarlierRevisions } from "./sessions/incoming.ts";
+import type { EarlierRevisions, Incoming } from "./sessions/incoming.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/single-requests.ts";
 import { tooManyRequests } from "./too-many-requests.ts";
@@ -93,17 +93,24 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const read = await readBody(request, bodies, form);
     if (read instanceof Response) return read;
     const { body } = read;
-    const beyond = resource?.refusal(owner, body, server.isCompanion);
+    const needed = [...(resource?.needed(body, server.isCompanion) ?? [])];
+    const beyond = resource?.refusal(owner, needed);
     if (beyond !== undefined) return beyond;
     const limited = await server.rates.refusal(body, owner.principal);
     if (limited !== undefined) return tooManyRequests(body, server.errorOf(limited));
-    return openRequests.serve(request, body, owner.principal, () => answer(request, body, owner));
+    return openRequests.serve(request, body, owner.principal, () => answer({ request, body, owner, needed }));
   }
 
-  async function answer(request: Request, body: unknown, owner: Sender): Promise<Response> {
-    const beyondTask = await taskRefusal(owner, body);
-    if (beyondTask !== undefined) return beyondTask;
-    if (await isOfEarlierRevision(request, body)) return earlier.fetch({ request, body, owner });
+  async function answer({ request, body, owner, needed }: Omit<Incoming, "refusal">): Promise<Response> {
+    const all = [...needed];
+    if (owner.access !== undefined) all.push(...(await server.scopesOfTasks(body, owner.principal)));
+    const refusal = (more: readonly string[] = []): Response | undefined =>
+      resource?.refusal(owner, [...all, ...more]);
+    const beyond = refusal();
+    if (beyond !== undefined) return beyond;
+    if (await isOfEarlierRevision(request, body)) {
+      return earlier.fetch({ request, body, owner, needed: all, refusal });
+    }
     owners.set(request, owner);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
     const forward = (parsedBody: unknown): Promise<Response> =>
@@ -112,13 +119,6 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
       ? await listening.serve(request, owner, body, forward)
       : await forward(body);
     return server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
-  }
-
-  /** The refusal of what is asked of tasks that need more than the sender's token is good for. */
-  async function taskRefusal(owner: Sender, body: unknown): Promise<Response | undefined> {
-    if (owner.access === undefined) return undefined;
-    const needed = await server.scopesOfTasks(body, owner.principal);
-    return needed.size === 0 ? undefined : resource?.refusal(owner, body, server.isCompanion, needed);
   }
 
   return {

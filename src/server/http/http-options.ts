@@ -23,15 +23,14 @@ export interface ProtectedResource {
   document(request: Request): Response | undefined;
   /** Who sent a request, or the refusal of it. What the caller must not see goes to `onError`. */
   authenticate(request: Request, onError: OnError): Promise<Identity | Response>;
-  /** The refusal of a parsed body, one message or several, that goes beyond what its sender may do. */
-  refusal(
-    sender: Pick<Identity, "authInfo">,
+  /** The scopes that a parsed body, one message or several, needs. */
+  needed(
     body: unknown,
     /** Whether a tool stands for a method about tasks, for clients that have none. */
     isCompanion?: (tool: string) => boolean,
-    /** Scopes that are needed besides: those of the tasks that the body is about. */
-    ofTasks?: Iterable<string>,
-  ): Response | undefined;
+  ): Iterable<string>;
+  /** The refusal of a request that needs these scopes; undefined where its sender's token has them all. */
+  refusal(sender: Pick<Identity, "authInfo">, needed: Iterable<string>): Response | undefined;
 }
 
 /**

@@ -4,7 +4,7 @@ import { createdMethod } from "../../generation/sep-1686/notify.ts";
 import { relatedTask, relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 import { inTime } from "../connection/client-task.ts";
-import type { Reply } from "../connection/connection.ts";
+import type { Reply, ReplyTerms } from "../connection/asked.ts";
 import { orWithdrawn, type Question } from "../connection/question.ts";
 
 /** Where the client names no pollFrequency, and the bounds of what it may name, in ms. */
@@ -15,7 +15,7 @@ const interval = { usual: 1_000, shortest: 100, longest: 60_000 };
  * reply, or, once it has said that the task is there, what polls of that say (S-016, S-017). Rejects as `askClient` does.
  */
 export async function askAsTask(question: Question, taskId: string): Promise<Reply> {
-  const { connection, method, params, via, signal, kept, related = {} } = question;
+  const { connection, method, params, via, signal, related = {} } = question;
   signal.throwIfAborted();
   const created = Promise.withResolvers<void>();
   const unlisten = connection.onTaskNotification((name, about) => {
@@ -23,7 +23,7 @@ export async function askAsTask(question: Question, taskId: string): Promise<Rep
   });
   const over = new AbortController();
   const stream = via();
-  const asked = connection.ask(method, params, stream, kept);
+  const asked = connection.ask(method, params, stream, question);
   const replied = orWithdrawn(asked, signal, () => {
     const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
     connection.notify("notifications/cancelled", withMeta(withdrawal, related), stream);
@@ -44,16 +44,16 @@ export async function askAsTask(question: Question, taskId: string): Promise<Rep
 
 /** The result of the client's task, or an error where it has none; rejects when the signal aborts. */
 async function pollReply(question: Question, taskId: string): Promise<Reply> {
-  const { connection, via, signal, clock, kept } = question;
+  const { connection, via, signal, clock, requiredScopes } = question;
   const about = { taskId, _meta: relatedTask(taskId) };
-  const ask = (method: string, after?: Promise<void>): Promise<Reply | undefined> =>
-    inTime(question, connection.ask(method, about, via(), after), () => undefined);
+  const ask = (method: string, terms: ReplyTerms = { requiredScopes }): Promise<Reply | undefined> =>
+    inTime(question, connection.ask(method, about, via(), terms), () => undefined);
   for (;;) {
     const reply = await ask("tasks/get");
     const task = reply !== undefined && "result" in reply ? reply.result : {};
     switch (task["status"]) {
       case "completed": {
-        const result = await ask("tasks/result", kept);
+        const result = await ask("tasks/result", question);
         if (result !== undefined && "result" in result) return result;
         break;
       }

@@ -7,6 +7,10 @@ export interface Incoming {
   /** The parsed JSON of a POST; undefined for other methods. */
   readonly body: unknown;
   readonly owner: Sender;
+  /** The scopes that it needed of its sender's token. */
+  readonly needed: readonly string[];
+  /** The refusal of it, if it needs these scopes too. */
+  readonly refusal: (more: readonly string[]) => Response | undefined;
 }
 
 /** What serves the requests of earlier revisions. */

@@ -7,6 +7,8 @@ interface Unanswered {
   reachable: boolean;
   /** What its handler asked the client and has no answer to. */
   readonly questions: Set<RequestId>;
+  /** The scopes that it needed. */
+  readonly needed: readonly string[];
   /** To be called when a client whose stream was gone is there again, or needs not come back any more. */
   returned: () => void;
 }
@@ -28,6 +30,10 @@ export class SessionStreams implements Streams {
   readonly #unanswered = new Map<RequestId, Unanswered>();
   /** What has to happen first, by the question whose reply is acknowledged after it. */
   readonly #kept = new Map<RequestId, Promise<void>>();
+  /** The scopes that a reply needs, by the question of a task that needs any. */
+  readonly #replies = new Map<RequestId, readonly string[]>();
+  /** What the newest standalone stream was opened with. */
+  #standaloneScopes: readonly string[] | undefined;
   /** A client may open the next stream before the end of the last one is noticed. */
   #standalone = 0;
 
@@ -38,6 +44,10 @@ export class SessionStreams implements Streams {
 
   get standaloneOpen(): boolean {
     return this.#standalone > 0;
+  }
+
+  get standaloneScopes(): readonly string[] | undefined {
+    return this.#standaloneScopes;
   }
 
   onStandalone(listener: (open: boolean) => void): () => void {
@@ -65,8 +75,26 @@ export class SessionStreams implements Streams {
     for (const question of questions) await this.#kept.get(question);
   }
 
-  standaloneOpened(): void {
-    if (++this.#standalone > 1) return;
+  replyNeeds(question: RequestId, scopes: readonly string[]): void {
+    this.#replies.set(question, scopes);
+  }
+
+  /** The scopes of those calls and tasks whose questions are answered, or whose requests are cancelled. */
+  neededToEnd(questions: readonly RequestId[], requests: readonly RequestId[]): string[] {
+    const asking = [...this.#unanswered.values()].filter((call) =>
+      questions.some((question) => call.questions.has(question)),
+    );
+    return [
+      ...questions.flatMap((question) => this.#replies.get(question) ?? []),
+      ...asking.flatMap(({ needed }) => needed),
+      ...requests.flatMap((request) => this.#unanswered.get(request)?.needed ?? []),
+    ];
+  }
+
+  /** `scopes`: what it was opened with, where that decides what is sent on it. */
+  standaloneOpened(scopes: readonly string[] | undefined): void {
+    this.#standalone += 1;
+    this.#standaloneScopes = scopes;
     for (const listener of this.#onStandalone) listener(true);
   }
 
@@ -75,11 +103,17 @@ export class SessionStreams implements Streams {
     for (const listener of this.#onStandalone) listener(false);
   }
 
-  received(requests: readonly RequestId[]): void {
+  received(requests: readonly RequestId[], needed: readonly string[]): void {
     const alone = requests.length === 1;
     for (const request of requests) {
       this.#forget(request); // an id that is used again means the new request
-      this.#unanswered.set(request, { alone, reachable: true, questions: new Set(), returned: nothing });
+      this.#unanswered.set(request, {
+        alone,
+        reachable: true,
+        questions: new Set(),
+        needed,
+        returned: nothing,
+      });
     }
   }
 
@@ -105,6 +139,7 @@ export class SessionStreams implements Streams {
 
   /** The client has answered, or needs not any more. */
   settled(question: RequestId): void {
+    this.#replies.delete(question);
     for (const { questions } of this.#unanswered.values()) questions.delete(question);
   }
 

@@ -42,6 +42,8 @@ export class Session {
   readonly #log: EventLog;
   readonly #transport: SessionTransport;
   #mcp: McpServer | undefined;
+  /** All scopes that requests needed: what was sent on a stream may be of any of them. */
+  readonly #needed = new Set<string>();
   /** The first one is the handshake. */
   #requests = 0;
   #open = 0;
@@ -116,12 +118,18 @@ export class Session {
       return tooManyOpen(body, "session", maxOpenRequests);
     }
     const answered = answeredIds(body);
+    const beyond = incoming.refusal([
+      ...this.#streams.neededToEnd(answered, cancelledIds(body)),
+      ...(eventId === null ? [] : this.#needed),
+    ]);
+    if (beyond !== undefined) return beyond;
+    for (const scope of incoming.needed) this.#needed.add(scope);
     for (const question of answered) this.#streams.settled(question);
     // Known from before the answer is taken, for it may be kept at once.
     const kept = this.#streams.kept(answered);
     // What is answered without a stream has none to come back to, nor to ask on.
     if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
-    else this.#streams.received(ids);
+    else this.#streams.received(ids, incoming.needed);
     const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
     // Who asks for it again has lost it, which nobody here may have noticed: a path that went silent ends no connection.
     if (standalone) this.#standalone.abort();
@@ -140,7 +148,7 @@ export class Session {
     this.#streams.resumed(resumed);
     if (standalone) {
       this.#standalone = new AbortController();
-      this.#streams.standaloneOpened();
+      this.#streams.standaloneOpened(incoming.owner.access?.scopes);
     }
     const signals = standalone ? [request.signal, this.#standalone.signal] : [request.signal];
     this.#enter();

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { form } from "../prepare-caller.ts";
+import { text } from "../peer.ts";
+import { SessionPeer, type EventReader, type Message } from "../session-peer.ts";
+import { metadataUrl, protectedServer } from "./protected-server.ts";
+
+const answer = { action: "accept", content: { name: "Ann" } };
+
+/** One session of Ann's, by a token that may call `send`, and by one that may not. */
+async function oneSession(): Promise<{ ann: SessionPeer; weak: SessionPeer }> {
+  const { url, as } = await protectedServer(
+    { scopes: { required: ["mcp"], tools: { send: ["send"] } } },
+    {
+      tools: (tasks) => {
+        tasks.tool("send", {}, async (_, task) => {
+          const { content } = await task.elicit("name", form("Name?"));
+          return text(String(content?.["name"]));
+        });
+        tasks.tool("free", {}, async (_, task) => {
+          await task.status("under way");
+          return text("free");
+        });
+      },
+    },
+  );
+  const ann = await SessionPeer.open(url, await as("ann", "mcp send"));
+  const weak = new SessionPeer(url, await as("ann", "mcp"));
+  weak.sessionId = ann.sessionId;
+  return { ann, weak };
+}
+
+async function start(peer: SessionPeer, name: string): Promise<string> {
+  const created = await peer.request("tools/call", { name, task: {} });
+  return (created["result"] as { task: { taskId: string } }).task.taskId;
+}
+
+async function until(peer: SessionPeer, taskId: string, status: string): Promise<void> {
+  while (((await peer.request("tasks/get", { taskId }))["result"] as Message)["status"] !== status) {
+    await new Promise(setImmediate);
+  }
+}
+
+/** The next question on a stream. */
+async function questionOn(stream: EventReader): Promise<{ id: unknown; eventId: string }> {
+  for (;;) {
+    const event = await stream.next();
+    const { method, id } = event?.message ?? {};
+    if (event === undefined || method === "elicitation/create") return { id, eventId: event?.id ?? "" };
+  }
+}
+
+function expectRefused({ status, headers }: Response): void {
+  const challenge = `Bearer error="insufficient_scope", error_description="A scope is missing", scope="mcp send", resource_metadata="${metadataUrl}"`;
+  expect([status, headers.get("www-authenticate")]).toEqual([403, challenge]);
+}
+
+describe("a session of 2025-11-25 in which tokens for less are used too", () => {
+  it("tells nothing of a task on a stream that was opened without its scope, and takes no answer to it", async () => {
+    const { ann, weak } = await oneSession();
+    const weakStream = await weak.listen();
+    const sent = await start(ann, "send");
+    await until(ann, sent, "input_required");
+    const free = await start(ann, "free");
+    for (let told = ""; !told.includes("completed");) {
+      told = JSON.stringify(await weakStream.message());
+      expect([told.includes(free), told.includes(sent)]).toEqual([true, false]);
+    }
+
+    const { id } = await questionOn(await ann.listen());
+    expectRefused(await weak.post({ id, result: answer }));
+    await until(ann, sent, "input_required");
+    expect((await ann.post({ id, result: answer })).status).toBe(202);
+    await until(ann, sent, "completed");
+  });
+
+  it("neither ends nor takes up a call without the scope that it needed", async () => {
+    const { ann, weak } = await oneSession();
+    const call = await ann.begin("tools/call", { name: "send" });
+    const { id, eventId } = await questionOn(call);
+    expectRefused(await weak.post({ id, result: { action: "cancel" } }));
+    expectRefused(await weak.post({ method: "notifications/cancelled", params: { requestId: 1 } }));
+    expectRefused(await weak.send("GET", { headers: { "last-event-id": eventId } }));
+    expect((await ann.post({ id, result: answer })).status).toBe(202);
+    expect(await call.message()).toMatchObject({ result: text("Ann") });
+  });
+});
