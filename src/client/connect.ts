@@ -36,7 +36,9 @@ import type { TaskClient } from "./task-client.ts";
  *
  * Once connected over HTTP, waits survive the server's restarts, also where those end the session. A process cannot be reached again: when it ends, all
  * that waits ends with `connection`, and its tasks are taken up by `resume` on a new connection. `close` ends the
- * process that was started: its stdin first, after two seconds SIGTERM, after two more SIGKILL.
+ * process that was started, with all that it has started itself, as `npx` and `sh -c` do: its stdin first, after two seconds
+ * SIGTERM, after two more SIGKILL. On POSIX it has a process group of its own, which ends so too when this process dies:
+ * a Ctrl-C of the terminal does not reach it, and it cannot ask on the terminal.
  *
  * ```ts
  * const client = await connect("http://127.0.0.1:3000/mcp", { onInput: askOnTerminal });

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +11,14 @@ import { createTasks } from "holdfast";
 import { connect, type ConnectOptions, type ServerProcess, type TaskClient } from "holdfast/client";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { systemClock, type ClientClock } from "../../src/client/clock.ts";
+import { connectWith } from "../../src/client/connect.ts";
 
 const text = (words: string): object => ({ content: [{ type: "text", text: words }] });
+
+/** Loses patience a hundred times as soon. */
+const hastyClock: ClientClock = { ...systemClock, deadline: (ms) => systemClock.deadline(ms / 100) };
 
 /** A server process on a database of its own. */
 async function program(): Promise<ServerProcess> {
@@ -77,6 +84,35 @@ describe("a server process", () => {
     expect((await again.get()).status).toBe("working");
     await again.cancel();
     await expect(again.result()).rejects.toMatchObject({ code: "cancelled" });
+  });
+
+  it("that a wrapper has started ends with the client, although it goes on without stdin", async () => {
+    const script = fileURLToPath(new URL("stubborn-server.ts", import.meta.url));
+    // Not the last command: a shell would make way for that one.
+    const wrapper = { command: "sh", args: ["-c", `"$0" "$1"; true`, process.execPath, script] };
+    const client = await connectWith(wrapper, {}, hastyClock);
+    const pid = await pidOf(client);
+    expect(isAlive(pid)).toBe(true);
+    await client.close();
+    await vi.waitUntil(() => !isAlive(pid), { timeout: 30_000 });
+  });
+
+  it("that a wrapper has started ends although its client was killed", async () => {
+    const script = fileURLToPath(new URL("stubborn-server.ts", import.meta.url));
+    const source = `
+      import { connect } from "holdfast/client";
+      const args = ["-c", '"$0" "$1"; true', process.execPath, ${JSON.stringify(script)}];
+      const client = await connect({ command: "sh", args });
+      const { content } = await client.callTool("pid");
+      console.log(content[0].text);`;
+    const owner = spawn(process.execPath, ["--input-type=module", "-e", source], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(owner.stdout, "data")) as [Buffer];
+    const pid = Number(line.toString());
+    expect(isAlive(pid)).toBe(true);
+    owner.kill("SIGKILL");
+    await vi.waitUntil(() => !isAlive(pid), { timeout: 30_000 });
   });
 
   it("that cannot be started, or is no server, is told of", async () => {

@@ -24,8 +24,8 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
     process.kill(process.pid, signal);
   });
   const display = new LiveDisplay(stderr, { clock: systemClock, unicode: hasUnicode(env), asks });
-  // Not for every server: where Ctrl-C ends nobody else, the terminal may send it.
-  const keys = asks && ownsServer ? new KeyWatch(stdin, () => watch.press()) : undefined;
+  const sharesSignals = ownsServer && process.platform === "win32";
+  const keys = asks && sharesSignals ? new KeyWatch(stdin, () => watch.press()) : undefined;
   const close = (): void => {
     display.end();
     keys?.[Symbol.dispose]();

@@ -1,13 +1,9 @@
-import { isInForeground } from "./in-foreground.ts";
-
-/** The keys that a terminal makes signals of, as long as it is not raw. */
+/** The key that a terminal makes a signal of, as long as it is not raw. */
 const ctrlC = "\u0003";
-const ctrlZ = "\u001a";
-const ctrlBackslash = "\u001c";
 
 /**
- * Reads the keys of a terminal itself, so that it sends no signals. It would send them to a server too that this
- * command has started, and Ctrl-C would end the one that is to cancel a task.
+ * Reads the keys of a terminal itself, so that it sends no signals. On Windows it would send them to a server too that this
+ * command has started, and Ctrl-C would end the one that is to cancel a task; elsewhere a server has a process group of its own.
  */
 export class KeyWatch implements Disposable {
   readonly #input: NodeJS.ReadStream;
@@ -55,24 +51,6 @@ export class KeyWatch implements Disposable {
   }
 
   readonly #onKeys = (bytes: Buffer | string): void => {
-    for (const key of bytes.toString()) {
-      if (key === ctrlC) this.#onCtrlC();
-      if (key === ctrlZ) this.#stop();
-      if (key === ctrlBackslash) {
-        this[Symbol.dispose]();
-        process.kill(process.pid, "SIGQUIT");
-      }
-    }
+    for (const key of bytes.toString()) if (key === ctrlC) this.#onCtrlC();
   };
-
-  #stop(): void {
-    const released = this.release();
-    const onContinue = (): void => {
-      if (!isInForeground()) return; // after `bg` the system would stop whoever takes the keys
-      process.off("SIGCONT", onContinue);
-      released[Symbol.dispose]();
-    };
-    process.on("SIGCONT", onContinue);
-    process.kill(process.pid, "SIGTSTP");
-  }
 }

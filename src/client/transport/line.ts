@@ -3,7 +3,8 @@ import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { httpLine } from "./http-line.ts";
 import type { ResponseNotes } from "./noted-fetch.ts";
-import { processName, processTransport, type ServerProcess } from "./server-process.ts";
+import { ProcessTransport } from "./process-transport.ts";
+import { processName, type ServerProcess } from "./server-process.ts";
 
 /** What `connect` connects to: a URL, a process to start, or a transport of the SDK that was not started yet. */
 export type ServerTarget = string | URL | ServerProcess | Transport;
@@ -30,7 +31,7 @@ export function lineTo(target: ServerTarget, options: LineOptions, clock: Client
     return { name: serverName ?? url.href, ...httpLine(url, options, clock) };
   }
   if ("command" in target) {
-    return { name: serverName ?? processName(target), transport: processTransport(target) };
+    return { name: serverName ?? processName(target), transport: new ProcessTransport(target, clock) };
   }
   return { name: serverName ?? "transport", transport: target };
 }
