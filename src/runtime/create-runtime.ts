@@ -22,6 +22,7 @@ import type { Services } from "./services.ts";
 import { listVisible } from "./list-visible.ts";
 import { assertScopes } from "../task/required-scopes.ts";
 import { Secrets } from "./secrets.ts";
+import { storeAnswers } from "./store-answers.ts";
 import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import { Timers } from "./timers.ts";
@@ -66,6 +67,7 @@ class LocalRuntime implements Runtime {
   readonly #watchers = new Watchers();
   #unsubscribe: () => void = () => undefined;
   #started: Promise<void> | undefined;
+  #open = false;
   #stopped: Promise<void> | undefined;
 
   constructor(services: Services) {
@@ -107,6 +109,11 @@ class LocalRuntime implements Runtime {
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  async ready(withinMs: number): Promise<boolean> {
+    const { store, clock } = this.#services;
+    return this.#open && this.#stopped === undefined && (await storeAnswers(store, clock, withinMs));
   }
 
   async create(call: TaskCall): Promise<TaskSnapshot> {
@@ -224,6 +231,7 @@ class LocalRuntime implements Runtime {
       });
       await this.#sweeper.start();
       await this.#recovery.run();
+      this.#open = true;
     } catch (error) {
       await this.#close();
       throw error;
@@ -231,6 +239,7 @@ class LocalRuntime implements Runtime {
   }
 
   async #stop(): Promise<void> {
+    this.#open = false;
     if (this.#started === undefined) return;
     try {
       await this.#started;

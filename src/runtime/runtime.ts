@@ -86,6 +86,8 @@ export interface Runtime {
   start(): Promise<void>;
   /** Takes no new calls, lets handlers end until the stop deadline, releases the rest, closes the store. */
   stop(): Promise<void>;
+  /** Whether it can take tasks: it has started and does not stop, and its store answers a read in so many milliseconds. */
+  ready(withinMs: number): Promise<boolean>;
   /** Resolves once the task is durable (X-037). Rejects with `wire_id_taken`, `idempotency_conflict`, `limit_reached`. */
   create(call: TaskCall): Promise<TaskSnapshot>;
   /**

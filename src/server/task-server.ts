@@ -39,6 +39,8 @@ export interface TaskServer {
   /** Recovers what an earlier process left, and begins to run tasks. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Whether it has started and its store answers. */
+  ready(): Promise<boolean>;
   /** A fresh server for one request or connection of `owner`. */
   create(context: McpRequestContext, owner: Owner, streams?: Streams): Promise<McpServer>;
   /** Requests that wait for the end of a task, however long that takes: no stop has to wait for them. */
@@ -62,6 +64,9 @@ export interface TaskServerSetup {
   readonly policies: PlainPolicies;
   readonly held: HeldRequests;
 }
+
+/** A store that takes longer for a small read does not answer, for whoever looks after the process. */
+const storeAnswerMs = 2_000;
 
 export function createTaskServer({
   runtime,
@@ -106,6 +111,7 @@ export function createTaskServer({
       await runtime.start();
     },
     stop: () => runtime.stop(),
+    ready: () => runtime.ready(storeAnswerMs),
     async create(context, { principal, access }, streams = noSession) {
       try {
         const mcp = await factory(context);

@@ -329,6 +329,7 @@ describe("a run of the everything server", { timeout: 60_000 }, () => {
     const { server, url } = await started();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
     expect((await fetch(new URL("/healthz", url))).status).toBe(200);
+    expect((await fetch(new URL("/readyz", url))).status).toBe(200);
     const client = new RawClient(url);
     await client.start("ignores_cancel", { ms: 60_000 });
     await client.start("never_ends");

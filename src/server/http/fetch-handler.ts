@@ -13,6 +13,7 @@ import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { batchLimit, bodyReadLimits, openRequestsLimit, sessionLimits } from "./limits.ts";
 import { nameRefusal } from "./name-refusal.ts";
 import { OpenRequests } from "./open-requests.ts";
+import { Probes } from "./probes.ts";
 import { readBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
 import type { EarlierRevisions, Incoming } from "./sessions/incoming.ts";
@@ -34,7 +35,8 @@ export interface FetchHandler {
 }
 
 /**
- * Serves `server` on `options.path`, and `GET /healthz`. The caller starts and stops the tasks. Throws
+ * Serves `server` on `options.path`. `GET /healthz` is 200 while the process lives, `GET /readyz` once the tasks have started
+ * and their store answers, else 503; both for everybody. The caller starts and stops the tasks. Throws
  * `configuration` for options that contradict each other.
  *
  * ```ts
@@ -76,11 +78,14 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   );
   const listening = new TaskListeners(server);
   const earlier = earlierRevisions(server, options);
+  const probes = new Probes(async () => !closed && server.ready());
+
+  async function admit(request: Request): Promise<Response> {
+    return closed ? refuse(503, "The server is stopping.", { "Retry-After": "1" }) : serve(request);
+  }
 
   async function serve(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (pathname === "/healthz" && (request.method === "GET" || request.method === "HEAD"))
-      return new Response("ok");
     const document = resource?.document(request);
     if (document !== undefined) return document;
     if (pathname !== path) return refuse(404, `Nothing is served here; MCP is at ${path}.`);
@@ -129,9 +134,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     async fetch(request) {
       let response: Response;
       try {
-        response = closed
-          ? refuse(503, "The server is stopping.", { "Retry-After": "1" })
-          : await serve(request);
+        response = (await probes.answer(request)) ?? (await admit(request));
       } catch (error) {
         server.onError(error);
         response = refuse(500, "Internal error", {}, -32603);

@@ -5,6 +5,7 @@ import type { ConnectionLimits } from "./limits.ts";
 import { fromNode } from "./node-request.ts";
 import { sendResponse } from "./node-response.ts";
 import { refuse } from "./refuse.ts";
+import { repeatedHeader } from "./repeated-header.ts";
 
 export interface NodeServerSetup {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -23,17 +24,22 @@ const maxPipelined = 100;
 /** A server of `node:http` that does not let its clients be slow, large or many without bounds. */
 export function createNodeServer({ fetch, limits, onError, onResponse }: NodeServerSetup): Server {
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaders, stallTimeoutMs } = limits;
+  const headerRefusal = (raw: readonly string[]): Response | undefined => {
+    // Node leaves out headers beyond the limit without a word, and one of them may be the Origin.
+    if (raw.length / 2 > maxHeaders) return refuse(431, `More than ${maxHeaders} headers.`);
+    // Of some that are repeated it takes the first, and joins others.
+    const repeated = repeatedHeader(raw);
+    return repeated === undefined ? undefined : refuse(400, `There is more than one ${repeated} header.`);
+  };
+  const answer = async (request: Request | undefined): Promise<Response> =>
+    request === undefined ? refuse(400, "Bad request") : fetch(request);
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const gone = new AbortController();
     let sent = false;
     outgoing.once("close", () => {
       if (!sent) gone.abort();
     });
-    // Node leaves out headers beyond the limit without a word, and one of them may be the Origin.
-    const many = incoming.rawHeaders.length / 2 > maxHeaders;
-    const request = many ? undefined : fromNode(incoming, gone.signal);
-    const malformed = many ? refuse(431, `More than ${maxHeaders} headers.`) : refuse(400, "Bad request");
-    const response = request === undefined ? malformed : await fetch(request);
+    const response = headerRefusal(incoming.rawHeaders) ?? (await answer(fromNode(incoming, gone.signal)));
     if (!incoming.complete && hangUpAfter.includes(response.status)) {
       outgoing.setHeader("Connection", "close");
     }

@@ -25,6 +25,11 @@ it.each<[string, string, number]>([
   ["a host that is a path", get("/mcp", "Host: localhost/healthz?"), 400],
   ["a host with a password", get("/mcp", "Host: a:b@localhost"), 400],
   ["a request to a proxy", get("http://localhost/mcp", "Host: localhost"), 400],
+  ["two hosts", get("/mcp", "Host: localhost", "host: localhost"), 400],
+  ["two tokens", discover("Authorization: Bearer a", "authorization: Bearer a"), 400],
+  ["two origins", discover("Origin: http://localhost", "Origin: http://localhost"), 400],
+  ["two types", discover("Content-Type: text/plain"), 400],
+  ["two sessions", discover("Mcp-Session-Id: a", "Mcp-Session-Id: a"), 400],
   ["another protocol", "\u0016\u0003\u0001\u0002", 400],
   ["a method that the web forbids", "TRACE /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", 400],
 ])("refuses %s, and goes on", async (_, sent, status) => {

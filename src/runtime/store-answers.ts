@@ -1,0 +1,17 @@
+import type { TaskStore } from "../store/store.ts";
+import type { Clock } from "./clock.ts";
+
+/** Whether `store` answers a small read within so many milliseconds. */
+export async function storeAnswers(store: TaskStore, clock: Clock, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const callOff = clock.after(ms, () => late.resolve(false));
+  const read = store.nextSweepAt().then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([read, late.promise]);
+  } finally {
+    callOff();
+  }
+}

@@ -1,0 +1,34 @@
+import { refuse } from "./refuse.ts";
+
+/**
+ * Answers those who look after the process, without a token: `/healthz` says that it lives, `/readyz` whether it can take
+ * requests. Undefined for all other requests.
+ */
+export class Probes {
+  readonly #ready: () => Promise<boolean>;
+  #looking: Promise<boolean> | undefined;
+
+  constructor(ready: () => Promise<boolean>) {
+    this.#ready = ready;
+  }
+
+  async answer({ method, url }: Request): Promise<Response | undefined> {
+    if (method !== "GET" && method !== "HEAD") return undefined;
+    const { pathname } = new URL(url);
+    if (pathname === "/healthz") return new Response("ok");
+    if (pathname !== "/readyz") return undefined;
+    return (await this.#look())
+      ? new Response("ready")
+      : refuse(503, "The server cannot take requests now.", { "Retry-After": "1" });
+  }
+
+  /** One look at a time: anybody may ask, and as often as he likes. */
+  async #look(): Promise<boolean> {
+    this.#looking ??= this.#ready();
+    try {
+      return await this.#looking;
+    } finally {
+      this.#looking = undefined;
+    }
+  }
+}

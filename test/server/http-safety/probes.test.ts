@@ -1,0 +1,99 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { createFetchHandler, serveHttp } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it, onTestFinished } from "vitest";
+import { storeAnswers } from "../../../src/runtime/store-answers.ts";
+import { FakeClock } from "../../runtime/fake-clock.ts";
+import { Held, storeFailed, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";
+
+/** A handler behind a token, which nobody has here. */
+function setup(before: BeforeCall) {
+  const tasks = createTasks({ store: watchedStore(memoryStore(), before), onError: () => undefined });
+  const server = tasks.server(() => new McpServer({ name: "reports", version: "1" }));
+  const handler = createFetchHandler(server, { authenticate: async () => undefined });
+  const probe = async (path: string, method = "GET"): Promise<[number, string]> => {
+    const response = await handler.fetch(new Request(`http://localhost${path}`, { method }));
+    return [response.status, await response.text()];
+  };
+  return { tasks, handler, probe };
+}
+
+it("is ready from its start to its stop, as far as its store answers, and healthy all the time", async () => {
+  const starting = new Held("recover");
+  let broken = false;
+  const { tasks, handler, probe } = setup(async (call, id) => {
+    await starting.before(call, id);
+    if (broken && call === "nextSweepAt") throw storeFailed();
+  });
+  const seen: number[] = [];
+  const look = async (): Promise<void> => {
+    expect(await probe("/healthz")).toEqual([200, "ok"]);
+    seen.push((await probe("/readyz"))[0]);
+  };
+  await look();
+  const started = tasks.start();
+  await starting.reached;
+  await look();
+  starting.open();
+  await started;
+  await look();
+  broken = true;
+  await look();
+  broken = false;
+  await look();
+  await tasks.stop();
+  await look();
+  expect(seen).toEqual([503, 503, 200, 503, 200, 503]);
+  await handler.close();
+  expect([await probe("/healthz"), (await probe("/readyz"))[0]]).toEqual([[200, "ok"], 503]);
+});
+
+it("answers HEAD, names no cause, and leaves other methods to the protocol's path", async () => {
+  const { tasks, handler, probe } = setup(() => undefined);
+  onTestFinished(() => handler.close());
+  expect((await probe("/readyz"))[1]).toContain("The server cannot take requests now.");
+  await tasks.start();
+  onTestFinished(() => tasks.stop());
+  expect(await probe("/readyz")).toEqual([200, "ready"]);
+  expect((await probe("/readyz", "HEAD"))[0]).toBe(200);
+  expect((await probe("/readyz", "POST"))[0]).toBe(404);
+});
+
+it("looks at the store once for all who ask at a time", async () => {
+  const held = new Held("nextSweepAt");
+  let looks = 0;
+  let started = false;
+  const { tasks, handler, probe } = setup(async (call, id) => {
+    if (!started || call !== "nextSweepAt") return;
+    looks += 1;
+    await held.before(call, id);
+  });
+  await tasks.start();
+  onTestFinished(() => tasks.stop());
+  onTestFinished(() => handler.close());
+  started = true;
+  const probes = Array.from({ length: 20 }, () => probe("/readyz"));
+  await held.reached;
+  held.open();
+  expect((await Promise.all(probes)).map(([status]) => status)).toEqual(Array(20).fill(200));
+  expect(looks).toBe(1);
+});
+
+it("does not wait for a store that does not answer", async () => {
+  const clock = new FakeClock();
+  const held = new Held("nextSweepAt");
+  const answers = storeAnswers(watchedStore(memoryStore(), held.before), clock, 2_000);
+  await clock.advance(2_000);
+  expect(await answers).toBe(false);
+});
+
+it("is ready on a server that listens", async () => {
+  const tasks = createTasks({ store: memoryStore() });
+  const http = await serveHttp(
+    tasks.server(() => new McpServer({ name: "reports", version: "1" })),
+    { port: 0 },
+  );
+  onTestFinished(() => http.close());
+  expect((await fetch(new URL("/readyz", http.url))).status).toBe(200);
+});
