@@ -1,45 +1,24 @@
-import { appendFile } from "node:fs/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
 
+// Put your own code here.
+const query = async (month: string) => [`${month}-01 42`, `${month}-02 17`];
+const upload = async (rows: string[], key: string) => `https://example.com/${key}?rows=${rows.length}`;
+
 const tasks = createTasks({ store: sqliteStore("tasks.db") });
-
 tasks.tool(
-  "publish_report",
-  {
-    description: "Renders the monthly report and sends it after approval",
-    inputSchema: z.object({ month: z.string() }),
-    requires: ["elicitation"],
-  },
+  "report",
+  { description: "Makes a report", inputSchema: z.object({ month: z.string() }) },
   async ({ month }, task) => {
-    // Step keys are durable: do not rename one while tasks that used it still run.
-    const rows = await task.step("query", () => queryWarehouse(month));
-    const answer = await task.elicit("approve", {
-      message: `Send ${rows.length} rows?`,
-      requestedSchema: { type: "object", properties: { note: { type: "string" } } },
-    });
-    if (answer.action !== "accept") return { content: [{ type: "text", text: "not sent" }] };
-    // A service that is handed the idempotency key sends once, even if the server dies right after the send.
-    await task.step("send", ({ idempotencyKey }) => sendMail(rows, idempotencyKey));
-    return { content: [{ type: "text", text: `sent ${rows.length} rows` }] };
+    const rows = await task.step("query", () => query(month));
+    const url = await task.step("upload", ({ idempotencyKey }) => upload(rows, idempotencyKey));
+    return { content: [{ type: "text", text: url }] };
   },
 );
 
-// The factory runs for each request: its own tools, resources and prompts are served beside the task tools.
-const http = await serveHttp(
-  tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })),
-  { port: Number(process.env["PORT"] ?? 3000) },
-);
+const makeServer = tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" }));
+const http = await serveHttp(makeServer, { port: Number(process.env["PORT"] ?? 3000) });
 console.log(http.url);
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void http.close());
-
-async function queryWarehouse(month: string): Promise<string[]> {
-  return [`${month}-01 42`, `${month}-02 17`];
-}
-
-async function sendMail(rows: string[], idempotencyKey: string): Promise<void> {
-  await appendFile("outbox.txt", `${idempotencyKey} ${rows.join(", ")}\n`);
-}

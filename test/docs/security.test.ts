@@ -8,8 +8,8 @@ import { defaultListenLimits } from "../../src/server/listen/listen-places.ts";
 import { defaultRates } from "../../src/server/rates/rate-options.ts";
 
 const root = new URL("../../", import.meta.url);
-const [page, readme, httpOptions] = await Promise.all(
-  ["SECURITY.md", "README.md", "src/server/http/http-options.ts"].map((path) =>
+const [page, configuration, httpOptions] = await Promise.all(
+  ["SECURITY.md", "docs/guides/configuration.md", "src/server/http/http-options.ts"].map((path) =>
     readFile(new URL(path, root), "utf8"),
   ),
 );
@@ -56,8 +56,8 @@ it("names the limits that there are, with their defaults", () => {
   expect([...named.keys()]).toEqual(expect.arrayContaining(ofTasks));
 });
 
-it("says in the README the limits of HTTP that there are, with their defaults", () => {
-  const named = limitsOf(readme);
+it("says in the guide the limits of HTTP that there are, with their defaults", () => {
+  const named = limitsOf(configuration);
   for (const [name, value] of Object.entries(defaultHttpLimits)) {
     expect([name, named.get(name)]).toEqual([name, value]);
   }

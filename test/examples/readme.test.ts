@@ -1,55 +1,39 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { McpServer } from "@modelcontextprotocol/server";
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { expect, it } from "vitest";
+import { addReport } from "../../examples/readme/start-job.ts";
+import { newFolder, runExample, serveExample } from "../docs/example-process.ts";
 
-const root = new URL("../../", import.meta.url);
-const example = (name: string): URL => new URL(`examples/readme/${name}`, root);
-
-let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "holdfast-readme-"));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
-it("shows the code that is run below, to the letter", async () => {
-  const readme = await readFile(new URL("README.md", root), "utf8");
-  const blocks = [...readme.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
-  expect(blocks).toEqual(
-    await Promise.all(
-      ["server.ts", "client.ts", "pending.ts"].map((name) => readFile(example(name), "utf8")),
-    ),
-  );
+it("shows a server and a client that do what the README says", async () => {
+  const folder = await newFolder();
+  const server = await serveExample("readme/server.ts", folder);
+  const output = await runExample("readme/client.ts", [server.url], folder);
+  expect(output.match(/https:\/\/example\.com\/\S+:upload\?rows=2/g)).toHaveLength(2);
+  // A client without tasks gets the same from the same server.
+  expect(await runExample("guides/plain-client.ts", [server.url], folder)).toMatch(/:upload\?rows=2/);
+  await server.stop();
 });
 
-it("shows code that does what it says", async () => {
-  const env = { ...process.env, PORT: "0" };
-  const server = spawn(process.execPath, [fileURLToPath(example("server.ts"))], { cwd: folder, env });
-  const exited = once(server, "exit");
-  const [line] = (await once(server.stdout, "data")) as [Buffer];
-  const client = spawn(process.execPath, [fileURLToPath(example("client.ts")), line.toString().trim()]);
-  const [output, errors] = await Promise.all([text(client.stdout), text(client.stderr)]);
-  expect(errors).toBe("");
-  expect(output.match(/sent 2 rows/g)).toHaveLength(2);
-  expect(output.match(/Send 2 rows\?/g)).toHaveLength(2);
-  const pending = async (): Promise<string> => {
-    const args = [fileURLToPath(example("pending.ts")), line.toString().trim()];
-    const process = spawn(globalThis.process.execPath, args, { cwd: folder });
-    const said = await Promise.all([text(process.stdout), text(process.stderr)]);
-    return said.join("");
+it("shows a pair of tools that authors write today, with what is wrong with it", async () => {
+  const server = new McpServer({ name: "reports", version: "1.0.0" });
+  let renderings = 0;
+  addReport(server, async (month) => {
+    renderings += 1;
+    return `https://example.com/${month}`;
+  });
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await server.connect(ours);
+  const client = new Client({ name: "test", version: "1.0.0" });
+  await client.connect(theirs);
+  const call = async (name: string, args: Record<string, string>): Promise<string> => {
+    const { content } = await client.callTool({ name, arguments: args });
+    return JSON.stringify(content);
   };
-  expect(await pending()).toBe("");
-  expect((await pending()).match(/publish_report.*\n?.*sent 2 rows/g)).toHaveLength(1);
-  server.kill("SIGTERM");
-  expect(await exited).toEqual([0, null]);
-  const sent = (await readFile(join(folder, "outbox.txt"), "utf8")).split("\n").filter(Boolean);
-  expect(sent.map((mail) => mail.replace(/^\S+ /, ""))).toEqual([
-    "2026-10-01 42, 2026-10-02 17",
-    "2026-11-01 42, 2026-11-02 17",
-    "2026-12-01 42, 2026-12-02 17",
-  ]);
+  const started = await call("start_report", { month: "2026-10" });
+  const [id = ""] = /[\da-f]{8}-[\da-f-]+/.exec(started) ?? [];
+  expect(await call("get_report", { id })).toContain("https://example.com/2026-10");
+  await call("start_report", { month: "2026-10" });
+  expect(renderings).toBe(2);
+  expect(await call("get_report", { id: "of-a-server-before" })).toContain("No report");
+  await client.close();
 });

@@ -1,0 +1,53 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+/** The path of a file of examples/. */
+export const example = (name: string): string =>
+  fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
+
+export async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+export interface ExampleServer {
+  readonly url: string;
+  /** Stops the server in order; resolves with its exit code and signal. */
+  stop(): Promise<unknown[]>;
+}
+
+/** Starts an example that prints its URL, with any free port. */
+export async function serveExample(name: string, cwd: string): Promise<ExampleServer> {
+  const server = start(name, [], cwd);
+  const exited = once(server, "exit");
+  const [line] = (await once(server.stdout ?? server, "data")) as [Buffer];
+  const stop = (): Promise<unknown[]> => {
+    server.kill("SIGTERM");
+    return exited;
+  };
+  return { url: line.toString().trim(), stop };
+}
+
+/** Runs an example to its end; what it wrote to stdout and stderr. */
+export async function runExample(name: string, args: readonly string[], cwd: string): Promise<string> {
+  const { stdout, stderr } = start(name, args, cwd);
+  if (stdout === null || stderr === null) throw new Error("The example has no pipes.");
+  return (await Promise.all([text(stdout), text(stderr)])).join("");
+}
+
+function start(name: string, args: readonly string[], cwd: string): ChildProcess {
+  const child = spawn(process.execPath, [example(name), ...args], {
+    cwd,
+    env: { ...process.env, PORT: "0" },
+    stdio: "pipe",
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}

@@ -1,0 +1,84 @@
+import { readdir, readFile } from "node:fs/promises";
+import { posix } from "node:path";
+import { expect, it } from "vitest";
+
+const root = new URL("../../", import.meta.url);
+
+/** Every file and folder of the repository. */
+const everything = new Set<string>();
+const folders = await readdir(root, { withFileTypes: true });
+for (const { name } of folders.filter((entry) => !/^(node_modules|dist|coverage|\..+)$/.test(entry.name))) {
+  everything.add(name);
+}
+for (const { name } of folders.filter((entry) => entry.isDirectory() && everything.has(entry.name))) {
+  for (const path of await readdir(new URL(`${name}/`, root), { recursive: true })) {
+    everything.add(`${name}/${path.replaceAll("\\", "/")}`);
+  }
+}
+const list = (extension: string): string[] => [...everything].filter((path) => path.endsWith(extension));
+const pages = new Map(
+  await Promise.all(
+    list(".md").map(async (path) => [path, await readFile(new URL(path, root), "utf8")] as const),
+  ),
+);
+
+/** The headings of a page as GitHub names their anchors. */
+function anchors(page: string): Set<string> {
+  const found = new Set<string>();
+  for (const [, title = ""] of withoutCode(page).matchAll(/^#{1,6} +(.+?) *$/gm)) {
+    const anchor = title
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+    let name = anchor;
+    for (let n = 1; found.has(name); n++) name = `${anchor}-${n}`;
+    found.add(name);
+  }
+  return found;
+}
+
+function withoutCode(page: string): string {
+  return page.replace(/^```[^]*?^```/gm, "");
+}
+
+function* localLinks(): Generator<{ from: string; link: string; path: string; anchor: string }> {
+  for (const [from, page] of pages) {
+    for (const [, link = ""] of withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      const [target = "", anchor = ""] = link.split("#");
+      const path = target === "" ? from : posix.join(posix.dirname(from), target).replace(/\/$/, "");
+      yield { from, link, path, anchor };
+    }
+  }
+}
+
+it("has no link to a file or a heading that is not there", () => {
+  const links = [...localLinks()];
+  expect(links.length).toBeGreaterThan(40);
+  const broken = links.filter(({ path, anchor }) => {
+    if (!everything.has(path)) return true;
+    return anchor !== "" && !anchors(pages.get(path) ?? "").has(anchor);
+  });
+  expect(broken.map(({ from, link }) => `${from}: ${link}`)).toEqual([]);
+});
+
+it("names no page of docs/ that is not there", () => {
+  const named = [...pages].flatMap(([from, page]) =>
+    [...page.matchAll(/\bdocs\/[\w/.-]+\.(?:md|svg)\b/g)].map(([path]) => ({ from, path })),
+  );
+  // The changelog tells of pages by the names that they had.
+  const broken = named.filter(({ from, path }) => from !== "CHANGELOG.md" && !everything.has(path));
+  expect(broken).toEqual([]);
+});
+
+it("shows no TypeScript that is not a file of examples/, where it is compiled and run", async () => {
+  const files = list(".ts").filter((path) => path.startsWith("examples/"));
+  const code = new Set(await Promise.all(files.map((path) => readFile(new URL(path, root), "utf8"))));
+  const shown = [...pages].flatMap(([from, page]) =>
+    [...page.matchAll(/^```(?:ts|typescript|js)\n([^]*?)^```/gm)].map(([, block = ""]) => ({ from, block })),
+  );
+  expect(shown.length).toBeGreaterThan(10);
+  const others = shown.filter(({ from, block }) => !from.startsWith("test/") && !code.has(block));
+  expect(others).toEqual([]);
+});
