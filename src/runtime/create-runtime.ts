@@ -172,12 +172,11 @@ class LocalRuntime implements Runtime {
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
     const { inputs } = await this.get(id, requestor);
-    const { fitting, problem } = judgeAnswers(inputs, answers, this.options.maxBodyBytes);
-    if (fitting.length > 0) {
-      const { store, clock } = this.#services;
-      await store.write({ type: "answer_inputs", now: clock.now(), id, answers: fitting });
-    }
-    if (problem !== undefined) throw problem;
+    const judged = judgeAnswers(inputs, answers, this.options.maxBodyBytes);
+    if (judged.length === 0) return;
+    const { store, clock } = this.#services;
+    // A question that was closed since the answers were judged ignores its own.
+    await store.write({ type: "answer_inputs", now: clock.now(), id, answers: judged });
   }
 
   async secret(name: string): Promise<Uint8Array> {

@@ -118,9 +118,9 @@ export interface Runtime {
    */
   watch(ids: readonly string[], watcher: Watcher): () => void;
   /**
-   * Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). An answer that
-   * is not what its question asks for is `invalid_params`, and the question stays open. An answer that is an error makes the
-   * handler's call reject with `input_failed`.
+   * Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). Where one to an
+   * open question is not what that asks for, it is `invalid_params`, and none is taken: all questions stay open. An answer
+   * that is an error makes the handler's call reject with `input_failed`.
    */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
   /** 32 random bytes that the store keeps under `name`: the same in every process on it, after a restart too. */

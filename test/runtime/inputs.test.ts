@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, Process, text, type Handler } from "./harness.ts";
+import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 
 const requestedSchema = { type: "object" as const, properties: { ok: { type: "boolean" as const } } };
 const question = { message: "Go on?", requestedSchema };
@@ -50,6 +50,34 @@ describe("questions", () => {
     await process.answer(id, "b", { action: "decline" });
     expect((await process.get(id)).inputs.map(({ key }) => key)).toEqual(["a"]);
     await process.answer(id, "a", yes);
+    expect(bodyOf(await process.ended(id))).toEqual(text("accept,decline"));
+  });
+
+  it("takes all answers to open questions or none, and ignores keys that are not open [X-063]", async () => {
+    const process = await Process.started({
+      tools: {
+        both: async (_, task) => {
+          const answers = await Promise.all([task.elicit("a", question), task.elicit("b", question)]);
+          return text(answers.map(({ action }) => action).join());
+        },
+      },
+    });
+    const id = await process.callId("both");
+    await process.asked(id, 2);
+    const answer = (answers: Record<string, object>): Promise<void> => {
+      const entries = Object.entries(answers);
+      const all = entries.map(([key, value]) => ({ key, value: JSON.stringify(value) }));
+      return process.runtime.answer(id, nobody, all);
+    };
+    const huge = { text: "x".repeat(process.runtime.options.maxBodyBytes) };
+    for (const bad of [{ nonsense: true }, { action: "accept", content: { ok: "maybe" } }, huge]) {
+      await expect(answer({ a: yes, b: bad, gone: {} })).rejects.toMatchObject({ code: "invalid_params" });
+      await expect(answer({ b: bad, a: yes })).rejects.toMatchObject({ code: "invalid_params" });
+      expect((await process.get(id)).inputs.map(({ key }) => key)).toEqual(["a", "b"]);
+    }
+    // The second is judged while `a` is open, and comes when it is not: that one is passed over, and `b` is taken.
+    const decline = { action: "decline" };
+    await Promise.all([answer({ a: yes, gone: huge }), answer({ a: decline, b: decline })]);
     expect(bodyOf(await process.ended(id))).toEqual(text("accept,decline"));
   });
 

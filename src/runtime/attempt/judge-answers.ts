@@ -3,26 +3,23 @@ import type { InputAnswer, InputRequest } from "../../task/input.ts";
 import { isAnswerTo } from "./answer-form.ts";
 import { isClientError } from "./input-failed.ts";
 
-export interface JudgedAnswers {
-  /** Those that can be taken. */
-  readonly fitting: readonly InputAnswer[];
-  /** What the requestor is told of the others, after the fitting ones were taken. */
-  readonly problem: HoldfastError | undefined;
-}
-
-/** Holds answers to what their questions ask for; one to no open question is passed over. Throws where one is too large. */
+/**
+ * Those of the answers that are to open questions; the others are passed over. Throws `invalid_params` where one of them is
+ * not what its question asks for, or is too large: then none of them is taken.
+ */
 export function judgeAnswers(
   questions: readonly InputRequest[],
   answers: readonly InputAnswer[],
   maxBytes: number,
-): JudgedAnswers {
-  if (answers.some((answer) => Buffer.byteLength(textOf(answer)) > maxBytes)) {
+): readonly InputAnswer[] {
+  const byKey = new Map(questions.map((question) => [question.key, question]));
+  const toOpen = answers.filter(({ key }) => byKey.has(key));
+  if (toOpen.some((answer) => Buffer.byteLength(textOf(answer)) > maxBytes)) {
     throw new HoldfastError("invalid_params", `The answer is larger than ${maxBytes} bytes.`);
   }
-  const byKey = new Map(questions.map((question) => [question.key, question]));
-  const fitting = answers.filter((answer) => fits(byKey.get(answer.key), answer));
-  const unfit = answers.find((answer) => byKey.has(answer.key) && !fitting.includes(answer));
-  return { fitting, problem: unfit === undefined ? undefined : misfit(unfit) };
+  const unfit = toOpen.find((answer) => !fits(byKey.get(answer.key), answer));
+  if (unfit !== undefined) throw misfit(unfit);
+  return toOpen;
 }
 
 function fits(question: InputRequest | undefined, answer: InputAnswer): boolean {

@@ -60,10 +60,13 @@ export async function resumed(
   const answers = Object.entries(inputResponses)
     .filter(([, answer]) => isJsonObject(answer))
     .map(([key, answer]) => ({ key, value: JSON.stringify(answer) }));
-  try {
-    await runtime.answer(id, requestor, answers);
-  } catch (error) {
-    if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
+  // Each by itself: one that does not fit has nobody asked again what was answered well.
+  for (const answer of answers) {
+    try {
+      await runtime.answer(id, requestor, [answer]);
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
+    }
   }
   return task;
 }

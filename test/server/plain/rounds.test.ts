@@ -52,8 +52,9 @@ it("asks side by side what is asked side by side", async () => {
   expect(Object.keys(result?.["inputRequests"] as object)).toEqual(["a", "b"]);
   const answer = { action: "accept", content: { v: "x" } };
   const params = { name: "both", arguments: {}, requestState: result?.["requestState"] };
-  // One at a time: the other is asked again.
-  const half = await peer.send("tools/call", { ...params, inputResponses: { b: answer } }, forms);
+  // One at a time: the other, whose answer does not fit, is asked again.
+  const inputResponses = { a: { action: "accept", content: { v: 7 } }, b: answer };
+  const half = await peer.send("tools/call", { ...params, inputResponses }, forms);
   expect(Object.keys(half.result?.["inputRequests"] as object)).toEqual(["a"]);
   const whole = await peer.send("tools/call", { ...params, inputResponses: { a: answer } }, forms);
   expect(whole.result).toMatchObject(text("both"));
