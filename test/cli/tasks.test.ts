@@ -171,6 +171,10 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     expect(await run("forget", id)).toMatchObject({ code: 0, stdout: "" });
     expect(parse(await run("ls", "--json"))).toEqual({ tasks: [] });
     expect(await run("forget", id)).toMatchObject({ code: 2 });
+    // Which tool made it, only the server knows by now.
+    const foreign = await run("get", id, "--server", url);
+    expect(foreign.stdout).toMatch(/^tool +never_ends$/m);
+    expect(parse(await run("get", id, "--server", url, "--json"))).toMatchObject({ tool: "never_ends" });
     await run("cancel", id, "--server", url);
   });
 });

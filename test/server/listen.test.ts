@@ -49,7 +49,7 @@ async function led(
 /** What tasks/get answers, as a notification has it. */
 async function asPushed(peer: Peer, taskId: string, subscription: unknown = 1): Promise<Message> {
   const { resultType: _, ...task } = unstamped(await peer.get(taskId));
-  return { ...task, _meta: { [subscriptionKey]: subscription } };
+  return { ...task, _meta: { ...(task["_meta"] as object), [subscriptionKey]: subscription } };
 }
 
 it("acknowledges first, then shows each task as it is now [X-085 X-086 X-B-012 X-B-013 A-26]", async () => {

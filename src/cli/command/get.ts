@@ -20,7 +20,7 @@ export async function get(
   });
 }
 
-function lines(task: RemoteTask, { server, tool }: TaskOrigin): string {
+function lines(task: RemoteTask, { server, tool = task.tool }: TaskOrigin): string {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = task;
   const questions = task.status === "input_required" ? Object.entries(task.inputRequests) : [];
   const all: readonly (readonly [string, string | undefined])[] = [

@@ -8,7 +8,7 @@ export interface TaskOrigin {
   readonly tool?: string | undefined;
 }
 
-export function taskJson(task: RemoteTask, { server, tool }: TaskOrigin): TaskJson {
+export function taskJson(task: RemoteTask, { server, tool = task.tool }: TaskOrigin): TaskJson {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = task;
   return {
     id: taskId,

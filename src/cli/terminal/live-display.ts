@@ -121,7 +121,9 @@ export class LiveDisplay implements Display {
   #status(columns: number, frame: number): string {
     const { progress, total, message } = this.#progress ?? {};
     const task = this.#task;
-    const said = task?.statusMessage ?? message;
+    // A task that has nothing to say yet may name its tool, which stands here already.
+    const status = task?.statusMessage === task?.tool ? undefined : task?.statusMessage;
+    const said = status ?? message;
     const asks = task?.status === "input_required" ? "waits for an answer" : undefined;
     const texts = [asks, said].filter((text) => text !== undefined).map((text) => sanitizeLine(text));
     return statusLine(

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { immediateResponseOf } from "../../generation/2025-11-25/create.ts";
+import { toolOf } from "../../generation/tool-meta.ts";
 import type { WireStatus } from "../../generation/2025-11-25/wire-task.ts";
 import { Violation } from "../reply/reply.ts";
 import { readToolResult } from "../session/read-tool-result.ts";
@@ -9,6 +10,7 @@ import type { CallAnswer } from "../task-protocol.ts";
 export interface SeenTask {
   readonly taskId: string;
   readonly status: WireStatus;
+  readonly tool?: string;
   readonly statusMessage?: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
@@ -31,9 +33,11 @@ export function readTask(value: JsonObject): SeenTask | Violation {
     return new Violation("The server sent a task without a taskId");
   if (typeof createdAt !== "string") return new Violation("The server sent a task without createdAt");
   if (!isStatus(status)) return new Violation(`The server sent a task with status ${JSON.stringify(status)}`);
+  const tool = toolOf(value);
   return {
     taskId,
     status,
+    ...(tool !== undefined && { tool }),
     createdAt,
     lastUpdatedAt: typeof lastUpdatedAt === "string" ? lastUpdatedAt : createdAt,
     ttlMs: isDuration(ttl) ? ttl : null,

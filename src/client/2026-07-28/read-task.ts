@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { toolOf } from "../../generation/tool-meta.ts";
 import { isJsonRpcError } from "../reply/json-rpc-error.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import { Violation } from "../reply/reply.ts";
@@ -21,8 +22,10 @@ export function readTask(answer: JsonObject): RemoteTask | Violation {
   if (typeof taskId !== "string" || taskId === "")
     return new Violation("The server sent a task without a taskId");
   if (typeof createdAt !== "string") return new Violation("The server sent a task without createdAt");
+  const tool = toolOf(answer);
   const base = {
     taskId,
+    ...(tool !== undefined && { tool }),
     createdAt,
     lastUpdatedAt: typeof lastUpdatedAt === "string" ? lastUpdatedAt : createdAt,
     ttlMs: isDuration(ttlMs) ? ttlMs : null,

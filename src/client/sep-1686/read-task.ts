@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../generation/json-object.ts";
+import { toolOf } from "../../generation/tool-meta.ts";
 import { wireStatuses, type WireStatus } from "../../generation/sep-1686/wire-task.ts";
 import { Violation } from "../reply/reply.ts";
 import type { TaskSummary } from "../task/listed-task.ts";
@@ -8,6 +9,7 @@ import type { RemoteTask } from "../task/remote-task.ts";
 export interface ToldTask {
   readonly taskId: string;
   readonly status: WireStatus;
+  readonly tool?: string;
   /** Milliseconds from its end; null: without end. */
   readonly keepAliveMs: number | null;
   readonly pollIntervalMs?: number;
@@ -59,9 +61,11 @@ function seenStatus(status: WireStatus): RemoteTask["status"] {
 function readTold(taskId: string, task: JsonObject): ToldTask | Violation {
   const { status, keepAlive, pollFrequency, error } = task;
   if (!isStatus(status)) return new Violation(`The server sent a task with status ${JSON.stringify(status)}`);
+  const tool = toolOf(task);
   return {
     taskId,
     status,
+    ...(tool !== undefined && { tool }),
     keepAliveMs: isDuration(keepAlive) ? keepAlive : null,
     ...(isDuration(pollFrequency) && { pollIntervalMs: pollFrequency }),
     ...(typeof error === "string" && { error }),

@@ -54,9 +54,10 @@ export class SeenTasks {
     const now = new Date(this.#clock.now()).toISOString();
     const known = this.#seen.get(taskId);
     if (known !== undefined && told !== undefined && isDeepStrictEqual(known.told, told)) return known.base;
-    const { keepAliveMs, pollIntervalMs } = told ?? known?.base ?? {};
+    const { keepAliveMs, pollIntervalMs, tool } = told ?? known?.base ?? {};
     const base = {
       taskId,
+      ...(tool !== undefined && { tool }),
       createdAt: known?.base.createdAt ?? now,
       lastUpdatedAt: now,
       ttlMs: null,

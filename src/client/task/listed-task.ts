@@ -4,6 +4,8 @@ import type { TaskReference } from "./task-reference.ts";
 /** What a server's list says of a task, as far as the wire form of its tasks says it there. */
 export interface TaskSummary {
   readonly taskId: string;
+  /** The tool whose call it is, where the server says so, as Holdfast's servers do in `_meta["holdfast/tool"]`. */
+  readonly tool?: string;
   /** As `TaskHandle.get` would tell it. */
   readonly status: RemoteTask["status"];
   /** Free text about where the task stands, for people and models; of a failed task of SEP-1686, why it failed. */

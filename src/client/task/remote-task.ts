@@ -9,6 +9,8 @@ export interface OpenQuestion {
 
 interface RemoteTaskBase {
   readonly taskId: string;
+  /** The tool whose call it is, where the server says so, as Holdfast's servers do in `_meta["holdfast/tool"]`. */
+  readonly tool?: string;
   /** Free text about where the task stands, for people and models (X-019). */
   readonly statusMessage?: string;
   /** ISO 8601, by the server's clock. Tasks of SEP-1686 tell no times: when this client first heard of it, by its own. */

@@ -1,6 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { statusOf } from "../../task/status.ts";
+import { isTerminal, statusOf } from "../../task/status.ts";
+import { calledTool, toolMetaOf, type ToolMeta } from "../tool-meta.ts";
 
 export type WireStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
@@ -16,15 +17,18 @@ export interface WireTask {
   /** Milliseconds from creation; null: without end. */
   readonly ttl: number | null;
   readonly pollInterval: number;
+  readonly _meta?: ToolMeta;
 }
 
 /**
  * A task from its record alone, so that a page of them needs no bodies. `diagnosis` is for a failed task whose
- * handler set no text. How far a task is does not show: there are progress notifications for that.
+ * handler set no text; one that goes on and has none names its tool. How far a task is does not show: there are progress
+ * notifications for that.
  */
 export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
   const status = wireStatus(task);
-  const statusMessage = task.statusMessage || (status === "failed" ? diagnosis : undefined);
+  const first = isTerminal(task.state) ? undefined : calledTool(task);
+  const statusMessage = task.statusMessage || (status === "failed" ? diagnosis : first);
   return {
     taskId: task.wireId,
     status,
@@ -33,6 +37,7 @@ export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
     lastUpdatedAt: isoTime(task.updatedAt),
     ttl: task.expiry.ms,
     pollInterval: task.pollIntervalMs,
+    ...toolMetaOf(task),
   };
 }
 

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
+import { withMeta } from "../meta.ts";
 import type { DetailedTask } from "./project.ts";
 
 export const listenMethod = "subscriptions/listen";
@@ -59,7 +60,7 @@ export function taskNotification(
   task: DetailedTask,
   subscription: SubscriptionId,
 ): { jsonrpc: "2.0"; method: string; params: Record<string, unknown> } {
-  const params = { ...task, _meta: { [subscriptionIdKey]: subscription } };
+  const params = withMeta({ ...task }, { [subscriptionIdKey]: subscription });
   return { jsonrpc: "2.0", method: "notifications/tasks", params };
 }
 

@@ -2,6 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { isTerminal, statusOf } from "../../task/status.ts";
 import type { JsonObject } from "../json-object.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import { calledTool, toolMetaOf, type ToolMeta } from "../tool-meta.ts";
 
 export type WireStatus = "working" | "input_required" | "completed" | "cancelled" | "failed";
 
@@ -17,6 +18,7 @@ export interface WireTask {
   /** Milliseconds from creation; null: without end. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs: number;
+  readonly _meta?: ToolMeta;
 }
 
 /** A JSON-RPC error object, as it inlines into a failed task (X-030). */
@@ -38,12 +40,18 @@ export function wireTask(view: TaskSnapshot): WireTask {
     lastUpdatedAt: isoTime(task.updatedAt),
     ttlMs: task.expiry.ms,
     pollIntervalMs: task.pollIntervalMs,
+    ...toolMetaOf(task),
   };
 }
 
-/** Tasks of this generation have no progress notifications, so the text says how far one is (X-089, A-31). */
-function statusText({ state, statusMessage, progress }: TaskSnapshot["task"]): string | undefined {
-  if (progress === null || isTerminal(state)) return statusMessage ?? undefined;
+/**
+ * Tasks of this generation have no progress notifications, so the text says how far one is (X-089, A-31). Before there is
+ * anything to say, it names the tool.
+ */
+function statusText(task: TaskSnapshot["task"]): string | undefined {
+  const { state, statusMessage, progress } = task;
+  if (isTerminal(state)) return statusMessage ?? undefined;
+  if (progress === null) return statusMessage || calledTool(task);
   const { progress: done, total, message } = progress;
   const count = total === undefined ? String(done) : `${done} of ${total}`;
   const report = message === undefined ? count : `${count}: ${message}`;

@@ -4,6 +4,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { statusOf } from "../../task/status.ts";
 import { errorText } from "../error-text.ts";
+import { toolMetaOf, type ToolMeta } from "../tool-meta.ts";
 import { relatedTask, type RelatedTask, type relatedTaskKey } from "./related-task.ts";
 
 /** All statuses that a task can have (S-025). */
@@ -34,11 +35,12 @@ export interface WireTask {
   readonly pollFrequency: number;
   /** Of a failed task. */
   readonly error?: string;
+  readonly _meta?: ToolMeta;
 }
 
 /** The answer to `tasks/get` (S-035). */
-export interface GetTaskResult extends WireTask {
-  readonly _meta: { readonly [relatedTaskKey]: RelatedTask };
+export interface GetTaskResult extends Omit<WireTask, "_meta"> {
+  readonly _meta: Partial<ToolMeta> & { readonly [relatedTaskKey]: RelatedTask };
 }
 
 /** A task from its record alone, so that a page of them needs no bodies. `error` is for a failed one (S-083). */
@@ -50,12 +52,14 @@ export function wireTask(task: TaskRecord, error?: string): WireTask {
     keepAlive: task.expiry.ms,
     pollFrequency: task.pollIntervalMs,
     ...(status === "failed" && error !== undefined ? { error } : {}),
+    ...toolMetaOf(task),
   };
 }
 
 export function getTaskResult(snapshot: TaskSnapshot): GetTaskResult {
   const { task } = snapshot;
-  return { ...wireTask(task, errorOf(snapshot)), _meta: relatedTask(task.wireId) };
+  const shown = wireTask(task, errorOf(snapshot));
+  return { ...shown, _meta: { ...shown._meta, ...relatedTask(task.wireId) } };
 }
 
 /** Why a task failed, in full: no other answer tells it (S-042, S-083). Undefined for every other task. */

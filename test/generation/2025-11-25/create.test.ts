@@ -54,10 +54,13 @@ describe("params.task", () => {
 describe("the answer", () => {
   it("nests the task and names it in _meta, without anything of a result [C-024 C-025 A-41]", () => {
     const result = createTaskResult(working());
-    expect(result).toEqual({
+    const { _meta, ...task } = result.task;
+    expect(_meta).toEqual({ "holdfast/tool": "publish" });
+    expect({ ...result, task }).toEqual({
       task: {
         taskId: "task-a",
         status: "working",
+        statusMessage: "publish",
         createdAt: "2026-11-01T12:00:00.000Z",
         lastUpdatedAt: "2026-11-01T12:00:00.000Z",
         ttl: 60_000,
@@ -65,8 +68,8 @@ describe("the answer", () => {
       },
       _meta: related,
     });
-    expect(CreateTaskResultSchema.parse(result)).toEqual(result);
-    expect(CreateTaskResultV1Schema.parse(result)).toEqual(result);
+    expect(CreateTaskResultSchema.parse(result)).toEqual({ ...result, task });
+    expect(CreateTaskResultV1Schema.parse(result)).toEqual({ ...result, task });
   });
 
   it("says working, also where a repeated call finds the task finished [C-042]", () => {

@@ -10,7 +10,9 @@ it("is a page of flat tasks, and says where the next one begins [C-071]", () => 
   const tasks = [wireTask(working().task), wireTask(completed({}).task)];
   const page = listResult(tasks, encodeCursor("task-a"));
   expect(Object.keys(page)).toEqual(["tasks", "nextCursor"]);
-  expect(ListTasksResultSchema.parse(page)).toEqual(page);
-  expect(ListTasksResultV1Schema.parse(page)).toEqual(page);
+  // Of what is open in a task, these two parsers leave out what they do not name.
+  const named = { ...page, tasks: page.tasks.map(({ _meta, ...task }) => task) };
+  expect(ListTasksResultSchema.parse(page)).toEqual(named);
+  expect(ListTasksResultV1Schema.parse(page)).toEqual(named);
   expect(listResult([])).toEqual({ tasks: [] });
 });

@@ -4,13 +4,15 @@ import { detailedTask } from "../../../src/generation/2026-07-28/project.ts";
 import type { InputRequest } from "../../../src/task/input.ts";
 import { asking, cancelled, completed, failed, working } from "./sample-view.ts";
 
-const base = ["taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs"];
+const base = ["taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs", "_meta"];
 const form = { mode: "form", message: "Size?", requestedSchema: { type: "object", properties: {} } };
 const size: InputRequest = { key: "size", method: "elicitation/create", params: JSON.stringify(form) };
 const roots: InputRequest = { key: "roots", method: "roots/list", params: "{}" };
 
 it("adds nothing to working and cancelled tasks [X-027]", () => {
-  expect(Object.keys(detailedTask(working()))).toEqual(base);
+  expect(Object.keys(detailedTask(working({ statusMessage: "page 1" }))).toSorted()).toEqual(
+    [...base, "statusMessage"].toSorted(),
+  );
   expect(Object.keys(detailedTask(cancelled()))).toEqual(base);
 });
 
@@ -52,9 +54,10 @@ it("has the published form in each status, and no key that is not in it [X-031 X
     cancelled(),
   ];
   for (const view of views) {
-    const task = detailedTask(view);
+    // `_meta` is not of a task but of every result and of all params.
+    const { _meta, ...task } = detailedTask(view);
+    expect(_meta).toEqual({ "holdfast/tool": "publish" });
     expect(DetailedTaskV2Schema.parse(task)).toEqual(task);
-    for (const absent of ["requestState", "_meta", "ttl", "pollInterval"])
-      expect(task).not.toHaveProperty(absent);
+    for (const absent of ["requestState", "ttl", "pollInterval"]) expect(task).not.toHaveProperty(absent);
   }
 });

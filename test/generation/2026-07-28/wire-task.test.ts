@@ -6,11 +6,23 @@ it("shows ids, ISO times and milliseconds [X-016 X-020 X-021 X-022 X-024]", () =
   expect(wireTask(working({ updatedAt: Date.UTC(2026, 10, 1, 12, 0, 3, 7) }))).toEqual({
     taskId: "task-a",
     status: "working",
+    statusMessage: "publish",
     createdAt: "2026-11-01T12:00:00.000Z",
     lastUpdatedAt: "2026-11-01T12:00:03.007Z",
     ttlMs: 60_000,
     pollIntervalMs: 1000,
+    _meta: { "holdfast/tool": "publish" },
   });
+});
+
+it("names the tool until there is something to say, and never in its stead", () => {
+  expect(wireTask(working({ progress: { progress: 1 } })).statusMessage).toBe("1");
+  expect(wireTask(working({ statusMessage: "" })).statusMessage).toBe("publish");
+  expect(wireTask(completed({}))).not.toHaveProperty("statusMessage");
+  // What is no call of a tool was made by none.
+  const read = wireTask(working({ method: "resources/read", tool: "resources/read" }));
+  expect(read).not.toHaveProperty("statusMessage");
+  expect(read).not.toHaveProperty("_meta");
 });
 
 it("says null for a task without end [X-022]", () => {

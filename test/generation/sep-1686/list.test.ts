@@ -16,6 +16,7 @@ it("is a page of tasks, and says where the next one begins [S-045 A-20]", () => 
     keepAlive: 60_000,
     pollFrequency: 1000,
     error: "no",
+    _meta: { "holdfast/tool": "publish" },
   });
 });
 

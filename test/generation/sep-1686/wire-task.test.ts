@@ -9,12 +9,13 @@ import {
 } from "../../../src/generation/sep-1686/wire-task.ts";
 import { cancelled, completed, completedWithError, failed, submitted, working } from "./sample-view.ts";
 
-const _meta = { "modelcontextprotocol.io/related-task": { taskId: "mine" } };
+const made = { "holdfast/tool": "publish" };
+const _meta = { ...made, "modelcontextprotocol.io/related-task": { taskId: "mine" } };
 const error = { code: 4001, message: "no paper", data: { tray: 2 } };
 
 it("shows the requestor's id and milliseconds at the top level [S-035 S-036 S-037]", () => {
   const expected = { taskId: "mine", status: "working", keepAlive: 60_000, pollFrequency: 1000 };
-  expect(wireTask(working().task)).toEqual(expected);
+  expect(wireTask(working().task)).toEqual({ ...expected, _meta: made });
   expect(getTaskResult(working())).toEqual({ ...expected, _meta });
 });
 

@@ -93,10 +93,12 @@ it("answers a call that asks for a task with one, at once [C-022 C-023 C-024 C-0
   expect(task).toEqual({
     taskId: expect.stringMatching(/.{22}/) as unknown,
     status: "working",
+    statusMessage: "hold",
     createdAt: expect.any(String) as unknown,
     lastUpdatedAt: expect.any(String) as unknown,
     ttl: 60_000,
     pollInterval: 1_000,
+    _meta: { "holdfast/tool": "hold" },
   });
   expect(task.taskId).not.toBe("mine");
   expect(created["_meta"]).toMatchObject({
@@ -257,11 +259,11 @@ it("ignores what a request about a task relates itself to [C-100 C-102]", async 
   const one = await session.start("endless");
   const two = await session.start("endless");
   const got = await session.request("tasks/get", { taskId: one, _meta: related(two) });
+  const _meta = { "holdfast/tool": "endless" };
   expect(got).toMatchObject({ taskId: one });
-  expect(got).not.toHaveProperty("_meta");
-  expect(await session.request("tasks/cancel", { taskId: one, _meta: related(two) })).not.toHaveProperty(
-    "_meta",
-  );
+  expect(got["_meta"]).toEqual(_meta);
+  const cancelled = await session.request("tasks/cancel", { taskId: one, _meta: related(two) });
+  expect(cancelled["_meta"]).toEqual(_meta);
   expect(await session.request("tasks/get", { taskId: two })).toMatchObject({ status: "working" });
 });
 

@@ -44,7 +44,7 @@ it("tells of each change with the whole task, before it answers who waits [C-065
   await session.result(waiting);
   const statuses = statusesOf(session);
   expect(statuses.at(-1)).toEqual(await session.request("tasks/get", { taskId }));
-  expect(statuses.every((params) => !("_meta" in params))).toBe(true);
+  for (const { _meta } of statuses) expect(_meta).toEqual({ "holdfast/tool": "report" });
   const last = session.seen.findIndex(({ params }) => params === statuses.at(-1));
   expect(last).toBeLessThan(
     session.seen.findIndex(({ id, result }) => id === waiting && result !== undefined),

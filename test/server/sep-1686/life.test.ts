@@ -52,7 +52,7 @@ describe.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("on %s",
       status: "completed",
       keepAlive: 60_000,
       pollFrequency: 1500,
-      _meta: related("mine"),
+      _meta: { ...related("mine"), "holdfast/tool": "add" },
     });
     for (let i = 0; i < 2; i += 1) {
       expect(await session.request("tasks/result", about("mine"))).toEqual(answer);

@@ -6,23 +6,27 @@ import {
 import * as z from "zod";
 import { questionKeyMeta } from "../../../src/generation/question-key.ts";
 import { wireStatuses } from "../../../src/generation/sep-1686/wire-task.ts";
+import { toolMeta } from "../../../src/generation/tool-meta.ts";
 import type { Entry, Message } from "../2025-11-25/transcript.ts";
 
-// The proposal has no schema of its own: these are its data types, and nothing besides them.
+// The proposal has no schema of its own: these are its data types, and in `_meta`, which is open to what vendors add, two names
+// of ours.
 const key = "modelcontextprotocol.io/related-task";
 const _meta = z.strictObject({ [key]: z.strictObject({ taskId: z.string() }) });
+const tool = { [toolMeta]: z.string().optional() };
 const task = z.strictObject({
   taskId: z.string(),
   status: z.enum(wireStatuses),
   keepAlive: z.number().nullable(),
   pollFrequency: z.number().optional(),
   error: z.string().optional(),
+  _meta: z.strictObject(tool).optional(),
 });
 
 const results: Readonly<Record<string, z.ZodType>> = {
   initialize: z.looseObject({}),
   "tools/call": CallToolResultSchema,
-  "tasks/get": task.extend({ _meta }),
+  "tasks/get": task.extend({ _meta: _meta.extend(tool) }),
   "tasks/result": CallToolResultSchema,
   "tasks/delete": z.strictObject({ _meta }),
   "tasks/list": z.strictObject({ tasks: z.array(task), nextCursor: z.string().optional() }),
@@ -30,7 +34,6 @@ const results: Readonly<Record<string, z.ZodType>> = {
 
 const messages: Readonly<Record<string, z.ZodType>> = {
   "notifications/tasks/created": z.strictObject({ _meta }),
-  // A question has a name of ours besides: `_meta` is open to what vendors add.
   "elicitation/create": z.looseObject({ _meta: _meta.extend({ [questionKeyMeta]: z.string() }) }),
 };
 

@@ -1,0 +1,35 @@
+import { connect, type ConnectOptions } from "holdfast/client";
+import { expect, it, onTestFinished } from "vitest";
+import { serve, text } from "../server/peer.ts";
+
+it.each<[string, ConnectOptions]>([
+  ["2026-07-28", {}],
+  ["2025-11-25", { protocolVersion: "2025-11-25" }],
+  ["SEP-1686", { protocolVersion: "2025-06-18" }],
+])(
+  "learns on %s which tool made a task that it did not start, and hears it as the first status",
+  async (name, options) => {
+    const { http } = await serve({
+      tools: (tasks) => {
+        tasks.tool("nap", {}, async (_args, task) => {
+          await task.sleep("long", 3_600_000);
+          return text("slept");
+        });
+      },
+      http: { anonymous: "shared" },
+    });
+    const open = async (): ReturnType<typeof connect> => {
+      const client = await connect(http.url, options);
+      onTestFinished(() => client.close());
+      return client;
+    };
+    const { reference } = await (await open()).startTool("nap");
+    const other = await open();
+    const handle = await other.resume(reference);
+    const told = name === "SEP-1686" ? {} : { statusMessage: "nap" }; // its tasks have no status text
+    expect(await handle.get()).toMatchObject({ tool: "nap", ...told });
+    if (name !== "2026-07-28") {
+      expect(await other.listTasks()).toMatchObject({ tasks: [{ tool: "nap", ...told }] });
+    }
+  },
+);
