@@ -1,6 +1,7 @@
 import { systemClock } from "../../client/clock.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
 import { Stopped } from "../stopped.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
@@ -21,7 +22,7 @@ export async function waitForTask(
       await onTask(state);
     });
   } catch (error) {
-    if (error !== signal.reason) throw error;
+    if (error !== signal.reason || error instanceof TaskClientError) throw error;
     if (!interrupts.signal.aborted) {
       const message = `Not done in time; the task goes on. Come back to it with: ${comeBack}`;
       throw new Stopped(exitCodes.unfinished, message, { taskId });

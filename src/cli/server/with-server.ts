@@ -1,8 +1,9 @@
 import { systemClock } from "../../client/clock.ts";
 import type { ProtocolVersion } from "../../client/connect-options.ts";
-import type { OnInput } from "../../client/question/input-request.ts";
+import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
+import { describeQuestion } from "../command/describe-question.ts";
 import type { Context, WaitingOptions } from "../context.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
 import type { PrintedHandles } from "../state/printed-handles.ts";
@@ -19,7 +20,7 @@ export interface Session {
   readonly client: TaskClient;
   readonly server: FoundServer;
   readonly terminal: Terminal;
-  /** Aborts at Ctrl-C, and when `--timeout` is over. */
+  /** Aborts at Ctrl-C, when `--timeout` is over, and, with a TaskClientError, when nobody can answer what a call asks. */
   readonly signal: AbortSignal;
   /** How the task ended was printed: it leaves the list. */
   readonly printed: () => Promise<void>;
@@ -47,16 +48,19 @@ export async function withServer<Value>(
   });
   const { interrupts, display } = terminal;
   const deadline = options.timeout === undefined ? undefined : systemClock.deadline(options.timeout * 1000);
-  const signal = AbortSignal.any([interrupts.signal, ...(deadline ? [deadline.signal] : [])]);
+  const unanswered = new AbortController();
+  const giveUp = (request: InputRequest): void => unanswered.abort(nobodyAnswers(request));
+  const signals = [interrupts.signal, unanswered.signal, ...(deadline ? [deadline.signal] : [])];
+  const signal = AbortSignal.any(signals);
   const handles = state.handlesFor(server);
   try {
-    const more = { handles, protocolVersion, onInput: onInput ?? leavingOpen(terminal.askUser) };
+    const more = { handles, protocolVersion, onInput: onInput ?? leavingOpen(terminal.askUser, giveUp) };
     const client = await openServer({ server, options, env: io.env, terminal, signal, ...more });
     const printed = async (): Promise<void> => handles.printed();
     return await workOn({ client, server, terminal, signal, printed }, handles, work);
   } catch (error) {
     // A wait for a task was given up in another way by now.
-    if (error !== signal.reason) throw error;
+    if (error !== signal.reason || error instanceof TaskClientError) throw error;
     if (!interrupts.signal.aborted) {
       throw new Stopped(exitCodes.unfinished, "No answer in time: gave up before there was a task");
     }
@@ -79,10 +83,17 @@ async function workOn<Value>(
     return await work(session);
   } catch (error) {
     if (error instanceof TaskClientError) await session.printed(); // it is told in place of a result
-    // Where a repeated call is recognised, it still shows what became of it.
-    if (error === signal.reason && !recognisesRepeats(client)) await handles.forgetUnanswered();
+    // Where a repeated call is recognised, it still shows what became of it; one that only asked has become nothing.
+    const isOver = error instanceof TaskClientError || !recognisesRepeats(client);
+    if (error === signal.reason && isOver) await handles.forgetUnanswered();
     throw error;
   } finally {
     await client.close();
   }
+}
+
+function nobodyAnswers({ key, method, params }: InputRequest): TaskClientError {
+  const question = describeQuestion(key, { method, params: { ...params } });
+  const text = `The server asks before there is a task, and nobody is here to answer. Call the tool on a terminal. The question:\n  ${question}`;
+  return new TaskClientError("unanswered", text);
 }

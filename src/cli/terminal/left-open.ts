@@ -1,6 +1,6 @@
-import type { OnInput } from "../../client/question/input-request.ts";
+import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
 
-/** A task's question that was not answered, and is to stay open for others. */
+/** A question that was not answered, and is to stay open: a task's for others. */
 export class LeftOpen extends Error {
   override readonly name = "LeftOpen";
 
@@ -9,13 +9,20 @@ export class LeftOpen extends Error {
   }
 }
 
-/** Keeps a question that is left open from being answered at all, for as long as anybody waits for the task. */
-export function leavingOpen(onInput: OnInput): OnInput {
+/**
+ * Keeps a question that is left open from being answered at all, for as long as anybody waits for the task. One that comes
+ * before there is a task can be answered by nobody else: `giveUp` is told of it.
+ */
+export function leavingOpen(
+  onInput: OnInput,
+  giveUp: (request: InputRequest) => void = () => undefined,
+): OnInput {
   return async (request) => {
     try {
       return await onInput(request);
     } catch (error) {
       if (!(error instanceof LeftOpen)) throw error;
+      if (request.taskId === null) giveUp(request);
       return withdrawn(request.signal);
     }
   };
