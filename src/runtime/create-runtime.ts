@@ -26,6 +26,7 @@ import { storeAnswers } from "./store-answers.ts";
 import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import { Timers } from "./timers.ts";
+import { UnreadableTasks } from "./unreadable-tasks.ts";
 import { Watchers, type Watcher } from "./watchers.ts";
 
 export interface RuntimeSetup {
@@ -39,12 +40,14 @@ export interface RuntimeSetup {
 
 /** A runtime on one store; `start` opens it. */
 export function createRuntime(setup: RuntimeSetup): Runtime {
+  const onError = setup.onError ?? ((error) => console.error("holdfast:", error));
   return new LocalRuntime({
     store: setup.store,
     registry: setup.registry,
     options: resolveOptions(setup.options ?? {}),
     clock: setup.clock ?? systemClock,
-    onError: setup.onError ?? ((error) => console.error("holdfast:", error)),
+    onError,
+    unreadable: new UnreadableTasks(onError),
   });
 }
 

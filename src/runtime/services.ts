@@ -2,6 +2,7 @@ import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./tool/registry.ts";
+import type { UnreadableTasks } from "./unreadable-tasks.ts";
 
 /** What every part of the runtime is given. */
 export interface Services {
@@ -11,4 +12,5 @@ export interface Services {
   readonly clock: Clock;
   /** Hears of faults that no caller is there for. */
   readonly onError: (error: unknown) => void;
+  readonly unreadable: UnreadableTasks;
 }

@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 export async function storeAnswers(store: TaskStore, clock: Clock, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const callOff = clock.after(ms, () => late.resolve(false));
-  const read = store.nextSweepAt().then(
+  const read = store.nextSweepAt(clock.now()).then(
     () => true,
     () => false,
   );

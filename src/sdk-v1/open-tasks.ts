@@ -2,6 +2,7 @@ import type { TaskMessageQueue, TaskStore } from "@modelcontextprotocol/sdk/expe
 import { systemClock, type Clock } from "../runtime/clock.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultOptions } from "../runtime/options.ts";
+import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import { DurableMessageQueue } from "./durable-message-queue.ts";
 import { DurableTaskStore } from "./durable-task-store.ts";
 import { resolveSdkV1Options, type SdkV1Options } from "./options.ts";
@@ -19,7 +20,8 @@ export interface SdkV1Tasks {
 export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
   const options = resolveSdkV1Options(given);
   const { store, onError } = options;
-  const sweeper = new Sweeper({ store, clock, onError, options: defaultOptions });
+  const unreadable = new UnreadableTasks(onError);
+  const sweeper = new Sweeper({ store, clock, unreadable, onError, options: defaultOptions });
   await store.open();
   try {
     // First what ran out of time while nobody was there.

@@ -89,7 +89,10 @@ function recover(tables: TaskTables, { now, after, limit }: TaskCommand<"recover
   for (const id of page) {
     try {
       // On one that is queued it is refused.
-      changes.push(...change(tables, { type: "recover", id, now }).changes);
+      const recovered = change(tables, { type: "recover", id, now });
+      changes.push(...recovered.changes);
+      if (isUnknown(recovered.result))
+        unreadable.push({ id, problem: `The id ${id} of a task cannot be read.` });
     } catch (error) {
       // Only of the record itself: what the disk or the memory fails with concerns all of them.
       if (!isUnreadable(error)) throw error;
@@ -98,6 +101,10 @@ function recover(tables: TaskTables, { now, after, limit }: TaskCommand<"recover
   }
   const next = page.length < limit ? null : (page.at(-1) ?? null);
   return { result: { ok: true, recovered: changes.length, unreadable, next }, changes };
+}
+
+function isUnknown(result: CommandResult): boolean {
+  return !result.ok && result.reason === "unknown";
 }
 
 function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_expired">): Applied {

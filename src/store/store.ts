@@ -60,8 +60,8 @@ export interface TaskStore {
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
   due(now: number, limit: number): Promise<readonly string[]>;
-  /** The earliest time at which the sweeper has work, or null. */
-  nextSweepAt(): Promise<number | null>;
+  /** The earliest time later than `after` at which the sweeper has work, or null. */
+  nextSweepAt(after: number): Promise<number | null>;
 
   /** Calls `listener` after each commit; returns the way to stop it. */
   subscribe(listener: (changes: readonly TaskChange[]) => void): () => void;

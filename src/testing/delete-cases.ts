@@ -21,7 +21,7 @@ export const deleteCases = storeCases("delete", {
     assert.deepEqual(await store.journal("task-a"), []);
     assert.equal(await store.find(wire), undefined);
     assert.deepEqual(await store.list({ generation: "sep-1686", principal: "ann" }, null, 9, noon), []);
-    assert.equal(await store.nextSweepAt(), null);
+    assert.equal(await store.nextSweepAt(noon), null);
     const again = await store.write(createQueued("a", { ...wire, idempotencyKey: "i" }));
     assertMembers(again, { ok: true, created: true });
     const take = await store.write({ type: "take_messages", now: noon, id: "task-a", limit: null });

@@ -116,7 +116,7 @@ export const durableCases = storeCases("reopen", {
     await store.write({ type: "delete_expired", now: noon + 10, limit: 10 });
     const second = await reopen();
     assert.equal(await second.get("task-c"), undefined);
-    assert.equal(await second.nextSweepAt(), noon + 20);
+    assert.equal(await second.nextSweepAt(noon), noon + 20);
     assert.deepEqual(await second.due(noon + 30, 10), [id]);
     const deleted = await second.write({ type: "delete_expired", now: noon + 30, limit: 10 });
     assert.deepEqual(deleted, { ok: true, deleted: ["task-b"] });

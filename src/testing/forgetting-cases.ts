@@ -13,6 +13,6 @@ export const forgettingCases = storeCases("reopen", {
     assert.equal(await second.request("task-a"), undefined);
     assert.deepEqual(await second.journal("task-a"), []);
     assert.deepEqual(await second.unfinished("", 10), []);
-    assert.equal(await second.nextSweepAt(), null);
+    assert.equal(await second.nextSweepAt(noon), null);
   },
 });

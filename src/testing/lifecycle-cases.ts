@@ -28,7 +28,7 @@ export const lifecycleCases = storeCases("life", {
       () => store.journalEntry("task-a", "k"),
       () => store.unfinished("", 10),
       () => store.due(noon, 10),
-      () => store.nextSweepAt(),
+      () => store.nextSweepAt(noon),
       () => store.open(),
     ];
     for (const call of calls) await assertRejects(call, "store_closed");

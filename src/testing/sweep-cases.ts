@@ -48,7 +48,7 @@ export const sweepCases = storeCases("sweep", {
 
   "a task without an end of its own is due at the limit of its run": async ({ store }) => {
     await store.write(createRunning("a", { ...lives(20, "terminal"), runUntil: noon + 30 }));
-    assert.equal(await store.nextSweepAt(), noon + 30);
+    assert.equal(await store.nextSweepAt(noon), noon + 30);
     assert.deepEqual(await store.due(noon + 29, 10), []);
     assert.deepEqual(await store.due(noon + 30, 10), ["task-a"]);
     const expired = await store.write(expire(noon + 30, noon + 40));
@@ -113,7 +113,7 @@ export const sweepCases = storeCases("sweep", {
       await store.unfinished("", 9),
       Array.from({ length: 3 }, () => ({ sweepAt: latestTime })),
     );
-    assert.equal(await store.nextSweepAt(), latestTime);
+    assert.equal(await store.nextSweepAt(noon), latestTime);
     for (const each of from) await store.write(finish(each));
     assertMembers(await store.get("task-created"), { sweepAt: latestTime });
     assertMembers(await store.get("task-terminal"), { sweepAt: latestTime });
@@ -121,18 +121,28 @@ export const sweepCases = storeCases("sweep", {
     assert.equal((await store.list({ generation: "2026-07-28", principal: "ann" }, null, 9, noon)).length, 3);
   },
 
+  "nextSweepAt passes over what is due already": async ({ store }) => {
+    await store.write(createQueued("a", lives(10)));
+    await store.write(createQueued("b", lives(10)));
+    await store.write(createQueued("c", lives(20)));
+    await store.write(finish("c"));
+    assert.equal(await store.nextSweepAt(noon + 9), noon + 10);
+    assert.equal(await store.nextSweepAt(noon + 10), noon + 20);
+    assert.equal(await store.nextSweepAt(noon + 20), null);
+  },
+
   "nextSweepAt is the earlier of expiry and deletion, and null where nothing is to come": async ({
     store,
   }) => {
-    assert.equal(await store.nextSweepAt(), null);
+    assert.equal(await store.nextSweepAt(noon), null);
     await store.write(createQueued("a", lives(null)));
-    assert.equal(await store.nextSweepAt(), null);
+    assert.equal(await store.nextSweepAt(noon), null);
     await store.write(createQueued("b", lives(40)));
-    assert.equal(await store.nextSweepAt(), noon + 40);
+    assert.equal(await store.nextSweepAt(noon), noon + 40);
     await store.write(createQueued("c", lives(30, "terminal")));
     await store.write(finish("c"));
-    assert.equal(await store.nextSweepAt(), noon + 30);
+    assert.equal(await store.nextSweepAt(noon), noon + 30);
     await store.write(sweep(noon + 30));
-    assert.equal(await store.nextSweepAt(), noon + 40);
+    assert.equal(await store.nextSweepAt(noon), noon + 40);
   },
 });

@@ -51,7 +51,7 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
   ],
   [
     "sweeps late",
-    faulty((real) => ({ nextSweepAt: async () => ((await real.nextSweepAt()) ?? 0) + 1 })),
+    faulty((real) => ({ nextSweepAt: async (after) => ((await real.nextSweepAt(after)) ?? 0) + 1 })),
     "sweep",
   ],
   ["never closes", faulty(() => ({ close: async () => undefined })), "life"],

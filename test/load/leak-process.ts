@@ -59,7 +59,7 @@ for (let fifth = 1; fifth <= 5; fifth++) {
     made += wave;
   }
   // The sweeper deletes all of them in time.
-  while ((await store.nextSweepAt()) !== null) await pause(10);
+  while ((await store.nextSweepAt(0)) !== null) await pause(10);
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
   const files = { file: size(database), log: size(`${database}-wal`) };

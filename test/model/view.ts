@@ -41,7 +41,7 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
     await store.unfinished("", 99),
     await store.unfinished(after, limit),
     await store.due(now, limit),
-    await store.nextSweepAt(),
+    await store.nextSweepAt(now),
     await Promise.all(owners.map((owner) => store.list(owner, before, limit, now))),
   ];
 }
@@ -59,7 +59,7 @@ export function viewOfModel(model: Model, { now, after, before, limit, key }: Lo
   });
   const all = [...model.tasks.values()].sort(byId).map(({ task }) => task);
   const unfinished = all.filter(({ finishedAt }) => finishedAt === null);
-  const sweeps = all.flatMap(({ sweepAt }) => sweepAt ?? []);
+  const sweeps = all.flatMap(({ sweepAt }) => (sweepAt !== null && sweepAt > now ? sweepAt : []));
   const listed = all.reverse().filter(({ id }) => before === null || id < before);
   const kept = listed.filter(({ finishedAt, sweepAt }) => finishedAt === null || (sweepAt ?? Infinity) > now);
   return [

@@ -28,7 +28,7 @@ export class CrashableStore {
     list: (...page) => this.#alive(() => this.#inner.list(...page)),
     unfinished: (after, limit) => this.#alive(() => this.#inner.unfinished(after, limit)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),
-    nextSweepAt: () => this.#alive(() => this.#inner.nextSweepAt()),
+    nextSweepAt: (after) => this.#alive(() => this.#inner.nextSweepAt(after)),
     subscribe: (listener) => {
       this.#unsubscribe = this.#inner.subscribe(listener);
       return this.#unsubscribe;

@@ -29,7 +29,7 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
       inner.unfinished(after, limit)
     ),
     due: async (now, limit) => (await before("due", undefined), inner.due(now, limit)),
-    nextSweepAt: async () => (await before("nextSweepAt", undefined), inner.nextSweepAt()),
+    nextSweepAt: async (after) => (await before("nextSweepAt", undefined), inner.nextSweepAt(after)),
     subscribe: (listener) => inner.subscribe(listener),
   };
 }

@@ -126,7 +126,7 @@ it("reports bad arguments as the SDK does, and makes no task [X-101]", async () 
     expect((await peer.call("shout", args, { capabilities: {} })).result).toEqual(declared.result);
   }
   expect(await store.unfinished("", 10)).toEqual([]);
-  expect(await store.nextSweepAt()).toBeNull();
+  expect(await store.nextSweepAt(0)).toBeNull();
 });
 
 it("says no more than that it is an internal error when the store fails, and reports it [X-094]", async () => {

@@ -36,8 +36,8 @@ export class Recovery {
         limit: recoverPage,
       });
       // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
-      for (const { problem } of recovery.unreadable)
-        this.#services.onError(new HoldfastError("task_unreadable", problem));
+      for (const { id, problem } of recovery.unreadable)
+        this.#services.unreadable.report(id, new HoldfastError("task_unreadable", problem));
       after = recovery.next;
     }
     const orphans: TaskRecord[] = [];

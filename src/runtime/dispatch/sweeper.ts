@@ -1,5 +1,6 @@
 import { expiredError } from "../../task/expired-error.ts";
 import { errorOutcome } from "../../task/outcome.ts";
+import { isUnreadable } from "../../task/fault.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Services } from "../services.ts";
 
@@ -9,7 +10,7 @@ const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
 
 /** The part of the services that it needs, so that others who keep tasks can sweep too. */
-export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError"> {
+export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
   readonly options: Pick<RuntimeOptions, "expiredVisibleMs">;
 }
 
@@ -21,6 +22,8 @@ export class Sweeper {
   #armedFor = Number.POSITIVE_INFINITY;
   #sweeping: Promise<void> | undefined;
   #stopped = true;
+  /** Tasks whose record cannot be read: they stay due, and are left alone until another process starts. */
+  readonly #unreadable = new Set<string>();
 
   constructor(services: SweeperServices) {
     this.#services = services;
@@ -65,41 +68,58 @@ export class Sweeper {
   async #sweepOnce(): Promise<void> {
     const { store, clock, onError } = this.#services;
     try {
-      const ended = await this.#expireDue();
+      const sweptUntil = await this.#expireDue();
       await this.#deleteDue();
-      // What could not be ended is still due: at once again would be for ever again.
-      this.consider(ended ? await store.nextSweepAt() : clock.now() + pauseAfterErrorMs);
+      // What could not be ended is still due: to try again at once would be a loop without a pause.
+      this.consider(
+        sweptUntil === undefined ? clock.now() + pauseAfterErrorMs : await store.nextSweepAt(sweptUntil),
+      );
     } catch (error) {
       onError(error);
       this.consider(clock.now() + pauseAfterErrorMs);
     }
   }
 
-  /** False where one could not be ended. */
-  async #expireDue(): Promise<boolean> {
-    const { store, clock, options, onError } = this.#services;
+  /** Resolves with the time until which all due tasks have ended, or undefined where one has to be tried again. */
+  async #expireDue(): Promise<number | undefined> {
+    const { store, clock } = this.#services;
+    const failed = new Set<string>();
     for (;;) {
       const now = clock.now();
-      const due = await store.due(now, batch);
-      const visibleUntil = now + options.expiredVisibleMs;
-      const outcome = errorOutcome(expiredError);
-      const ends = await Promise.allSettled(
-        due.map((id) =>
-          store.write({
-            type: "expire",
-            now,
-            id,
-            outcome,
-            statusMessage: expiredError.message,
-            visibleUntil,
-          }),
-        ),
-      );
+      const passedOver = failed.size + this.#unreadable.size;
+      const found = await store.due(now, batch + passedOver);
+      const due = found.filter((id) => !failed.has(id) && !this.#unreadable.has(id));
+      const ended = await Promise.all(due.map((id) => this.#expire(id, now)));
       // One that cannot be ended must not keep the others alive.
-      const failed = ends.filter((end) => end.status === "rejected");
-      for (const { reason } of failed) onError(reason);
-      if (failed.length > 0) return false;
-      if (due.length < batch || this.#stopped) return true;
+      for (const [index, id] of due.entries()) if (ended[index] === false) failed.add(id);
+      const storeFails = due.length > 0 && !ended.includes(true);
+      if (due.length < batch || storeFails || this.#stopped) return failed.size > 0 ? undefined : now;
+    }
+  }
+
+  /** False where the store failed, and the same may succeed later. */
+  async #expire(id: string, now: number): Promise<boolean> {
+    const { store, options, onError, unreadable } = this.#services;
+    const visibleUntil = now + options.expiredVisibleMs;
+    const statusMessage = expiredError.message;
+    try {
+      await store.write({
+        type: "expire",
+        now,
+        id,
+        outcome: errorOutcome(expiredError),
+        statusMessage,
+        visibleUntil,
+      });
+      return true;
+    } catch (error) {
+      if (!isUnreadable(error)) {
+        onError(error);
+        return false;
+      }
+      this.#unreadable.add(id);
+      unreadable.report(id, error);
+      return true;
     }
   }
 

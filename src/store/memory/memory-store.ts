@@ -96,11 +96,9 @@ class MemoryStore implements TaskStore {
     return sweepsUntil(this.#tables.due, now, limit);
   }
 
-  async nextSweepAt(): Promise<number | null> {
+  async nextSweepAt(after: number): Promise<number | null> {
     this.#lifecycle.assertOpen();
-    const due = this.#tables.due.first()?.at ?? null;
-    const done = this.#tables.done.first()?.at ?? null;
-    return due === null || done === null ? (due ?? done) : Math.min(due, done);
+    return this.#tables.nextSweepAt(after);
   }
 
   subscribe(listener: ChangeListener): () => void {

@@ -144,6 +144,15 @@ export class MemoryTables implements TaskTables {
     }
   }
 
+  nextSweepAt(after: number): number | null {
+    let next: number | null = null;
+    for (const sweeps of [this.due, this.done]) {
+      const [first] = take(sweeps.from({ at: after, id: "" }), 1, ({ at }) => at > after);
+      if (first !== undefined && (next === null || first.at < next)) next = first.at;
+    }
+    return next;
+  }
+
   unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {
     return take(this.#unfinishedAfter(after), limit, () => true);
   }

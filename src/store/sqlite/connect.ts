@@ -6,7 +6,8 @@ import type * as sqlite from "node:sqlite";
  */
 export function connect(path: string, options: sqlite.DatabaseSyncOptions): sqlite.DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
-  return new Database(path, { enableForeignKeyConstraints: false, ...options });
+  // Otherwise one integer that a number cannot hold makes a whole page of rows fail, and not its own row alone.
+  return new Database(path, { enableForeignKeyConstraints: false, readBigInts: true, ...options });
 }
 
 /** Node 22 warns once, when the module is first loaded, that its SQLite is experimental; our users did not choose it. */

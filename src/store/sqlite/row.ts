@@ -19,11 +19,21 @@ export function text(row: Row, column: string): string {
   return textOrNull(row, column) ?? missing(column);
 }
 
+/** The id of a task; one that cannot be read as it is stored, which names no task. */
+export function idOf(row: Row): string {
+  try {
+    return text(row, "id");
+  } catch {
+    return String(row["id"]);
+  }
+}
+
 export function integerOrNull(row: Row, column: string): number | null {
   const value = row[column];
   if (value === null) return null;
-  if (typeof value !== "number") throw unexpected(column, value);
-  return value;
+  const number = Number(value);
+  if (typeof value === "string" || !Number.isSafeInteger(number)) throw unexpected(column, value);
+  return number;
 }
 
 export function integer(row: Row, column: string): number {

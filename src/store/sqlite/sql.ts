@@ -70,11 +70,14 @@ export const selectDeletable = `
   SELECT id FROM task INDEXED BY task_deletable
   WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= ? ORDER BY sweep_at, id LIMIT ?`;
 
+const isAhead = "sweep_at > :after AND sweep_at <= :latest";
+
+/** A time beyond the latest one stands only in a damaged row, and none that can be read has to wait for it. */
 export const selectNextSweep = `
   SELECT min(at) AS at FROM (
-    SELECT min(sweep_at) AS at FROM task INDEXED BY task_due WHERE ${unfinished} AND sweep_at IS NOT NULL
+    SELECT min(sweep_at) AS at FROM task INDEXED BY task_due WHERE ${unfinished} AND sweep_at IS NOT NULL AND ${isAhead}
     UNION ALL
-    SELECT min(sweep_at) AS at FROM task INDEXED BY task_deletable WHERE ${finished} AND sweep_at IS NOT NULL)`;
+    SELECT min(sweep_at) AS at FROM task INDEXED BY task_deletable WHERE ${finished} AND sweep_at IS NOT NULL AND ${isAhead})`;
 
 export const insertTask = `INSERT INTO task (${taskColumns.join(", ")}) VALUES (${places(taskColumns)})`;
 

@@ -7,9 +7,10 @@ import type { TaskOwner, WireName } from "../store.ts";
 import { connect } from "./connect.ts";
 import { inputMethodOf, journalEntryOf } from "./journal-row.ts";
 import { recordOf } from "./record-row.ts";
-import { integer, integerOrNull, text, textOrNull, type Row } from "./row.ts";
+import { idOf, integer, integerOrNull, text, textOrNull, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
+import { latestTime } from "../../task/time.ts";
 
 /** SQLite puts every blob behind all texts. */
 const behindAllTexts = new Uint8Array();
@@ -66,7 +67,7 @@ export class SqliteReader {
 
   find({ generation, scope, wireId }: WireName): string | undefined {
     const row = this.#idByWireId.get(generation, toStored(scope), toStored(wireId));
-    return row === undefined ? undefined : text(row, "id");
+    return row === undefined ? undefined : idOf(row);
   }
 
   request(id: string): TaskRequest | undefined {
@@ -113,11 +114,11 @@ export class SqliteReader {
   }
 
   due(now: number, limit: number): string[] {
-    return this.#due.all(now, limit).map((row) => text(row, "id"));
+    return this.#due.all(now, limit).map(idOf);
   }
 
-  nextSweepAt(): number | null {
-    const row = this.#nextSweep.get();
+  nextSweepAt(after: number): number | null {
+    const row = this.#nextSweep.get({ after, latest: latestTime });
     return row === undefined ? null : integerOrNull(row, "at");
   }
 

@@ -144,8 +144,8 @@ class SqliteStore implements TaskStore {
     return this.#read((reader) => reader.due(now, limit));
   }
 
-  nextSweepAt(): Promise<number | null> {
-    return this.#read((reader) => reader.nextSweepAt());
+  nextSweepAt(after: number): Promise<number | null> {
+    return this.#read((reader) => reader.nextSweepAt(after));
   }
 
   subscribe(listener: ChangeListener): () => void {

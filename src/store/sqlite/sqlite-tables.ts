@@ -7,7 +7,7 @@ import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
 import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
 import { readTask } from "./read-task.ts";
-import { integer, text } from "./row.ts";
+import { idOf, integer, text } from "./row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
@@ -122,11 +122,11 @@ export class SqliteTables implements TaskTables {
   }
 
   unfinishedIds(after: string, limit: number): readonly string[] {
-    return this.#unfinishedIds.all(toStored(after), limit).map((row) => text(row, "id"));
+    return this.#unfinishedIds.all(toStored(after), limit).map(idOf);
   }
 
   deletable(now: number, limit: number): readonly string[] {
-    return this.#deletable.all(now, limit).map((row) => text(row, "id"));
+    return this.#deletable.all(now, limit).map(idOf);
   }
 
   keepSecret(name: string, value: string): string {

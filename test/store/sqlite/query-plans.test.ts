@@ -26,7 +26,10 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectJournal: ["journal INDEX sqlite_autoindex_journal_1 (task_id=?)"],
   selectJournalEntry: ["journal INDEX sqlite_autoindex_journal_1 (task_id=? AND key=?)"],
   selectMessages: ["message INDEX message_queue (task_id=?)"],
-  selectNextSweep: ["task INDEX task_due (sweep_at>?)", "task INDEX task_deletable (sweep_at>?)"],
+  selectNextSweep: [
+    "task INDEX task_due (sweep_at>? AND sweep_at<?)",
+    "task INDEX task_deletable (sweep_at>? AND sweep_at<?)",
+  ],
   selectOfGeneration: ["task INDEX task_generation (generation=? AND id<?)"],
   selectOfScope: ["task INDEX task_scope (generation=? AND scope=? AND id<?)"],
   selectOwned: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],

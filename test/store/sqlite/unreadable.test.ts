@@ -50,3 +50,41 @@ describe("a task whose row cannot be read", () => {
     expect(fine).toMatchObject({ status: "fulfilled", value: { ok: true } });
   });
 });
+
+/** A store of the running tasks a to d, in which `damage` was done to b. */
+async function storeWith(damage: string) {
+  const before = await files.open();
+  for (const name of ["a", "b", "c", "d"]) await before.write(createRunning(name));
+  await before.close();
+  const db = new DatabaseSync(files.path());
+  db.exec(`UPDATE task SET ${damage} WHERE id = 'task-b'`);
+  db.close();
+  return files.open();
+}
+
+describe.each([
+  ["a number that JavaScript cannot hold", "created_at = 9007199254740993"],
+  ["a time that is too late", "sweep_at = 9007199254740993"],
+  ["a time that is too early", "sweep_at = -9007199254740993"],
+  ["an id that is cut", "id = char(0xfffe) || 'cut'"],
+])("a row with %s", (_, damage) => {
+  test("is the fault of its task alone in every statement", async () => {
+    const store = await storeWith(damage);
+    const readable = ["task-a", "task-c", "task-d"];
+    const ids = (tasks: readonly { readonly id: string }[]) => tasks.map(({ id }) => id);
+    expect(ids(await store.unfinished("", 9))).toEqual(readable);
+    const ann = { generation: "2026-07-28", principal: "ann" } as const;
+    for (const owner of [ann, { generation: ann.generation }]) {
+      expect(ids(await store.list(owner, null, 9, noon))).toEqual(readable.toReversed());
+    }
+    const due = await store.due(noon + 60_000, 9);
+    expect(due.filter((id) => readable.includes(id))).toEqual(readable);
+    expect(await store.nextSweepAt(noon)).toBe(noon + 60_000);
+    const recovery = await store.write({ type: "recover", now: noon, after: "", limit: 9 });
+    expect(recovery).toMatchObject({ recovered: 3, next: null });
+    expect(recovery.unreadable).toHaveLength(1);
+    for (const id of readable) await store.write({ type: "cancel", now: noon, id });
+    const { deleted } = await store.write({ type: "delete_expired", now: noon + 60_000, limit: 9 });
+    expect(deleted).toEqual(readable);
+  });
+});
