@@ -44,7 +44,7 @@ it("shows a server that does what the page says", async () => {
     403,
     expect.stringContaining('scope="reports:tasks"'),
   ]);
-  const task = await peer.get(taskId, await holding("reports:tasks"));
+  const task = await peer.get(taskId, await holding("reports:send reports:tasks"));
   expect(["working", "completed"]).toContain(task["status"]);
   const metadata = await fetch(new URL("/.well-known/oauth-protected-resource/mcp", url));
   expect(await metadata.json()).toMatchObject({ resource: audience, authorization_servers: [issuer.issuer] });
