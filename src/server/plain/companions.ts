@@ -13,7 +13,7 @@ import { findTask, unfinishedTasks } from "./find-tasks.ts";
 import type { PlainCall } from "./plain-call.ts";
 import type { PlainCalls } from "./plain-calls.ts";
 import { answerFor, describeQuestion } from "./questions-for-models.ts";
-import { statusText } from "./ticket.ts";
+import { resultCall, statusText } from "./ticket.ts";
 
 /** Answers the tools that go with tickets. What a model did wrong is a result that says how to go on. */
 export class Companions {
@@ -70,7 +70,11 @@ export class Companions {
   async #list(call: PlainCall): Promise<Answer> {
     const tasks = await unfinishedTasks(this.#runtime, call.owner);
     const text = tasks.length === 0 ? "None of your tool calls is running." : lines(tasks).join("\n");
-    const structuredContent = { tasks: tasks.map(shown) };
+    const { names } = this.#calls.policies;
+    const structuredContent = {
+      text,
+      tasks: tasks.map((task) => ({ ...shown(task), next: resultCall(task, names) })),
+    };
     return call.answerOf(resultOutcome({ content: [{ type: "text", text }], structuredContent }));
   }
 

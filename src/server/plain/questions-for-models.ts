@@ -4,23 +4,61 @@ import type { InputAnswer, InputRequest } from "../../task/input.ts";
 /** By which a question is refused. */
 const refusals: readonly string[] = ["decline", "cancel"];
 
-/** A question as a model can read it, and how its answer is written, as the value of `answer`. */
-export function describeQuestion({ method, params }: InputRequest): { text: string; form: string } {
+/** A field of a question, in the words of its schema, which are exact. */
+interface Field {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: unknown;
+}
+
+/** A question as data. */
+export interface QuestionData {
+  readonly message: string;
+  readonly url?: string;
+  readonly prompt?: string;
+  readonly fields: readonly Field[];
+  /** How its answer is written. */
+  readonly answer: string;
+}
+
+export interface DescribedQuestion {
+  /** As a model can read it. */
+  readonly text: string;
+  /** How its answer is written, as the value of `answer`. */
+  readonly form: string;
+  readonly data: QuestionData;
+}
+
+export function describeQuestion({ method, params }: InputRequest): DescribedQuestion {
   const asked = JSON.parse(params) as JsonObject;
   switch (method) {
     case "elicitation/create": {
-      const lines = [`Question: ${String(asked["message"])}`];
-      if (typeof asked["url"] === "string") lines.push(`To be done at: ${asked["url"]}`);
-      lines.push(...fieldsOf(asked["requestedSchema"]));
-      return { text: lines.join("\n"), form: 'an object of the fields above, or "decline" or "cancel"' };
-    }
-    case "sampling/createMessage":
+      const message = String(asked["message"]);
+      const url = typeof asked["url"] === "string" ? asked["url"] : undefined;
+      const fields = fieldsOf(asked["requestedSchema"]);
+      const lines = [
+        `Question: ${message}`,
+        ...(url === undefined ? [] : [`To be done at: ${url}`]),
+        ...fieldLines(fields),
+      ];
+      const form = 'an object of the fields above, or "decline" or "cancel"';
+      const answer = 'an object of the fields, or "decline" or "cancel"';
       return {
-        text: `Question: write the next message.\n${promptOf(asked)}`,
-        form: 'your message as a string, or "decline"',
+        text: lines.join("\n"),
+        form,
+        data: { message, ...(url === undefined ? {} : { url }), fields, answer },
       };
-    case "roots/list":
-      return { text: "Question: which folders may be used?", form: '"decline"' };
+    }
+    case "sampling/createMessage": {
+      const prompt = promptOf(asked);
+      const form = 'your message as a string, or "decline"';
+      const data = { message: "Write the next message.", prompt, fields: [], answer: form };
+      return { text: `Question: write the next message.\n${prompt}`, form, data };
+    }
+    case "roots/list": {
+      const data = { message: "Which folders may be used?", fields: [], answer: '"decline"' };
+      return { text: "Question: which folders may be used?", form: '"decline"', data };
+    }
   }
 }
 
@@ -40,15 +78,20 @@ export function answerFor({ key, method }: InputRequest, answer: unknown): Input
   return { key, value: JSON.stringify(value) };
 }
 
-/** Each field in the words of its schema, which are exact. */
-function fieldsOf(schema: unknown): string[] {
-  const properties = isJsonObject(schema) ? schema["properties"] : undefined;
-  const fields = isJsonObject(properties) ? Object.entries(properties) : [];
-  if (!isJsonObject(schema) || fields.length === 0) return ["Fields: none."];
-  const { required } = schema;
+function fieldsOf(schema: unknown): readonly Field[] {
+  const { properties, required } = isJsonObject(schema) ? schema : {};
   const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
-  const line = ([name, field]: [string, unknown]): string =>
-    `- ${name} (${isRequired(name) ? "required" : "optional"}): ${JSON.stringify(field)}`;
+  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, field]) => ({
+    name,
+    required: isRequired(name),
+    schema: field,
+  }));
+}
+
+function fieldLines(fields: readonly Field[]): string[] {
+  if (fields.length === 0) return ["Fields: none."];
+  const line = ({ name, required, schema }: Field): string =>
+    `- ${name} (${required ? "required" : "optional"}): ${JSON.stringify(schema)}`;
   return ["Fields:", ...fields.map(line)];
 }
 

@@ -1,9 +1,10 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../generation/json-object.ts";
 import type { InputRequest } from "../../task/input.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { statusOf } from "../../task/status.ts";
 import type { CompanionNames } from "./companion-names.ts";
-import { describeQuestion } from "./questions-for-models.ts";
+import { describeQuestion, type DescribedQuestion } from "./questions-for-models.ts";
 
 export interface TicketParts {
   readonly task: TaskRecord;
@@ -14,21 +15,34 @@ export interface TicketParts {
   readonly deadlineMs: number;
 }
 
-/** What a call is answered with that goes on: for a model, what runs and exactly what to call next; the same as data. */
+/**
+ * What a call is answered with that goes on: for a model, what runs and exactly what to call next; the same as data, which is
+ * whole by itself, since some hosts show their model nothing else.
+ */
 export function ticket(parts: TicketParts): CallToolResult {
-  const { task, question } = parts;
+  const { task, question, names } = parts;
   const reference = task.wireId;
-  const text = question === undefined ? running(parts) : waiting(parts, question);
+  const described = question && describeQuestion(question);
+  const text = described === undefined ? running(parts) : waiting(parts, described);
   const message = statusText(task);
   return {
     content: [{ type: "text", text }],
     structuredContent: {
+      text,
       reference,
       status: statusOf(task),
       ...(message === undefined ? {} : { statusMessage: message }),
       pollAfterMs: task.pollIntervalMs,
+      ...(described === undefined ? {} : { question: described.data }),
+      next:
+        described === undefined ? resultCall(task, names) : { tool: names.answer, arguments: { reference } },
     },
   };
+}
+
+/** The call that gets the result of a task. */
+export function resultCall({ wireId }: TaskRecord, names: CompanionNames): JsonObject {
+  return { tool: names.result, arguments: { reference: wireId } };
 }
 
 /** How far a task is, in one line. */
@@ -51,9 +65,8 @@ function running({ task, names, deadlineMs }: TicketParts): string {
   ].join("\n");
 }
 
-function waiting({ task, names }: TicketParts, question: InputRequest): string {
+function waiting({ task, names }: TicketParts, { text, form }: DescribedQuestion): string {
   const reference = task.wireId;
-  const { text, form } = describeQuestion(question);
   const [before] = argument({ reference }).split("}");
   return [
     `${task.tool} waits for an answer and cannot go on without it.`,

@@ -26,10 +26,12 @@ it("answers with a ticket in time, and with the real result later, as the tool w
   const session = await Session.open(server, { version: "2025-06-18" });
   const first = ticketOf(await called(session, "job"));
   expect(first.data).toEqual({
+    text: first.text,
     reference: expect.stringMatching(/^[2-9A-Z]{4}-[2-9A-Z]{4}$/) as unknown,
     status: "working",
     statusMessage: "half way",
     pollAfterMs: 1_000,
+    next: { tool: "task_result", arguments: { reference: first.reference } },
   });
   const { reference } = first;
   expect(first.text).toBe(
@@ -191,6 +193,55 @@ it("has task_answer answer where the client cannot be asked", async () => {
   expect(await called(session, "task_answer", { reference, answer: {} })).toMatchObject({ isError: true });
 });
 
+it("says all that its text says as structured content, for hosts that show their model nothing else", async () => {
+  const { server } = await tickets(new Job());
+  const session = await Session.open(server);
+  const asked = ticketOf(await called(session, "confirm"));
+  const { reference } = asked;
+  expect(asked.data).toEqual({
+    text: asked.text,
+    reference,
+    status: "input_required",
+    pollAfterMs: 1_000,
+    question: {
+      message: "Send 12 rows?",
+      fields: [
+        { name: "note", required: true, schema: { type: "string", description: "What to write above" } },
+      ],
+      answer: 'an object of the fields, or "decline" or "cancel"',
+    },
+    next: { tool: "task_answer", arguments: { reference } },
+  });
+  const looked = ticketOf(await called(session, "task_result", { reference }));
+  expect(looked.data).toEqual(asked.data);
+  const answered = ticketOf(await called(session, "task_answer", { reference, answer: "decline" }));
+  expect(answered.data).toMatchObject({
+    text: answered.text,
+    next: { tool: "task_result", arguments: { reference } },
+  });
+  expect(answered.data).not.toHaveProperty("question");
+});
+
+it("says the prompt of a question to the model as data too", async () => {
+  const { server } = await house((tasks) => {
+    tasks.tool("draft", { requires: ["sampling"] }, async (_args, task) => {
+      const content = { type: "text", text: "Weather?" } as const;
+      await task.sample("words", { messages: [{ role: "user", content }], maxTokens: 10 });
+      return text("drafted");
+    });
+  }, plain);
+  const session = await Session.open(server);
+  expect(ticketOf(await called(session, "draft")).data).toMatchObject({
+    question: {
+      message: "Write the next message.",
+      prompt: "user: Weather?",
+      fields: [],
+      answer: 'your message as a string, or "decline"',
+    },
+    next: { tool: "task_answer" },
+  });
+});
+
 it("takes a refusal, and an object that a model wrote as a text", async () => {
   const { server } = await tickets(new Job());
   const session = await Session.open(server);
@@ -250,7 +301,16 @@ it("stops what is not wanted, lists what runs, and shows it to who lost the refe
   const listed = ticketOf(await called(session, "task_list"));
   expect(listed.text).toBe(line);
   expect(listed.data).toEqual({
-    tasks: [{ reference, tool: "job", status: "working", statusMessage: "half way" }],
+    text: line,
+    tasks: [
+      {
+        reference,
+        tool: "job",
+        status: "working",
+        statusMessage: "half way",
+        next: { tool: "task_result", arguments: { reference } },
+      },
+    ],
   });
   const unknown = await called(session, "task_result", { reference: "job-1" });
   expect(unknown).toMatchObject({ isError: true });
