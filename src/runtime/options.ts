@@ -37,6 +37,8 @@ export interface RuntimeOptions {
   readonly maxBodyBytes: number;
   /** Objects and lists in one another in a message, itself included; a deeper one is refused. */
   readonly maxNesting: number;
+  /** Values in a message: objects, lists and what is in them; a message with more is refused before it is parsed. */
+  readonly maxNodes: number;
   /** Crashes in a row, without a journal write between them, after which a task fails. */
   readonly maxCrashes: number;
   /** Pause before a task runs again after its second crash in a row; doubles with each further one. */
@@ -67,6 +69,7 @@ export const defaultOptions: RuntimeOptions = {
   maxInputsPerTask: 1_000,
   maxBodyBytes: 4 * 1024 * 1024,
   maxNesting: 128,
+  maxNodes: 200_000,
   maxCrashes: 5,
   crashBackoffMs: 1_000,
   maxCrashBackoffMs: 60_000,

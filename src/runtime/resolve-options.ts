@@ -21,6 +21,7 @@ const rules: Readonly<Record<keyof RuntimeOptions, { readonly min: number; reado
   maxInputsPerTask: { min: 1 },
   maxBodyBytes: { min: 1 },
   maxNesting: { min: 1 },
+  maxNodes: { min: 1 },
   maxCrashes: { min: 1 },
   crashBackoffMs: { min: 0 },
   maxCrashBackoffMs: { min: 0 },

@@ -12,6 +12,7 @@ const fromOne: readonly string[] = [
   "concurrency",
   "maxBodyBytes",
   "maxNesting",
+  "maxNodes",
   "maxCrashes",
   "maxLeakedHandlers",
   "maxInputsPerTask",

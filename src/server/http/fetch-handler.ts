@@ -61,7 +61,8 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const owners = new WeakMap<Request, Owner>();
   const limits = bodyReadLimits(server, options);
   const bodies = new BodyReads(limits);
-  const form = { maxNesting: server.options.maxNesting, maxBatch: batchLimit(options) };
+  const { maxNesting, maxNodes } = server.options;
+  const form = { maxNesting, maxNodes, maxBatch: batchLimit(options) };
   const resource = protectedResource(options);
   const cors = corsOf(options);
   const openRequests = new OpenRequests(openRequestsLimit(options));

@@ -1,10 +1,12 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
+import { hasMoreNodes, tooManyNodes } from "../node-count.ts";
 import { messageFault } from "../message-fault.ts";
 import type { BodyReads } from "./body-reads.ts";
 import { refuse } from "./refuse.ts";
 
 export interface BodyForm {
   readonly maxNesting: number;
+  readonly maxNodes: number;
   /** Messages in one body; only revision 2025-03-26 and before have several. */
   readonly maxBatch: number;
 }
@@ -13,7 +15,7 @@ export interface BodyForm {
 export async function readBody(
   request: Request,
   bodies: BodyReads,
-  { maxNesting, maxBatch }: BodyForm,
+  { maxNesting, maxNodes, maxBatch }: BodyForm,
 ): Promise<{ body: unknown } | Response> {
   if (request.method !== "POST") return { body: undefined };
   if (!isJsonContentType(request.headers.get("content-type"))) {
@@ -21,6 +23,8 @@ export async function readBody(
   }
   const text = await bodies.text(request);
   if (text instanceof Response) return text;
+  // To parse millions of values, and to look at each, would keep everybody waiting.
+  if (hasMoreNodes(text, maxNodes)) return refuse(400, tooManyNodes(maxNodes));
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -1,10 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
-import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from "@modelcontextprotocol/server";
+import { STDIO_DEFAULT_MAX_BUFFER_SIZE, type RequestId } from "@modelcontextprotocol/server";
 import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { HoldfastError } from "../../task/fault.ts";
+import { tooManyNodes } from "../node-count.ts";
 import { onePipe } from "../streams.ts";
 import type { TaskServer } from "../task-server.ts";
+import { BoundedInput } from "./bounded-input.ts";
 import { ListenTransport } from "./listen-transport.ts";
 import { RatedTransport } from "./rated-transport.ts";
 
@@ -40,7 +42,7 @@ const principal = "local";
  * ```
  */
 export async function serveStdio(server: TaskServer, options: StdioOptions = {}): Promise<StdioServer> {
-  const { stdin, stdout, maxOpenRequests = 1_000 } = options;
+  const { stdin = process.stdin, stdout, maxOpenRequests = 1_000 } = options;
   if (!(maxOpenRequests > 0)) {
     throw new HoldfastError(
       "configuration",
@@ -50,7 +52,12 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   await server.start(); // what comes in meanwhile waits in the pipe
   // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
-  const wire = new StdioServerTransport(stdin, stdout, { maxBufferSize });
+  const { maxNodes } = server.options;
+  const input = new BoundedInput(stdin, maxNodes, (id) => {
+    const fault = new HoldfastError("invalid_request", tooManyNodes(maxNodes));
+    wire.send({ jsonrpc: "2.0", id: id as RequestId, error: server.errorOf(fault) }).catch(server.onError);
+  });
+  const wire: StdioServerTransport = new StdioServerTransport(input, stdout, { maxBufferSize });
   const transport = new ListenTransport(
     new RatedTransport(wire, { server, principal, maxOpenRequests }),
     server,
@@ -64,6 +71,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   const end = async (): Promise<void> => {
     await Promise.race([connection.close(), after(lastWordMs, undefined, { ref: false })]);
     await transport.close();
+    input.release();
     await server.stop();
   };
   let ending: Promise<void> | undefined;

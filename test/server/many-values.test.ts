@@ -1,0 +1,105 @@
+import { PassThrough } from "node:stream";
+import { McpServer } from "@modelcontextprotocol/server";
+import fc from "fast-check";
+import { createTasks, type Tasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { serveStdio } from "holdfast/stdio";
+import { expect, it, onTestFinished } from "vitest";
+import { NodeCount } from "../../src/server/node-count.ts";
+import { BoundedInput } from "../../src/server/stdio/bounded-input.ts";
+import { Peer, serve, text } from "./peer.ts";
+import { Pipe } from "./pipe.ts";
+import { SessionPeer } from "./session-peer.ts";
+
+const tools = (tasks: Tasks): void =>
+  tasks.tool("direct", { task: "forbidden" }, (args) =>
+    text(`${JSON.stringify(args ?? {}).length} characters`),
+  );
+const lists = (count: number): unknown[] => Array.from({ length: count }, () => []);
+const refusal = { code: -32_600, message: "The message has more than 300 values." };
+
+function valuesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce((sum: number, each) => sum + valuesIn(each), 1);
+}
+
+it("counts the values of any JSON, and none that a string seems to have", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 1, 3), (value, indent) => {
+      const count = new NodeCount();
+      for (const byte of Buffer.from(JSON.stringify(value, undefined, indent))) count.take(byte);
+      expect(count.values).toBe(valuesIn(JSON.parse(JSON.stringify(value))));
+    }),
+    {
+      examples: [
+        ['[,"{\\,', 1],
+        [{ "a,[b": ["\\", '"', "\\\\"], c: {} }, 0],
+      ],
+    },
+  );
+});
+
+it("refuses a message with too many values before it is parsed, over HTTP in every generation", async () => {
+  const { http, errors } = await serve({ tools, options: { maxNodes: 300 } });
+  const peer = new Peer(http.url);
+  expect(await peer.call("direct", { x: lists(400) })).toMatchObject({ status: 400, error: refusal });
+  expect((await peer.call("direct", { x: lists(200) })).result).toBeDefined();
+  expect((await peer.call("direct", { x: "[,{,".repeat(1_000) })).result).toBeDefined();
+  const session = await SessionPeer.open(http.url);
+  expect(await session.call("direct", { x: lists(400) })).toMatchObject({ error: refusal });
+  // That it is not parsed shows where it is no JSON.
+  const cut = await session.send("POST", { body: JSON.stringify({ x: lists(400) }).slice(0, -1) });
+  expect(await cut.json()).toMatchObject({ error: refusal });
+  expect(errors).toEqual([]);
+});
+
+it("refuses such a message on stdio to whoever sent it, and goes on", async () => {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const errors: unknown[] = [];
+  const options = { store: memoryStore(), maxNodes: 300, onError: (error: unknown) => errors.push(error) };
+  const tasks = createTasks(options);
+  tools(tasks);
+  const server = await serveStdio(
+    tasks.server(() => new McpServer({ name: "many", version: "1" })),
+    {
+      stdin,
+      stdout,
+    },
+  );
+  onTestFinished(() => server.close());
+  const pipe = new Pipe(stdin, stdout);
+  const many = JSON.stringify(lists(400));
+  // As clients write it, with the id before the params and after them; and in a way in which it is not looked for.
+  stdin.write(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"x":${many}}}\n`);
+  expect(await pipe.next()).toEqual({ jsonrpc: "2.0", id: "a", error: refusal });
+  const last = `{"method":"tools/call","params":{"x":${many}},"jsonrpc":"2.0","id":7}\n`;
+  stdin.write(last.slice(0, 500));
+  stdin.write(last.slice(500, -3));
+  stdin.write(last.slice(-3));
+  expect(await pipe.next()).toEqual({ jsonrpc: "2.0", id: 7, error: refusal });
+  stdin.write(`{"params":{"x":${many}},"id":8,"method":"tools/call","jsonrpc":"2.0"}\n`);
+  expect(await pipe.next()).toEqual({ jsonrpc: "2.0", id: null, error: refusal });
+  expect(await pipe.request("tools/call", { name: "direct", arguments: { x: lists(200) } })).toMatchObject(
+    text("607 characters"),
+  );
+  expect(errors).toEqual([]);
+});
+
+it("hands on everything else byte by byte, however it is cut", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.string({ unit: "binary" }).map((line) => line.replaceAll("\n", " "))),
+      fc.integer({ min: 1, max: 7 }),
+      async (lines, size) => {
+        const stdin = new PassThrough();
+        const input = new BoundedInput(stdin, 1_000, () => undefined);
+        const sent = Buffer.from(lines.map((line) => `${line}\n`).join(""));
+        for (let from = 0; from < sent.length; from += size) stdin.write(sent.subarray(from, from + size));
+        stdin.end();
+        const parts: Buffer[] = [];
+        for await (const part of input) parts.push(part as Buffer);
+        expect(Buffer.concat(parts).equals(sent)).toBe(true);
+      },
+    ),
+    { numRuns: 50 },
+  ));
