@@ -3,6 +3,7 @@ import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import type { Owner } from "./access.ts";
+import { findsAll, scopesOfTasks } from "./named-tasks.ts";
 import { errorsFor, type ErrorOf, type OnError } from "./answer.ts";
 import { attach as attachToEarlier } from "./earlier/attach.ts";
 import { voice as coreVoice } from "./2025-11-25/voice.ts";
@@ -17,7 +18,6 @@ import type { PlainPolicies } from "./plain/policy.ts";
 import { voice as plainVoice } from "./plain/voice.ts";
 import type { HeldRequests } from "./sep-1686/held-requests.ts";
 import { voice as sepVoice } from "./sep-1686/voice.ts";
-import { scopesOfTasks } from "./scopes-of-tasks.ts";
 import { noSession, onePipe, type Streams } from "./streams.ts";
 import { ListenPlaces } from "./listen/listen-places.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
@@ -85,16 +85,17 @@ export function createTaskServer({
   const desk = new TaskDesk(runtime, onError, coreVoice);
   const sepDesk = new TaskDesk(runtime, onError, sepVoice);
   const { clock, options } = runtime;
+  const isCompanion = (tool: string): boolean => policies.companion(tool) !== undefined;
   const rates = new Rates({
     rates: rateOptions,
     pollIntervalMs: options.pollIntervalMs,
     loopDelay: loopDelay(() => clock.now()),
     companion: (name) => policies.companion(name),
+    finds: (message, principal) => findsAll(runtime, message, principal, isCompanion),
   });
   const plain = new PlainCalls(runtime, policies, onError);
   const companions = new Companions(runtime, plain, rates);
   const asking = new TaskDesk(runtime, onError, plainVoice);
-  const isCompanion = (tool: string): boolean => policies.companion(tool) !== undefined;
   const places = new ListenPlaces(maxListensPerPrincipal);
   return {
     options,

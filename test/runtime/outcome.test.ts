@@ -94,6 +94,20 @@ describe("how a task ends", () => {
     });
   });
 
+  it("reads no more of another's task than of none, so that neither takes longer [A-40]", async () => {
+    const reads: string[] = [];
+    const tools = { done: () => text("done") };
+    const process = await Process.started({ tools, before: (call) => void reads.push(call) });
+    const ann = { generation: "2026-07-28", principal: "ann" } as const;
+    const id = await process.callId("done", ann);
+    await process.until(id, ({ outcome }) => outcome !== null, ann);
+    for (const asked of [id, "no-such"]) {
+      reads.length = 0;
+      await expect(process.runtime.get(asked, { ...ann, principal: "bob" })).rejects.toThrow("Unknown");
+      expect(reads).toEqual(["get"]);
+    }
+  });
+
   it("keeps ids apart by principal, with one answer for foreign and unknown [A-35 A-40 X-P-003]", async () => {
     const process = await Process.started({ tools: { hello: () => text("hi") } });
     const id = await process.callId("hello", { principal: "alice" });

@@ -10,8 +10,8 @@ export interface RateOptions {
   /** `tasks/list`, and calls of `task_list`. */
   readonly listsPerMinute: number | null;
   /**
-   * Lookups of tasks that are not there, or not the caller's, by companion tools too; then none is looked up for the rest
-   * of the minute.
+   * Lookups of tasks that are not there, or not the caller's, by companion tools too; more are refused for the rest of the
+   * minute. What asks for the caller's own tasks is not.
    */
   readonly missesPerMinute: number | null;
   /** `tasks/get` of one task by one principal in the interval that its last answer advertised (C-123). */

@@ -19,6 +19,8 @@ export interface RatesSetup {
   readonly loopDelay: LoopDelay;
   /** The companion of that name, where there are any: calls of these are to callers without tasks what methods are. */
   readonly companion?: (name: unknown) => CompanionKind | undefined;
+  /** Whether all tasks that a message names are the principal's own. */
+  readonly finds: (message: JsonObject, principal: string) => Promise<boolean>;
 }
 
 /** Refuses what comes too fast, before anything is done for it. */
@@ -66,13 +68,11 @@ export class Rates {
     }
   }
 
-  async #refuse(
-    { method, params }: JsonObject,
-    principal: string | null,
-  ): Promise<HoldfastError | undefined> {
+  async #refuse(message: JsonObject, principal: string | null): Promise<HoldfastError | undefined> {
+    const { method, params } = message;
     switch (method) {
       case "tools/call":
-        return this.#calling(params, principal);
+        return this.#calling(message, principal);
       case "resources/read":
       case "prompts/get":
         return asksForTask(params)
@@ -81,27 +81,34 @@ export class Rates {
       case "tasks/list":
         return taken(this.#lists, principal, "lists of tasks");
       case "tasks/get":
-        return (await this.#guessing(principal)) ?? (await this.#polling(params, principal));
+        return (await this.#guessing(message, principal)) ?? (await this.#polling(params, principal));
       case "tasks/result":
       case "tasks/update":
       case "tasks/cancel":
       case "tasks/delete":
       case "subscriptions/listen":
-        return this.#guessing(principal);
+        return this.#guessing(message, principal);
       default:
         return undefined;
     }
   }
 
-  async #calling(params: unknown, principal: string | null): Promise<HoldfastError | undefined> {
+  async #calling(message: JsonObject, principal: string | null): Promise<HoldfastError | undefined> {
+    const { params } = message;
     const kind = this.#setup.companion?.(isJsonObject(params) ? params["name"] : undefined);
     // Those of companions are no new work, but they are calls.
-    const early = kind === undefined ? this.#overloaded() : await this.#companion(kind, principal);
+    const early = kind === undefined ? this.#overloaded() : await this.#companion(kind, message, principal);
     return early ?? taken(this.#calls, principal, "calls");
   }
 
-  #companion(kind: CompanionKind, principal: string | null): Promise<HoldfastError | undefined> {
-    return kind === "list" ? taken(this.#lists, principal, "lists of tasks") : this.#guessing(principal);
+  #companion(
+    kind: CompanionKind,
+    message: JsonObject,
+    principal: string | null,
+  ): Promise<HoldfastError | undefined> {
+    return kind === "list"
+      ? taken(this.#lists, principal, "lists of tasks")
+      : this.#guessing(message, principal);
   }
 
   /** New work is shed first: answers about tasks that are there cost little, and clients wait for them. */
@@ -111,10 +118,12 @@ export class Rates {
     return late ? tooMuch("The server is overloaded.", calmAfterMs) : undefined;
   }
 
-  async #guessing(principal: string | null): Promise<HoldfastError | undefined> {
+  /** Who has guessed too often still gets what is there: its tasks are looked up first. */
+  async #guessing(message: JsonObject, principal: string | null): Promise<HoldfastError | undefined> {
     if (principal === null || this.#misses === undefined) return undefined;
     const misses = await this.#misses.get(principal);
     if (misses === null || misses.consumedPoints < this.#misses.points) return undefined;
+    if (await this.#setup.finds(message, principal)) return undefined;
     return tooFast("lookups of unknown tasks", misses.msBeforeNext);
   }
 

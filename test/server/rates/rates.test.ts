@@ -14,8 +14,11 @@ const off: RateOptions = {
 // An hour between polls: no test is long enough for a second interval.
 const hour = 3_600_000;
 
+/** Alice has the tasks whose names begin with `own`. */
+const finds = async (message: object): Promise<boolean> => JSON.stringify(message).includes('"own');
+
 function ratesOf(given: Partial<RateOptions>, loopDelay = () => 0): Rates {
-  return new Rates({ rates: { ...off, ...given }, pollIntervalMs: hour, loopDelay });
+  return new Rates({ rates: { ...off, ...given }, pollIntervalMs: hour, loopDelay, finds });
 }
 
 const call = { method: "tools/call", params: { name: "add" } };
@@ -75,7 +78,7 @@ it("forgets the oldest of very many intervals, and keeps the others", async () =
   expect(await letIn(rates, get("t10000"), "alice", 5)).toBe(5);
 });
 
-it("looks up no more tasks for who guesses, and still takes its calls", async () => {
+it("refuses who guesses more unknown tasks, and neither its calls nor its own tasks", async () => {
   const rates = ratesOf({ missesPerMinute: 3 });
   rates.missed("alice", 2);
   expect(await rates.refusal(get("a"), "alice")).toBeUndefined();
@@ -90,6 +93,7 @@ it("looks up no more tasks for who guesses, and still takes its calls", async ()
     expect(await rates.refusal({ method, params: { taskId: "a" } }, "alice")).toMatchObject({
       code: "limit_reached",
     });
+    expect(await rates.refusal({ method, params: { taskId: "own" } }, "alice")).toBeUndefined();
     expect(await rates.refusal({ method, params: { taskId: "a" } }, "bob")).toBeUndefined();
   }
   expect(await rates.refusal(call, "alice")).toBeUndefined();
@@ -109,7 +113,7 @@ it("sheds new calls when the process is late, and answers for the tasks that the
 it("takes calls of companions for what they ask about tasks that there are", async () => {
   const companion = (name: unknown): "result" | "list" | undefined =>
     name === "task_result" ? "result" : name === "task_list" ? "list" : undefined;
-  const setup = { pollIntervalMs: hour, loopDelay: () => 5_000, companion };
+  const setup = { pollIntervalMs: hour, loopDelay: () => 5_000, companion, finds };
   const rates = new Rates({
     ...setup,
     rates: { ...off, maxLoopDelayMs: 1_000, listsPerMinute: 1, missesPerMinute: 1 },

@@ -4,6 +4,8 @@ import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
+import { listenTo } from "../listener.ts";
+import { ticketOf } from "../plain/job.ts";
 import { Peer, serve, text, type Served, type WireResponse } from "../peer.ts";
 import { Pipe } from "../pipe.ts";
 import { SessionPeer } from "../session-peer.ts";
@@ -82,12 +84,38 @@ it("stops lookups of who guesses, whatever it guesses with", async () => {
   expect(await peer.send("tasks/get", guess, as("bob"))).toMatchObject({ error: { code: -32602 } });
 });
 
-it("stops lookups by companion tools, too", async () => {
-  const options = { plain: "ticket", rates: { missesPerMinute: 2 } } as const;
+it("answers for the caller's own tasks, however often it guessed", async () => {
+  const { http } = await limited();
+  const peer = new Peer(http.url);
+  const session = await SessionPeer.open(http.url, as("alice"));
+  const taskId = await peer.start("endless", {}, as("alice"));
+  const created = await session.request("tools/call", { name: "endless", task: {} });
+  const core = (created["result"] as { task: { taskId: string } }).task.taskId;
+  const listen = (...taskIds: string[]): Promise<Response> =>
+    listenTo(http.url, { taskIds }, { headers: as("alice").headers });
+  await (await listen("gone-1", "gone-2", "gone-3")).body?.cancel();
+  for (const guess of ["gone", core.replace(/.$/, "-")]) {
+    expect((await peer.send("tasks/get", { taskId: guess }, as("alice"))).status).toBe(429);
+  }
+  expect((await listen(taskId, "gone")).status).toBe(429);
+  const heard = await listen(taskId);
+  expect(heard.status).toBe(200);
+  await heard.body?.cancel();
+  await peer.get(taskId, as("alice"));
+  await peer.result("tasks/update", { taskId, inputResponses: {} }, as("alice"));
+  await peer.result("tasks/cancel", { taskId }, as("alice"));
+  expect(await session.request("tasks/get", { taskId: core })).toMatchObject({ result: { taskId: core } });
+  expect(await session.request("tasks/cancel", { taskId: core })).toMatchObject({ result: { taskId: core } });
+});
+
+it("stops lookups by companion tools, too, and not of the caller's own calls", async () => {
+  const options = { plain: "ticket", plainDeadlineMs: 20, rates: { missesPerMinute: 2 } } as const;
   const { http } = await serve({ tools, http: { authenticate }, options });
   const peer = new Peer(http.url);
   const guess = (name: string, who: string): Promise<WireResponse> =>
     peer.call(name, { reference: "K7QM-2XWD", answer: {} }, { capabilities: {}, ...as(who) });
+  const plain = { capabilities: {}, ...as("eve") };
+  const { reference } = ticketOf((await peer.call("endless", {}, plain)).result);
   const look = { reference: "K7QM-2XWD" };
   for (let i = 0; i < 2; i += 1) {
     const { result } = await peer.call("task_result", look, { capabilities: {}, ...as("eve") });
@@ -97,6 +125,8 @@ it("stops lookups by companion tools, too", async () => {
     expect(await guess(name, "eve")).toMatchObject({ status: 429, error: { code: -32000 } });
     expect((await guess(name, "bob")).status).toBe(200);
   }
+  expect((await peer.call("task_result", { reference }, plain)).result).not.toHaveProperty("isError");
+  expect((await peer.call("task_cancel", { reference }, plain)).result).not.toHaveProperty("isError");
 });
 
 it("does the same on a session of an earlier revision", async () => {

@@ -1,3 +1,4 @@
+import { listenMethod, taskListening } from "../generation/2026-07-28/listen.ts";
 import { isJsonObject } from "../generation/json-object.ts";
 import { relatedTaskOf } from "../generation/sep-1686/related-task.ts";
 import { generation as sep } from "../generation/sep-1686/name.ts";
@@ -5,6 +6,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { generation as plain } from "./plain/open-call.ts";
 import { scopeOf } from "./plain/owner.ts";
 import { readReference } from "./plain/reference.ts";
+import { isStopping } from "./stopping.ts";
 
 /** A task as a message names it: by its id, or by a name that is unique among its principal's tasks of a generation. */
 interface Named {
@@ -12,6 +14,9 @@ interface Named {
   readonly wireId: string | undefined;
   readonly generation: typeof sep | typeof plain;
 }
+
+/** Whether a tool stands for a method about tasks. */
+type IsCompanion = (tool: string) => boolean;
 
 /**
  * The scopes that are needed for the principal's own tasks that a body, a message or a batch, asks something of; none for
@@ -21,19 +26,41 @@ export async function scopesOfTasks(
   runtime: Runtime,
   body: unknown,
   principal: string | null,
-  isCompanion: (tool: string) => boolean,
+  isCompanion: IsCompanion,
 ): Promise<ReadonlySet<string>> {
   const scopes = new Set<string>();
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   for (const message of messages) {
     const named = namedBy(message, isCompanion);
     if (named === undefined) continue;
-    for (const scope of await scopesOf(runtime, named, principal)) scopes.add(scope);
+    for (const scope of (await scopesOf(runtime, named, principal)) ?? []) scopes.add(scope);
   }
   return scopes;
 }
 
-function namedBy(message: unknown, isCompanion: (tool: string) => boolean): Named | undefined {
+/** Whether all tasks that a message names or listens to are the principal's own. */
+export async function findsAll(
+  runtime: Runtime,
+  message: unknown,
+  principal: string | null,
+  isCompanion: IsCompanion,
+): Promise<boolean> {
+  const named = namedBy(message, isCompanion);
+  if (named !== undefined) return (await scopesOf(runtime, named, principal)) !== undefined;
+  for (const id of listenedTo(message)) {
+    const listened = { id, wireId: undefined, generation: sep };
+    if ((await scopesOf(runtime, listened, principal)) === undefined) return false;
+  }
+  return true;
+}
+
+function listenedTo(message: unknown): readonly string[] {
+  if (!isJsonObject(message) || message["method"] !== listenMethod) return [];
+  const taskIds = taskListening(message["params"])?.taskIds;
+  return Array.isArray(taskIds) ? taskIds.filter((id) => typeof id === "string") : [];
+}
+
+function namedBy(message: unknown, isCompanion: IsCompanion): Named | undefined {
   if (!isJsonObject(message) || !isJsonObject(message["params"])) return undefined;
   const { method, params } = message;
   if (typeof method !== "string") return undefined;
@@ -50,14 +77,23 @@ function bySep(taskId: unknown): Named | undefined {
   return typeof taskId === "string" ? { id: taskId, wireId: taskId, generation: sep } : undefined;
 }
 
+/**
+ * Undefined where the principal has no such task; that takes the same whether another has it or not. None from a server
+ * that stops: whoever carries the message out says so.
+ */
 async function scopesOf(
   runtime: Runtime,
   { id, wireId, generation }: Named,
   principal: string | null,
-): Promise<readonly string[]> {
-  const known = await runtime.scopesOf(id, principal);
-  const scope = scopeOf({ principal, session: undefined });
-  if (known !== undefined || wireId === undefined || scope === undefined) return known ?? [];
-  const found = await runtime.find({ generation, scope, wireId });
-  return found === undefined ? [] : ((await runtime.scopesOf(found, principal)) ?? []);
+): Promise<readonly string[] | undefined> {
+  try {
+    const known = await runtime.scopesOf(id, principal);
+    const scope = scopeOf({ principal, session: undefined });
+    if (known !== undefined || wireId === undefined || scope === undefined) return known;
+    const found = await runtime.find({ generation, scope, wireId });
+    return found === undefined ? undefined : await runtime.scopesOf(found, principal);
+  } catch (error) {
+    if (isStopping(error)) return [];
+    throw error;
+  }
 }
