@@ -4,7 +4,7 @@ import type { HandleStore } from "./handles/handle-store.ts";
 import type { ClientEvent } from "./events/client-event.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 
-/** The protocol versions that this client speaks. Tasks are in the first two; in the others, those of SEP-1686. */
+/** The protocol versions that this client speaks. The first two define tasks; with the others it uses those of SEP-1686. */
 export const protocolVersions = [
   "2026-07-28",
   "2025-11-25",
@@ -19,59 +19,59 @@ export type ProtocolVersion = (typeof protocolVersions)[number];
 export interface ConnectOptions {
   /** Answers the server's questions, before a task exists and while one runs. */
   readonly onInput?: OnInput;
-  /** Told of questions that could not be answered, and decides about their task. */
+  /** Called with questions that could not be answered; decides what happens to their task. */
   readonly onInputError?: OnInputError;
-  /** Told of what the client does, for logs and traces. What it throws disturbs nothing. */
+  /** Called with what the client does, for logs and traces. Errors that it throws are ignored. */
   readonly onEvent?: (event: ClientEvent) => unknown;
   /**
-   * The capabilities to declare, in place of the default: `{ elicitation: { form: {} } }` with `onInput`, and none
-   * without. Declare `sampling` or `roots` only if `onInput` answers them. What tasks need is always added.
+   * The capabilities to declare. Default: `{ elicitation: { form: {} } }` with `onInput`, none without. Declare `sampling`
+   * or `roots` only if `onInput` answers them. Capabilities for tasks are always added.
    */
   readonly capabilities?: ClientCapabilities;
   /**
-   * Takes the server's elicitations and samplings as durable tasks where it asks for that, in protocol 2025-11-25 and
-   * in SEP-1686: the user may answer when the connection, or this process, is long another. They come to `onInput` like all others, as
-   * far as `capabilities` declare them. Elsewhere without effect.
+   * Accepts the server's elicitation and sampling requests as durable tasks, in protocol 2025-11-25 and in SEP-1686: the
+   * user may answer after the connection, or this process, was restarted. They come to `onInput` like all questions, if
+   * `capabilities` declare them. Has no effect in other protocols.
    */
   readonly receiveTasks?: ReceiveTasksOptions;
   /**
-   * Keeps every call from before it is sent until somebody was told its end, and the answers to its questions, so that
-   * `client.pending()` finds after a crash of this process what it left: `fileHandles(folder)`, for which the folder's
-   * path is enough, or `memoryHandles()`. What is in it is a key to tasks, and holds the arguments of calls. Give each
-   * user that this client calls for a store of their own. Default: nothing is kept.
+   * Where calls and the answers to their questions are stored, from before a call is sent until its outcome was delivered,
+   * so that `client.pending()` finds them after a crash of this process: `fileHandles(folder)`, or just the folder's path, or
+   * `memoryHandles()`. It contains the arguments of calls and gives access to their tasks: use one store per user. Default:
+   * nothing is stored.
    */
   readonly handles?: HandleStore | string;
-  /** How this client names itself to the server. Default: holdfast, and its version. */
+  /** The name and version that the server is told. Default: holdfast and its version. */
   readonly clientInfo?: Implementation;
   /**
-   * The one protocol version to speak. Default: 2026-07-28 where the server has it, else the latest that it has. Name
-   * an earlier one for a server that the question about 2026-07-28 disturbs, or to save that round trip.
+   * The only protocol version to speak. Default: 2026-07-28 if the server supports it, otherwise the latest that it supports.
+   * Name an earlier one to save the round trip that asks for 2026-07-28, or for servers that fail on it.
    */
   readonly protocolVersion?: ProtocolVersion;
   /**
-   * `"sep-1686"` asks for tasks in the form of the original proposal, with servers that have them in protocol 2025-11-25.
-   * Before that version it is always so; later ones are then not spoken. A server need not say that it has such tasks:
-   * one that has none answers a call as any other. Default: the tasks of the version that is spoken.
+   * `"sep-1686"` uses the tasks of the original proposal in protocol 2025-11-25 too; before that version they are always
+   * used, and later versions are then not spoken. Servers need not declare them: one without tasks answers the call
+   * directly. Default: the tasks of the protocol version.
    */
   readonly generation?: "sep-1686";
   /**
-   * How task references name the server. Default: its URL; for a process, its command line; for a transport,
-   * `"transport"`. Give one where that changes while the tasks stay, or is the same for servers that are not.
+   * The server's name in task references. Default: its URL; for a process, its command line; for a transport,
+   * `"transport"`. Set it if that changes while the tasks stay, or if different servers would share it.
    */
   readonly serverName?: string;
-  /** Sent with every HTTP request; of no effect on other connections. */
+  /** Headers of every HTTP request. Have no effect on other connections. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A bearer token, or what gives one; asked before each HTTP request. */
+  /** A bearer token, or a function that returns one and is called before each HTTP request. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>);
   /** Sends the HTTP requests, in place of the global one. */
   readonly fetch?: FetchLike;
-  /** Gives up connecting, and ends a process that was started for it. Of no effect once connected. */
+  /** Aborts connecting, and ends a process that was started for it. Has no effect once connected. */
   readonly signal?: AbortSignal;
   /**
-   * Whether to listen to tasks where the server pushes their states, on one stream for all that is waited for. Polls
-   * are then the safety net: four intervals apart, at least 15 seconds and at most a minute. Default true.
+   * Whether to listen on a stream where the server pushes the states of tasks. Polls are then the fallback: four intervals
+   * apart, at least 15 seconds and at most a minute. Default true.
    */
   readonly listen?: boolean;
-  /** Milliseconds between polls that no server can talk this client below. Default 250. */
+  /** The shortest poll interval in milliseconds, whatever the server asks for. Default 250. */
   readonly pollFloorMs?: number;
 }

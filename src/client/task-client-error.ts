@@ -8,18 +8,18 @@ import type { TaskReference } from "./task/task-reference.ts";
  * |---|---|
  * | `failed` | the task failed; `error` is the JSON-RPC error, exactly as the server stored it |
  * | `cancelled` | the task was cancelled |
- * | `expired` | the task reached the end of its life unfinished, as a Holdfast server says in `error`; or it outlived its ttl without contact, or the server no longer knows it |
+ * | `expired` | the task reached its ttl before its end, or the server no longer knows it |
  * | `unknown_task` | the server does not know the task, and this client never saw it |
  * | `rpc` | the server answered a request with a JSON-RPC error, see `error` |
  * | `missing_capability` | the same, for a capability that the client did not declare; `error.data` names it |
- * | `connection` | the server was not reached, or gave an HTTP error, and a repeat was not safe or not useful; or its process, or the pipe to it, has ended: its tasks are taken up by `resume` on a new connection |
+ * | `connection` | the server could not be reached, answered with an HTTP error, or its process ended, and repeating the request was not safe or not useful; `resume` on a new connection finds the task |
  * | `unauthorized` | HTTP 401 or 403 |
  * | `protocol` | the server's answer breaks the protocol |
  * | `unanswered` | a question before the task's creation could not be answered |
- * | `reference` | a task reference does not belong to this client's server or is no reference |
- * | `handles` | the handle store could not keep the call, see `cause`: nothing was sent, or, with a `reference`, its task runs |
- * | `timeout` | the wait took longer than its `timeoutMs`; the task, if there is one, runs on |
- * | `closed` | the client, or its `sdk`, was closed meanwhile; the task lives on |
+ * | `reference` | the value is no task reference, or belongs to another server |
+ * | `handles` | the handle store failed, see `cause`: nothing was sent; with a `reference`, the task runs |
+ * | `timeout` | the wait took longer than its `timeoutMs`; the task runs on |
+ * | `closed` | the client was closed; the task runs on |
  */
 export type TaskClientErrorCode =
   | "failed"
@@ -58,11 +58,11 @@ interface TaskClientErrorOptions extends ErrorOptions {
 export class TaskClientError extends Error {
   override readonly name = "TaskClientError";
   readonly code: TaskClientErrorCode;
-  /** The task that it is about, if there is one. */
+  /** The task's id, if the error is about a task. */
   readonly taskId: string | undefined;
-  /** The same task, as `client.resume` takes it: what has not ended yet is not lost with the call or wait that has. */
+  /** The same task, for `client.resume`. */
   readonly reference: TaskReference | undefined;
-  /** The JSON-RPC error for `failed`, `rpc` and `missing_capability`, and where else a server sent one. */
+  /** The server's JSON-RPC error: for `failed`, `rpc` and `missing_capability`, and wherever else it sent one. */
   readonly error: JsonRpcError | undefined;
 
   constructor(code: TaskClientErrorCode, message: string, options: TaskClientErrorOptions = {}) {

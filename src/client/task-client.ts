@@ -12,62 +12,60 @@ import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 
 /**
- * Options of one call. Aborting before the server answered withdraws the call. A task that it has made already runs
- * on: with `handles`, `pending()` finds it; without, give an `idempotencyKey` to find it again. In protocol 2025-11-25
- * and before it is cancelled, unless there is one of the two.
+ * Options of one call. Aborting it before the server answered cancels the call. If the server already made a task, that
+ * runs on: `pending()` finds it with `handles`, a repeated call finds it with an `idempotencyKey`. Before protocol
+ * 2026-07-28 a task that neither of the two could find is cancelled.
  */
 export interface CallOptions extends WaitOptions {
   /**
-   * Names the call, so that the server recognises it when it comes twice, also from another process. Without
-   * authentication at least 122 random bits. Default: a fresh random one, for the repeats of this call only.
+   * Identifies the call, so that the server recognises it when it comes twice, also from another process. Without
+   * authentication it needs at least 122 random bits. Default: a new random key, for repeats of this call only.
    */
   readonly idempotencyKey?: string;
   /**
-   * Milliseconds, counted from its creation, that the task should be kept if the call becomes one; in SEP-1686 counted
-   * from its end, however long it runs. The server may give more or less. Since protocol 2026-07-28 clients have no say,
-   * and it has no effect. Default: the server's.
+   * How long the server should keep the task, in milliseconds from its creation; in SEP-1686 from its end. The server may
+   * choose another value. Has no effect since protocol 2026-07-28, where only the server decides. Default: the server's.
    */
   readonly ttlMs?: number;
   /**
-   * Whether the server is to delete the task as soon as `result()`, or `callTool`, has its end: for what is not to lie
-   * around. A failure is told to `sdk.onerror`. Only SEP-1686 has deletes; elsewhere it has no effect.
+   * Whether to delete the task on the server once `result()` or `callTool` has its outcome. Errors go to `sdk.onerror`.
+   * Only SEP-1686 can delete; elsewhere it has no effect.
    */
   readonly deleteAfterFetch?: boolean | undefined;
   /**
-   * Asks the server to report progress, and takes the reports while they come: up to the result of a call that is
-   * answered at once. In protocol 2025-11-25 also for as long as a task runs, waited for or not, though not in a
-   * session or process after this one; in later versions a task tells by its `statusMessage`.
+   * Asks the server for progress notifications and is called with each, until the call is answered. In protocol 2025-11-25
+   * also while its task runs, in this session only; later versions report a task's progress in its `statusMessage`.
    */
   readonly onProgress?: (progress: Progress) => unknown;
 }
 
 export interface CallAndWaitOptions extends CallOptions {
-  /** Called with the task as it stands and with each change; never if the server answers at once. */
+  /** Called with the task's current state and each change; never if the server answers at once. */
   readonly onUpdate?: (task: RemoteTask) => unknown;
   /**
-   * Whether aborting the `signal` while a task runs cancels that task too. The call then rejects, with the signal's
-   * reason, once the server has acknowledged, or after five seconds without that. Default false: the task runs on.
+   * Whether aborting the `signal` also cancels a running task. The call then rejects with the signal's reason once the
+   * server has acknowledged, or after five seconds. Default false: the task runs on.
    */
   readonly cancelOnAbort?: boolean;
-  /** Told of the task as soon as the call has become one; never if the server answers at once. */
+  /** Called with the task's reference as soon as there is a task; never if the server answers at once. */
   readonly onTask?: (reference: TaskReference) => unknown;
 }
 
 /**
- * Options of one read. Nobody else knows of its task: one whose `signal` aborts, or whose time is up, is cancelled, and
- * those that a client leaves behind are not in its `handles`.
+ * Options of one read. Nobody else knows its task, so it is cancelled when the `signal` aborts or the time limit passes. It
+ * is not stored in `handles`.
  */
 export interface ReadOptions extends WaitOptions, Pick<CallOptions, "ttlMs" | "deleteAfterFetch"> {}
 
 /** Options of `listTasks`. */
 export interface ListOptions extends Omit<WaitOptions, "pollIntervalMs"> {
-  /** The `nextCursor` of the page before; left out for the first page. Goes back as it came. */
+  /** The `nextCursor` of the previous page; left out for the first page. */
   readonly cursor?: string | undefined;
 }
 
 /** A connection to one server. See `connect`. */
 export interface TaskClient {
-  /** The SDK's client on the same connection, for everything that is no task: listing tools, resources, prompts. */
+  /** The SDK's client on the same connection, for everything that is no task: listing tools, resources and prompts. */
   readonly sdk: Client;
   /**
    * Calls a tool and waits for its result, whether the server answers at once or with a task, through restarts of the
@@ -100,9 +98,8 @@ export interface TaskClient {
     options?: CallOptions,
   ): Promise<TaskHandle>;
   /**
-   * Reads a resource and waits for it, as a task where the tasks of the connection are those of SEP-1686: it survives the
-   * loss of its answer and of its stream. In other generations it is the request alone, through `sdk`. Rejects with a
-   * TaskClientError.
+   * Reads a resource. With tasks of SEP-1686 the read is a task, which survives the loss of its answer and its stream; with
+   * other tasks it is a plain request. Rejects with a `TaskClientError`.
    *
    * ```ts
    * const { contents } = await client.readResource("reports://2026-10");
@@ -122,15 +119,15 @@ export interface TaskClient {
     options?: ReadOptions,
   ): Promise<GetPromptResult>;
   /**
-   * The handle of a task that was started earlier, perhaps by another process. Sends nothing: whether the server still
-   * knows the task shows on first use. Throws `reference` for `null` and for another server's task.
+   * The handle of a task that was started earlier, perhaps by another process. Sends nothing; the first use shows whether
+   * the server still knows the task. Rejects with `reference` for `null` and for another server's task.
    */
   resume(reference: TaskReference | null, options?: WaitOptions): Promise<TaskHandle>;
   /**
-   * The calls to this server, in its generation of the protocol, whose end nobody was told yet, the oldest first: what
-   * is in the handle store, see `handles`. Those that this client or another process waits for now are among them. A
-   * call leaves the list once a wait was told its end, so a process that dies just then may be told twice, and never
-   * not at all. Entries that cannot be read are told to `sdk.onerror` and left out. Rejects with `handles`.
+   * The calls in the handle store (see `handles`) to this server and in its form of tasks whose outcomes were not delivered
+   * yet, oldest first. Calls that this client or another process waits for now are included. Outcomes are delivered at
+   * least once: a process that dies during the delivery gets the outcome again. Entries that cannot be read go to
+   * `sdk.onerror` and are left out. Rejects with `handles`.
    *
    * ```ts
    * for (const call of await client.pending()) {
@@ -141,9 +138,8 @@ export interface TaskClient {
    */
   pending(): Promise<readonly PendingCall[]>;
   /**
-   * The tasks that the server has of this caller, whoever of theirs made them: one page, asked for once, now. Servers list
-   * tasks of 2025-11-25 and of SEP-1686; one that does not, and all since 2026-07-28, reject with `rpc`, code -32601. What
-   * a client of yours was not told the end of is in `pending`, in every generation.
+   * One page of the tasks that the server has of this caller. Servers list tasks of 2025-11-25 and of SEP-1686; others, and
+   * all since 2026-07-28, reject with `rpc`, code -32601. `pending` works with every server.
    *
    * ```ts
    * let cursor: string | undefined;
@@ -156,8 +152,8 @@ export interface TaskClient {
    */
   listTasks(options?: ListOptions): Promise<TaskPage<ListedTask>>;
   /**
-   * Ends every wait (`closed`), the connection and the process that was started for it, and resolves when nothing is
-   * left running. Tasks run on, or go on when their server does.
+   * Ends all waits (`closed`), the connection and the process that was started for it. Resolves when nothing is left
+   * running. Tasks run on, or continue when their server starts again.
    */
   close(): Promise<void>;
 }

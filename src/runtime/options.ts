@@ -1,50 +1,52 @@
-/** Settings of the runtime; times in milliseconds, sizes in bytes of UTF-8 JSON text. */
+/** Settings of the runtime. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
 export interface RuntimeOptions {
-  /** How long a task is kept, counted from its creation; null: without end. */
+  /** How long a task is kept, counted from its creation. `null` keeps it for ever. */
   readonly ttlMs: number | null;
-  /** The shortest and the longest ttl that a requestor is given that asks for one; others are not bounded by these. */
+  /** The shortest and the longest ttl that a client can ask for. They do not bound `ttlMs`. */
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
-  /** How long a task without ttl may take from its creation to its end; a ttl bounds the others. */
+  /** How long a task without a ttl may run, counted from its creation. A ttl bounds all other tasks. */
   readonly maxRunMs: number;
-  /** How long a question waits for its answer before the handler is told that none came; null: as long as its task. */
+  /** How long a question waits for its answer; then the call rejects with `input_timeout`. `null`: as long as its task lives. */
   readonly inputTimeoutMs: number | null;
-  /** What clients are told to wait between two polls. */
+  /** The poll interval that clients are told to keep. */
   readonly pollIntervalMs: number;
-  /** Handlers that run at the same time; one that waits for input does not count. */
+  /** Handlers that run at the same time. One that waits for an answer or a sleep does not count. */
   readonly concurrency: number;
   /**
-   * How long a handler may go on after a cancel request before the task ends as cancelled all the same. A handler that goes
-   * on for as long after its signal has aborted, and whose task has ended, counts as leaked: its slot is free again.
+   * How long a handler may go on after a cancel request; then its task ends as cancelled all the same. A handler that
+   * still runs this long after its signal aborted counts as leaked once its task has ended, and its slot is freed.
    */
   readonly cancelGraceMs: number;
-  /** Leaked handlers of one tool; with as many it starts no more, and its tasks wait, until some have ended. */
+  /** Leaked handlers that one tool may have. At this number its tasks wait until some of them have ended. */
   readonly maxLeakedHandlers: number;
-  /** How long a task that expired while unfinished stays visible as failed. */
+  /** How long a task that expired before its end stays visible as failed. */
   readonly expiredVisibleMs: number;
   /** How long an orderly stop waits for running handlers before it releases their tasks. */
   readonly stopDeadlineMs: number;
-  /** Tasks of one principal that have not ended; one more is refused. Null: any number, as in the three below. */
+  /** Unfinished tasks of one principal; one more is refused. `null`: no limit, as for the three limits below. */
   readonly maxUnfinishedPerPrincipal: number | null;
-  /** The same of everybody together, and of callers who are not told apart. */
+  /** Unfinished tasks in total, those of callers without a principal included. */
   readonly maxUnfinished: number | null;
-  /** Tasks of one principal that are kept, ended ones among them. */
+  /** Tasks of one principal that are kept, finished ones included. */
   readonly maxRetainedPerPrincipal: number | null;
+  /** Tasks that are kept in total. */
   readonly maxRetained: number | null;
-  /** Questions that one task may ask; the next one fails in its handler. */
+  /** Questions that one task may ask; one more rejects in its handler. */
   readonly maxInputsPerTask: number;
-  /** Largest arguments, result, step result, question or answer. */
+  /** The largest arguments, result, step result, question or answer. */
   readonly maxBodyBytes: number;
-  /** Objects and lists in one another in a message, itself included; a deeper one is refused. */
+  /** The maximum JSON nesting depth of a message; a deeper one is refused. */
   readonly maxNesting: number;
-  /** Values in a message: objects, lists and what is in them; a message with more is refused before it is parsed. */
+  /** JSON values in a message, objects and arrays included; a message with more is refused before it is parsed. */
   readonly maxNodes: number;
-  /** Crashes in a row, without a journal write between them, after which a task fails. */
+  /** Crashes in a row without a journal write between them, after which a task fails. */
   readonly maxCrashes: number;
-  /** Pause before a task runs again after its second crash in a row; doubles with each further one. */
+  /** The pause before a task runs again after its second crash in a row; it doubles with each further crash. */
   readonly crashBackoffMs: number;
+  /** The longest such pause. */
   readonly maxCrashBackoffMs: number;
-  /** How long after the start tasks wait for a tool that is not registered before they fail. */
+  /** How long tasks of a tool that is not registered wait after the start; then they fail. */
   readonly unregisteredGraceMs: number;
 }
 

@@ -11,47 +11,48 @@ import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
 import { HeldRequests } from "./sep-1686/held-requests.ts";
 import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
 
-/** What `createTasks` takes; every member but `store` has a default. */
+/** Options of `createTasks`; all but `store` have defaults. */
 export interface TasksOptions extends Partial<RuntimeOptions> {
-  /** Where tasks live: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
+  /** Where tasks are stored: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
   readonly store: TaskStore;
-  /** Hears of faults that their caller is not told about; by default a line on stderr. Must not throw. */
+  /** Called with errors that no caller is told about. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void;
-  /** Answers a call that lacks a capability with -32003, as first drafts had it, in place of -32021; default false. */
+  /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default false. */
   readonly legacyErrorCodes?: boolean;
   /**
-   * On protocol 2025-11-25, refuses a call that could have asked for a task and did not, with -32600; default
-   * false. Clients without tasks can then not call such a tool.
+   * In protocol 2025-11-25, refuses calls that could ask for a task and do not, with -32600. Clients without tasks cannot
+   * call such tools then. Default false.
    */
   readonly requireTasks?: boolean;
   /**
-   * On protocol 2026-07-28, lists tools that are `required` to clients without tasks too, which cannot call them; default
-   * false. In earlier revisions all tools are listed, as the list tells clients which ones are tasks.
+   * In protocol 2026-07-28, lists `required` tools also to clients without tasks, which cannot call them. Default false. In
+   * earlier revisions all tools are listed, since the list says which tools take tasks.
    */
   readonly listRequiredTools?: boolean;
   /**
-   * How calls of optional tools are answered whose client has no tasks: `wait` (default) when the work is done, `ticket`
-   * then too, but after `plainDeadlineMs` with a reference by which the model comes back. A tool can have its own.
+   * How clients without tasks are answered when they call an optional tool. `wait` (default): when the work is done.
+   * `ticket`: when the work is done, or after `plainDeadlineMs` with a reference that the model uses to fetch the result
+   * later. A tool can override it.
    */
   readonly plain?: PlainPolicy;
-  /** How long such a call waits before it is answered with a ticket, in milliseconds; default 45 seconds. */
+  /** How long such a call waits before it is answered with a ticket, in milliseconds. Default 45 seconds. */
   readonly plainDeadlineMs?: number;
-  /** Other names for the companions of tools with tickets: `task_result`, `task_cancel`, `task_answer`, `task_list`. */
+  /** Other names for the tools that go with tickets: `task_result`, `task_cancel`, `task_answer` and `task_list`. */
   readonly companions?: Partial<CompanionNames>;
-  /** How fast one principal may be; members that are left out have their defaults. */
+  /** Rate limits of one principal. Those left out have their defaults. */
   readonly rates?: Partial<RateOptions>;
-  /** Streams on which one principal listens to tasks at a time; default 100. */
+  /** Streams on which one principal may listen to tasks at the same time. Default 100. */
   readonly maxListensPerPrincipal?: number;
-  /** Tasks that one of these streams may name; more are refused. Default 1,000. */
+  /** Tasks that one such stream may name; more are refused. Default 1,000. */
   readonly maxIdsPerListen?: number;
 }
 
 /** The durable tools of a process. */
 export interface Tasks {
   /**
-   * Registers a tool whose calls survive crashes, deploys and reconnects. Its handler gets the validated
-   * arguments and the task: what runs in `task.step` is not run again after a crash. Throws `configuration` for a
-   * name that is taken, and after `start`.
+   * Registers a tool whose calls survive crashes, deploys and reconnects. Its handler gets the validated arguments and
+   * the task; a step that finished in `task.step` does not run again after a crash. Throws `configuration` for a name that
+   * is taken, for wrong options, and after `start`.
    *
    * ```ts
    * tasks.tool(
@@ -71,22 +72,22 @@ export interface Tasks {
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void;
   /**
-   * Adds the tools to the servers that `factory` makes, for `serveHttp` and `serveStdio`. The factory returns a new server each time
-   * it is called, with whatever tools, resources and prompts of its own.
+   * Adds the tools to the servers that `factory` makes, for `serveHttp` and `serveStdio`. The factory returns a new server
+   * on each call, with tools, resources and prompts of its own.
    *
    * ```ts
    * await serveHttp(tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })));
    * ```
    */
   server(factory: ServerFactory): TaskServer;
-  /** Seals the registry, opens the store and takes over what an earlier process left; `serveHttp` and `serveStdio` call it. */
+  /** Opens the store and takes over the tasks of an earlier process; no tool can be added after it. `serveHttp` and `serveStdio` call it. */
   start(): Promise<void>;
-  /** Lets running handlers end until `stopDeadlineMs`, gives the rest back to the store and closes it. */
+  /** Waits up to `stopDeadlineMs` for running handlers, gives the other tasks back to the store and closes it. */
   stop(): Promise<void>;
 }
 
 /**
- * The durable tools of this process, kept in `store`. Throws nothing by itself: the store is opened by `start`.
+ * Creates the durable tools of a process. The store is opened by `start`. Throws `configuration` for wrong options.
  *
  * ```ts
  * const tasks = createTasks({ store: sqliteStore("tasks.db"), ttlMs: 3_600_000 });

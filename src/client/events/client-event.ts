@@ -2,10 +2,10 @@ import type { EndedTask, RemoteTask } from "../task/remote-task.ts";
 import type { TaskClientErrorCode } from "../task-client-error.ts";
 
 /**
- * What a client does, for logs and traces; told apart by `type`. Plain JSON data: the kinds of things, their ids, and
- * never arguments, results, answers, tokens, or what a server says in words. A `callId` names one `callTool` or
- * `startTool` of this process; `call_answered` and `task_created` lead from it to the task. Without
- * authentication a task's id is the key to it, so keep such logs like the tasks themselves.
+ * What a client does, for logs and traces, discriminated by `type`. Plain JSON data with kinds and ids, and never
+ * arguments, results, answers, tokens or texts of the server. A `callId` identifies one `callTool` or `startTool` of this
+ * process; `call_answered` and `task_created` connect it to the task. Without authentication a task's id gives access to the
+ * task, so protect such logs like the tasks themselves.
  */
 export type ClientEvent = ClientEventData & {
   /** Epoch milliseconds. */
@@ -24,7 +24,7 @@ type ConnectionEvent =
       /** The form in which this connection has tasks. */
       readonly generation: string;
     }
-  /** `closed` here, or lost (`connection`); comes once. */
+  /** Closed by this client (`closed`) or lost (`connection`). Comes once. */
   | { readonly type: "disconnected"; readonly code: WaitFailure };
 
 interface OfCall {
@@ -33,7 +33,7 @@ interface OfCall {
 }
 
 type CallEvent =
-  /** `attempt` counts from 1 within a round of questions; `repeat` says that an earlier attempt may have arrived. */
+  /** `attempt` counts from 1 in each round of questions; `repeat`: an earlier attempt may have arrived. */
   | (OfCall & { readonly type: "call_sent"; readonly attempt: number; readonly repeat: boolean })
   /** It is sent again after `retryInMs`. */
   | (OfCall & Failure & { readonly type: "call_delayed"; readonly retryInMs: number })
@@ -55,7 +55,7 @@ interface OfTask {
 type TaskEvent =
   | (OfTask & OfCall & { readonly type: "task_created" })
   | (OfTask & { readonly type: "task_resumed" })
-  /** A state that is news to this client. */
+  /** A new state of the task. */
   | (OfTask & {
       readonly type: "task_seen";
       readonly status: RemoteTask["status"];
@@ -72,11 +72,11 @@ type TaskEvent =
   | (OfTask & { readonly type: "wait_ended"; readonly outcome: WaitOutcome });
 
 type ListeningEvent =
-  /** One stream tells of `accepted` tasks from now on, of the `asked` for ones. */
+  /** One stream now pushes `accepted` of the `asked` tasks. */
   | { readonly type: "listening_opened"; readonly asked: number; readonly accepted: number }
   /** It is opened again after `retryInMs`; until then those tasks are polled. */
   | { readonly type: "listening_ended"; readonly retryInMs: number }
-  /** The server has no more streams to give, or pushes no tasks. */
+  /** The server gives no more streams, or pushes no tasks. */
   | { readonly type: "listening_refused" };
 
 interface OfQuestion {
@@ -90,16 +90,16 @@ interface OfQuestion {
 }
 
 type QuestionEvent =
-  /** It is with `onInput`. */
+  /** It was passed to `onInput`. */
   | (OfQuestion & { readonly type: "question_asked" })
   /** `onInput` answered; for an elicitation, how. */
   | (OfQuestion & { readonly type: "question_answered"; readonly action?: string })
-  /** There is no answer, and this is what becomes of it. */
+  /** There is no answer; `effect` says what happens. */
   | (OfQuestion & {
       readonly type: "question_unanswered";
       readonly effect: "cancel_elicitation" | "cancel_task" | "leave_open";
     })
-  /** The server took the question back, the task ended, or the client closes. */
+  /** The server withdrew the question, the task ended, or the client closes. */
   | (OfQuestion & { readonly type: "question_withdrawn" })
   /** The server has acknowledged the answer. */
   | (OfQuestion & { readonly type: "answer_sent" })

@@ -17,9 +17,9 @@ const mostReads = 64;
 const mostAtOnce = 32;
 
 /**
- * A handle store in a folder, which is made when it is first written to: one small file for each call, task and answer,
- * readable by its owner alone. Any number of processes on one machine may use it at the same time. Its methods reject
- * with what the file system says.
+ * A handle store in a folder: one small file for each call, task and answer, readable by its owner alone. The folder is
+ * created at the first write. Any number of processes on one machine may use it at the same time. Its methods reject with
+ * the errors of the file system.
  *
  * ```ts
  * const client = await connect(url, { handles: fileHandles("./handles") });

@@ -1,24 +1,23 @@
 import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 
-/** A call of this client, or of one before it, whose end nobody was told yet. */
+/** A call of this client, or of an earlier one, whose outcome was not delivered yet. */
 export interface PendingCall {
-  /** The task that the call became; `null` where its answer never came, so that nobody knows whether there is one. */
+  /** The call's task; `null` if the call was never answered, so that it may or may not have one. */
   readonly reference: TaskReference | null;
-  /** Names the call, as its `idempotencyKey` did. */
+  /** The call's idempotency key. */
   readonly idempotencyKey: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Epoch milliseconds, by the clock of the client that began it. */
+  /** Epoch milliseconds, by the clock of the client that made the call. */
   readonly startedAt: number;
   /**
-   * Takes the call up: the handle of its task, or, where the answer never came, of the same call sent again. A server
-   * that recognises repeats, as a Holdfast server does, then finds the same task, or makes the one that it was never
-   * asked for. With any other server that would be a second task, so this rejects with `connection`, and says so. It
-   * does too for an unanswered call that is older than the server says that it recognises one, a day where it does not
-   * say: it may have forgotten the call, and would run it again.
+   * Resolves with the handle of the call's task. A call that was never answered is sent again under the same idempotency
+   * key, so that a server that recognises repeats, as a Holdfast server does, finds the same task. Rejects with
+   * `connection` where that could run the call twice: on any other server, and for a call older than the server
+   * recognises repeats (by default a day).
    */
   take(options?: WaitOptions): Promise<TaskHandle>;
-  /** Takes the call off the list. If it has a task, that runs on. */
+  /** Removes the call from the store. Its task, if it has one, runs on. */
   forget(): Promise<void>;
 }

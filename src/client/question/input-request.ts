@@ -2,21 +2,21 @@ import type { HandlerResultTypeMap, RequestTypeMap } from "@modelcontextprotocol
 import type { InputMethod } from "../../task/input.ts";
 
 interface InputRequestOf<Method extends InputMethod> {
-  /** The server's name for the question; unique within a task, not between a task and the call that made it. */
+  /** The server's name for the question. It is unique within a task, but the call before it may have used it too. */
   readonly key: string;
   readonly method: Method;
-  /** As the server sent them: show them with the same care as any other request of a server (X-067). */
+  /** As the server sent them: show them with the same care as any other request of a server. */
   readonly params: NonNullable<RequestTypeMap[Method]["params"]>;
   /** The task that asks; `null` before there is one, and for calls made through `client.sdk`. */
   readonly taskId: string | null;
-  /** Aborts when nobody needs the answer any more: the task ended, or took the question back. */
+  /** Aborts when the answer is no longer needed: the task ended or withdrew the question. */
   readonly signal: AbortSignal;
 }
 
 /** A question from the server to the user, told apart by `method`. */
 export type InputRequest = { [Method in InputMethod]: InputRequestOf<Method> }[InputMethod];
 
-/** The result object that belongs to the request's method. */
+/** The result of the request's method. */
 export type InputResult = HandlerResultTypeMap[InputMethod];
 
 /**
@@ -31,7 +31,7 @@ export type InputResult = HandlerResultTypeMap[InputMethod];
  */
 export type OnInput = (request: InputRequest) => Promise<InputResult>;
 
-/** A question that `onInput` threw on, or that there was no `onInput` for. */
+/** A question on which `onInput` threw, or for which there is no `onInput`. */
 export interface InputFailure {
   readonly key: string;
   readonly method: string;
@@ -40,9 +40,9 @@ export interface InputFailure {
 }
 
 /**
- * Told of each question that could not be answered, and decides about the task that asks: `"leave_open"` has the question
- * wait for somebody else, `"cancel_task"` ends the task. Without a decision an elicitation is answered with
- * `{ action: "cancel" }`, and the task of another question, which has no such answer, is cancelled. Before a task exists
- * there is nothing to decide: an elicitation is answered so, and otherwise the call fails (`unanswered`).
+ * Called with each question that could not be answered; decides what happens to the task. `"leave_open"` leaves the
+ * question for somebody else, `"cancel_task"` cancels the task. By default an elicitation is answered with
+ * `{ action: "cancel" }`, and a task with any other question is cancelled. Before a task exists there is nothing to decide:
+ * an elicitation is answered with `cancel`, any other question fails the call (`unanswered`).
  */
 export type OnInputError = (failure: InputFailure) => "cancel_task" | "leave_open" | undefined | void;

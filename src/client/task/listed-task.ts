@@ -1,36 +1,36 @@
 import type { RemoteTask } from "./remote-task.ts";
 import type { TaskReference } from "./task-reference.ts";
 
-/** What a server's list says of a task, as far as the wire form of its tasks says it there. */
+/** A task in a server's list, as far as its protocol says so there. */
 export interface TaskSummary {
   readonly taskId: string;
-  /** The tool whose call it is, where the server says so, as Holdfast's servers do in `_meta["holdfast/tool"]`. */
+  /** The tool that the task runs, if the server says so, as Holdfast servers do in `_meta["holdfast/tool"]`. */
   readonly tool?: string;
-  /** As `TaskHandle.get` would tell it. */
+  /** As in `TaskHandle.get`. */
   readonly status: RemoteTask["status"];
-  /** Free text about where the task stands, for people and models; of a failed task of SEP-1686, why it failed. */
+  /** Free text about the task's progress, for people and models; for a failed task of SEP-1686, why it failed. */
   readonly statusMessage?: string;
-  /** ISO 8601, by the server's clock; left out in SEP-1686, whose tasks tell no times. */
+  /** ISO 8601, by the server's clock; left out in SEP-1686, which has no times. */
   readonly createdAt?: string;
-  /** The same for its last change. */
+  /** The time of its last change, in the same form. */
   readonly lastUpdatedAt?: string;
-  /** Milliseconds from `createdAt` after which the server may drop the task; `null` for never. */
+  /** Milliseconds from `createdAt` after which the server may delete the task; `null`: never. */
   readonly ttlMs: number | null;
-  /** Milliseconds from its end for which the server keeps the task; `null` for ever. In SEP-1686 alone. */
+  /** Milliseconds for which the server keeps the task after its end; `null`: for ever. Only in SEP-1686. */
   readonly keepAliveMs?: number | null;
-  /** Milliseconds that the server wants between polls. */
+  /** The poll interval that the server asks for, in milliseconds. */
   readonly pollIntervalMs?: number;
 }
 
-/** A task of a list: neither its result nor its questions, which `client.resume(task.reference)` gets. */
+/** A task in a list, without its result and its questions: `client.resume(task.reference)` gets those. */
 export interface ListedTask extends TaskSummary {
   readonly reference: TaskReference;
 }
 
-/** A part of a server's list. */
+/** One page of a server's list. */
 export interface TaskPage<Task> {
   /** In the server's order. */
   readonly tasks: readonly Task[];
-  /** Gets the next page; left out on the last. The server's own text, with no meaning to anybody else. */
+  /** The cursor of the next page; left out on the last page. Opaque to clients. */
   readonly nextCursor?: string;
 }

@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
-/** A question that a server put into a task or into an answer to a call, as it came. */
+/** A question of a task or of a call, as the server sent it. */
 export interface OpenQuestion {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -9,22 +9,22 @@ export interface OpenQuestion {
 
 interface RemoteTaskBase {
   readonly taskId: string;
-  /** The tool whose call it is, where the server says so, as Holdfast's servers do in `_meta["holdfast/tool"]`. */
+  /** The tool that the task runs, if the server says so, as Holdfast servers do in `_meta["holdfast/tool"]`. */
   readonly tool?: string;
-  /** Free text about where the task stands, for people and models (X-019). */
+  /** Free text about the task's progress, for people and models. */
   readonly statusMessage?: string;
-  /** ISO 8601, by the server's clock. Tasks of SEP-1686 tell no times: when this client first heard of it, by its own. */
+  /** ISO 8601, by the server's clock. In SEP-1686, which has no times: when this client first saw the task, by its own clock. */
   readonly createdAt: string;
-  /** The same for its last change; in SEP-1686, the last that this client heard of. */
+  /** The time of its last change, in the same form. */
   readonly lastUpdatedAt: string;
-  /** Milliseconds from `createdAt` after which the server may drop the task; `null` for never. Can change. */
+  /** Milliseconds from `createdAt` after which the server may delete the task; `null`: never. Can change. */
   readonly ttlMs: number | null;
   /**
-   * Milliseconds from its end for which the server keeps the task; `null` for ever. In SEP-1686 alone, where a task that
-   * runs is never dropped, and `ttlMs` is `null`.
+   * Milliseconds for which the server keeps the task after its end; `null`: for ever. Only in SEP-1686, where a running task
+   * is never deleted and `ttlMs` is `null`.
    */
   readonly keepAliveMs?: number | null;
-  /** Milliseconds that the server wants between polls. Can change. */
+  /** The poll interval that the server asks for, in milliseconds. Can change. */
   readonly pollIntervalMs?: number;
 }
 
@@ -34,19 +34,19 @@ export interface WorkingTask extends RemoteTaskBase {
 
 export interface InputRequiredTask extends RemoteTaskBase {
   readonly status: "input_required";
-  /** Every question that is open now, by key. The client answers them through `onInput` while it waits. */
+  /** The open questions by key. The client answers them through `onInput` while it waits. */
   readonly inputRequests: Readonly<Record<string, OpenQuestion>>;
 }
 
 export interface CompletedTask extends RemoteTaskBase {
   readonly status: "completed";
-  /** What the call would have answered; `isError` results are completed too. */
+  /** The result of the call. Results with `isError` are completed too. */
   readonly result: CallToolResult;
 }
 
 export interface FailedTask extends RemoteTaskBase {
   readonly status: "failed";
-  /** The JSON-RPC error that the call would have answered. */
+  /** The JSON-RPC error of the call. */
   readonly error: JsonRpcError;
 }
 
@@ -54,7 +54,7 @@ export interface CancelledTask extends RemoteTaskBase {
   readonly status: "cancelled";
 }
 
-/** A task as the server last told it, told apart by `status`. */
+/** A task as the server last reported it, discriminated by `status`. */
 export type RemoteTask = WorkingTask | InputRequiredTask | CompletedTask | FailedTask | CancelledTask;
 
 export type EndedTask = CompletedTask | FailedTask | CancelledTask;

@@ -6,7 +6,7 @@ import type { ResponseNotes } from "./noted-fetch.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { processName, type ServerProcess } from "./server-process.ts";
 
-/** What `connect` connects to: a URL, a process to start, or a transport of the SDK that was not started yet. */
+/** What `connect` connects to: a URL, a process to start, or a transport of the SDK that is not started yet. */
 export type ServerTarget = string | URL | ServerProcess | Transport;
 
 /** A way to a server, not yet begun. */

@@ -10,23 +10,23 @@ import type { JournalKey } from "../../task/journal.ts";
 
 /** What a step's function gets. */
 export interface StepContext {
-  /** The same for every run of this step of this task: hand it to services that deduplicate by such a key. */
+  /** The same for every run of this step of this task. Pass it to services that deduplicate by such a key. */
   readonly idempotencyKey: string;
-  /** Aborts on cancel, expiry, lost ownership and the step's own timeout. */
+  /** Aborts when the task is cancelled, expires or is lost to another attempt, and at the step's own timeout. */
   readonly signal: AbortSignal;
 }
 
 export interface StepOptions {
-  /** Runs after the first that a throwing step gets; 0 by default. Pauses: 1 s, doubling to 60 s, with jitter. */
+  /** How often a step that throws is run again; default 0. The pauses start at 1 s and double up to 60 s, with jitter. */
   readonly retries?: number;
-  /** For each run; none by default. */
+  /** The time limit of each run, in milliseconds; default none. */
   readonly timeoutMs?: number;
 }
 
 export interface QuestionOptions {
   /**
-   * How long the question waits for its answer, in ms; default: the tool's or the server's `inputTimeoutMs`. Then the
-   * call rejects with `input_timeout`, on a replay too, and an answer comes too late.
+   * How long the question waits for its answer, in milliseconds; default: `inputTimeoutMs` of the tool or the server.
+   * After that the call rejects with `input_timeout`, on a replay too, and answers are ignored.
    */
   readonly timeoutMs?: number;
 }
@@ -36,33 +36,33 @@ export type ElicitParams =
   Omit<ElicitRequestFormParams, "mode"> | ElicitRequestFormParams | ElicitRequestURLParams;
 
 /**
- * What a handler does with its task. Keys are durable: each is used once in a task, and not renamed while tasks
- * that used it still run. Code between these calls may run again after a crash; what they returned does not.
+ * What a handler does with its task. Keys are durable: use each once in a task, and do not rename one while tasks that
+ * used it still run. Code between these calls may run again after a crash; the calls return what they returned before.
  */
 export interface TaskContext<Prepared = unknown> {
   /** What the tool's `prepare` returned; undefined for a tool without one. */
   readonly prepared: Prepared;
-  /** The task's id; for a call that is answered directly an id of this run only. */
+  /** The task's id. For a call that is answered directly, an id of this run only. */
   readonly id: string;
   /**
-   * What the requestor calls the task: in SEP-1686 the id that it made up itself, else the `id` that it was given, or the
-   * reference of its ticket. One requestor's is not another's: where it names something to others, put the `id` beside it.
+   * The client's name for the task: in SEP-1686 the id that the client chose, otherwise `id`, or the reference of a ticket.
+   * It is unique for one client only. To name something outside, use `id`.
    */
   readonly wireId: string;
-  /** 1 for the first run of the handler, one more for each that followed a crash or a release. */
+  /** 1 for the first run of the handler, one more for each run after a crash or an orderly stop. */
   readonly attempt: number;
-  /** Aborts on cancel, expiry, lost ownership and stop. */
+  /** Aborts when the task is cancelled, expires or is lost to another attempt, and when the server stops. */
   readonly signal: AbortSignal;
   /**
-   * Runs `fn` once and journals its result; a later attempt gets the journalled result. What `fn` finally throws
-   * is journalled too. The result has to be plain JSON data. Rejects with `duplicate_key`, `nested_step`,
-   * `not_json`, `replay_mismatch`, `too_large`.
+   * Runs `fn` and writes its result, plain JSON data, to the journal. A later attempt gets that result and does not run
+   * `fn` again; the same holds for what `fn` throws after its last retry. Rejects with `duplicate_key`, `nested_step`,
+   * `not_json`, `replay_mismatch` and `too_large`.
    */
   step<T>(key: JournalKey, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
   step<T>(key: JournalKey, options: StepOptions, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
   /**
-   * Asks the client's user; the answer is journalled, so an answered question is not asked again. Rejects, on a replay too,
-   * with `input_failed` where the client answered with an error, which is the error's `data`; so do the other questions.
+   * Asks the client's user. The answer is written to the journal, so an answered question is not asked again. Rejects, on
+   * a replay too, with `input_failed` where the client answered with an error (in `data`), as `sample` and `roots` do.
    */
   elicit(key: JournalKey, params: ElicitParams, options?: QuestionOptions): Promise<ElicitResult>;
   /** Asks the client's model. */
@@ -74,20 +74,20 @@ export interface TaskContext<Prepared = unknown> {
   /** Asks for the client's roots. */
   roots(key: JournalKey, options?: QuestionOptions): Promise<ListRootsResult>;
   /**
-   * Waits `ms` milliseconds, counted from the first attempt: a restart does not begin them anew. May be months; needs
-   * no slot and no timer of its own.
+   * Waits `ms` milliseconds, counted from the first attempt that got here: a restart does not start the wait again. It may
+   * last for months, and the handler gives its slot back meanwhile.
    */
   sleep(key: JournalKey, ms: number): Promise<void>;
-  /** Sets the text that clients see beside the status. Not awaited by need: the last one wins. */
+  /** Sets the text that clients see beside the status. The last one wins; there is no need to await it. */
   status(message: string): Promise<void>;
   /**
-   * Reports how far the work is. Returns at once; of many reports the furthest is written, so report as often as you
-   * like. Progress never goes back: a report below an earlier one is passed over, also one of an attempt before a crash; an
-   * equal one can bring another total or message. Clients without progress notifications see it in the status text.
+   * Reports how far the work is, and returns at once. Reports are coalesced and the furthest is written, so report as often
+   * as you like. Progress never goes back, even after a crash: a smaller report is ignored; an equal one can bring another
+   * total or message. Clients without progress notifications see it in the status text.
    */
   progress(progress: number, total?: number, message?: string): void;
-  /** Sets how long the task is kept, in ms from its creation; null: without end. */
+  /** Sets how long the task is kept, in milliseconds from its creation. `null` keeps it for ever. */
   extend(ttlMs: number | null): Promise<void>;
-  /** Sets what clients are told to wait between two polls, in ms. */
+  /** Sets the poll interval that clients are told to keep, in milliseconds. */
   pollInterval(ms: number): Promise<void>;
 }

@@ -12,23 +12,25 @@ export type TaskMode =
   | "forbidden";
 
 /**
- * What happens to a task whose attempt was lost in a crash. `auto`: an attempt that never began runs; a tool
- * marked idempotent or read-only runs again; an attempt that began a step, input or sleep resumes; anything else
- * fails, since nobody knows what it had done.
+ * What happens to a task whose attempt was lost in a crash. `resume` runs it again with its journal, `fail` fails it.
+ * `auto` runs it again if its handler had not started, if it had begun a step, a question or a sleep, or if its tool is
+ * marked idempotent or read-only; otherwise it fails the task, since nobody knows what the handler had done.
  */
 export type OnCrash = "auto" | "resume" | "fail";
 
 /**
- * How callers are answered whose client has no tasks. `wait`: when the work is done. `ticket`: then too, but after a while
- * with a reference, by which the model comes back for the result.
+ * How clients without tasks are answered. `wait`: when the work is done. `ticket`: when the work is done, or after
+ * `plainDeadlineMs` with a short reference that the model uses to fetch the result later.
  */
 export type PlainPolicy = "wait" | "ticket";
 
 /** Client capabilities that a tool's questions need. */
 export type InputCapability = "elicitation" | "sampling" | "roots";
 
-/** A tool as authors describe it. The schemas are any that the SDK takes: Standard Schemas with a
- * JSON form, such as those of zod 4, of `zod/v4` in zod 3.25, or of the SDK's `fromJsonSchema`. */
+/**
+ * Describes a tool. Schemas are those that the SDK takes: Standard Schemas with a JSON form, such as those of zod 4, of
+ * `zod/v4` in zod 3.25, or of the SDK's `fromJsonSchema`.
+ */
 export interface ToolConfig<
   Input extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
   Prepared = undefined,
@@ -42,48 +44,48 @@ export interface ToolConfig<
   readonly _meta?: Record<string, unknown>;
   /** Default `optional`. */
   readonly task?: TaskMode;
-  /** Capabilities without which no call is accepted, as its questions could not be asked. */
+  /** Client capabilities that the tool's questions need. Calls of clients without them are refused. */
   readonly requires?: readonly InputCapability[];
   /** Default `auto`. */
   readonly onCrash?: OnCrash;
   /**
-   * Runs before there is a task, and asks the client on its call. What it returns, plain JSON data, is kept with
-   * the task: the handler finds it in `task.prepared`. What it throws answers the call as if the handler had thrown it,
-   * and there is no task. It keeps nothing and begins anew with each answer, so it should only read and ask. Clients of
-   * protocols before 2026-07-28 have no rounds: for them it is the first part of the task, or of the direct call.
+   * Runs before there is a task, and asks the client on its call. It returns plain JSON data, which the handler finds in
+   * `task.prepared`. What it throws answers the call as if the handler had thrown it, and no task is made. Nothing is
+   * stored between its questions: it starts again with each answer, so it should only read and ask. Before protocol
+   * 2026-07-28 it runs as the first part of the task, or of the direct call.
    */
   readonly prepare?: Prepare<ToolArguments<Input>, Prepared>;
   /**
-   * Run such a call directly at first, in ms: it becomes a task, where the caller can take one, when it still runs
-   * after that time, or at its first step, question or sleep. Without it every such call is a task from the start, and
-   * so is a call with an idempotency key, which has to be found again. Clients of 2025-11-25 choose themselves.
+   * How long a call runs directly, in milliseconds, before it becomes a task. It becomes one earlier at its first step,
+   * question or sleep. Left out, every call of a client with tasks is a task from the start; so is a call with an
+   * idempotency key. Has no effect in protocol 2025-11-25, where the client chooses.
    */
   readonly promoteAfterMs?: number;
   /**
-   * A text for the model, which clients of protocol 2025-11-25 get with the created task: what it can tell or do while the
-   * task runs. Not empty.
+   * A text for the model that clients of protocol 2025-11-25 get with the created task: what the model can say or do while
+   * the task runs. Must not be empty.
    */
   readonly immediateResponse?: string;
-  /** Instead of the server's `plain`, for an optional tool. */
+  /** Overrides the server's `plain` for an optional tool. */
   readonly plain?: PlainPolicy;
-  /** Instead of the server's `plainDeadlineMs`. */
+  /** Overrides the server's `plainDeadlineMs`, in milliseconds. */
   readonly plainDeadlineMs?: number;
   /**
    * Whether the same call of the same caller without tasks, made again before its result was handed out, is the call that
    * was made before; default true. False for a tool that is meant to run twice when it is called twice.
    */
   readonly joinCalls?: boolean;
-  /** Instead of the server's ttl. */
+  /** Overrides the server's `ttlMs`. */
   readonly ttlMs?: number | null;
-  /** Instead of the server's poll interval. */
+  /** Overrides the server's `pollIntervalMs`. */
   readonly pollIntervalMs?: number;
-  /** Instead of the server's limit on tasks without ttl. */
+  /** Overrides the server's `maxRunMs`. */
   readonly maxRunMs?: number;
-  /** Instead of the server's limit on how long a question waits. */
+  /** Overrides the server's `inputTimeoutMs`. */
   readonly inputTimeoutMs?: number | null;
 }
 
-/** Arguments as the handler gets them: validated, with the schema's defaults and transforms. */
+/** The arguments as the handler gets them: validated, with the schema's defaults and transforms applied. */
 export type ToolArguments<Input> = Input extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<Input>
   : Record<string, unknown>;
