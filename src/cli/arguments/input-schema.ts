@@ -56,15 +56,32 @@ export function follow(schema: unknown, root: JsonObject): JsonObject {
   return {};
 }
 
-/** The types that a value may have; none where the schema does not say. */
-export function typesOf(schema: JsonObject, root: JsonObject): ReadonlySet<string> {
+/** The types that a value may have; none where the schema does not say. `within` are the schemas that it is a choice of. */
+export function typesOf(
+  schema: JsonObject,
+  root: JsonObject,
+  within: readonly JsonObject[] = [],
+): ReadonlySet<string> {
+  if (within.includes(schema)) return new Set();
   const { type, enum: values, const: only, anyOf, oneOf } = schema;
   if (typeof type === "string") return new Set([type]);
   if (Array.isArray(type)) return new Set(type.filter((name) => typeof name === "string"));
   if (Array.isArray(values)) return new Set(values.map(typeOf));
   if (only !== undefined) return new Set([typeOf(only)]);
   const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : [];
-  return new Set(choices.flatMap((choice) => [...typesOf(follow(choice, root), root)]));
+  const each = choices.map((choice) => typesOf(follow(choice, root), root, [...within, schema]));
+  return each.some((types) => types.size === 0) ? new Set() : new Set(each.flatMap((types) => [...types]));
+}
+
+/** Whether a value has one of the types that the schema names, and is one of the values that it lists. */
+export function fits(value: unknown, schema: JsonObject, root: JsonObject): boolean {
+  const { enum: values } = schema;
+  if (Array.isArray(values) && (value === null || typeof value !== "object") && !values.includes(value)) {
+    return false;
+  }
+  const types = typesOf(schema, root);
+  if (types.size === 0 || types.has(typeOf(value))) return true;
+  return types.has("integer") && Number.isInteger(value);
 }
 
 function typeOf(value: unknown): string {
@@ -73,14 +90,20 @@ function typeOf(value: unknown): string {
   return typeof value;
 }
 
-/** How the types are told to a user, such as `number` or `a|b|c`. */
-export function describeType(schema: JsonObject, root: JsonObject): string {
+/** How the types are told to a user, such as `number` or `a|b|c`. `within` are the lists that it is an item of. */
+export function describeType(
+  schema: JsonObject,
+  root: JsonObject,
+  within: readonly JsonObject[] = [],
+): string {
   const { enum: values, items } = schema;
   if (Array.isArray(values))
     return values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join("|");
   const types = [...typesOf(schema, root)];
   if (types.length === 1 && types[0] === "array") {
-    const inner = describeType(follow(items, root), root);
+    const item = follow(items, root);
+    const lists = [...within, schema];
+    const inner = lists.includes(item) ? "any" : describeType(item, root, lists);
     return inner === "any" ? "list" : `list of ${inner}`;
   }
   return types.join(" or ") || "any";

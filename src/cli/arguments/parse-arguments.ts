@@ -1,6 +1,7 @@
 import { UsageError } from "../usage-error.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
-import { describeType, typesOf, type InputSchema } from "./input-schema.ts";
+import { parseExactJson } from "./exact-json.ts";
+import { describeType, fits, typesOf, type InputSchema } from "./input-schema.ts";
 import { readValue } from "./read-value.ts";
 
 /** `key=text`, or `key:=json`. */
@@ -23,11 +24,32 @@ export function parseArguments(pairs: readonly string[], schema: InputSchema, gi
   return { ...given, ...Object.fromEntries(found) };
 }
 
-/** Throws a UsageError for keys that are missing. */
-export function checkRequired(args: JsonObject, schema: InputSchema): void {
-  const missing = schema.required.filter((key) => !Object.hasOwn(args, key));
+/**
+ * The arguments with the defaults of what is required and missing. Throws a UsageError for what is missing all the same, and
+ * for what the schema does not know or has another type for.
+ */
+export function completeArguments(given: JsonObject, schema: InputSchema): JsonObject {
+  const { properties, required, root } = schema;
+  const args = { ...given };
+  for (const key of required) {
+    const fallback = properties.get(key)?.["default"];
+    if (!Object.hasOwn(args, key) && fallback !== undefined) args[key] = fallback;
+  }
+  const missing = required.filter((key) => !Object.hasOwn(args, key));
   if (missing.length > 0)
     throw new UsageError(`Missing: ${missing.join(", ")}. ${describeArguments(schema)}`);
+  for (const [key, value] of Object.entries(args)) {
+    const known = properties.get(key);
+    // A schema that names no key at all may have been left out, and --args is the way past it.
+    if (known === undefined && schema.isClosed && properties.size > 0) throw unknownKey(key, schema);
+    if (known !== undefined && !fits(value, known, root))
+      throw new UsageError(`${key} has to be ${describeType(known, root)}, not ${JSON.stringify(value)}.`);
+  }
+  return args;
+}
+
+function unknownKey(key: string, schema: InputSchema): UsageError {
+  return new UsageError(`There is no argument ${JSON.stringify(key)}. ${describeArguments(schema)}`);
 }
 
 function readPair(word: string): Pair {
@@ -40,8 +62,9 @@ function readPair(word: string): Pair {
 
 function parseJson(text: string, key: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw new UsageError(`${key}: ${error.message}`);
     throw new UsageError(
       `${key}:= takes JSON, and ${JSON.stringify(text)} is none; a text is written ${key}=…`,
     );
@@ -50,9 +73,7 @@ function parseJson(text: string, key: string): unknown {
 
 function readText(key: string, text: string, schema: InputSchema): unknown {
   const known = schema.properties.get(key);
-  if (known === undefined && schema.isClosed) {
-    throw new UsageError(`There is no argument ${JSON.stringify(key)}. ${describeArguments(schema)}`);
-  }
+  if (known === undefined && schema.isClosed) throw unknownKey(key, schema);
   const read = readValue(text, known ?? {}, schema.root);
   if (read.kind === "problem") throw new UsageError(`${key} ${read.text}.`);
   return read.value;

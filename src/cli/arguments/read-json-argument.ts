@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../usage-error.ts";
+import { parseExactJson } from "./exact-json.ts";
 
 /** The object that `--args` gives: JSON, `@file`, or `-` for stdin. */
 export async function readJsonArgument(given: string | undefined, { stdin, cwd }: Io): Promise<JsonObject> {
@@ -16,8 +17,9 @@ export async function readJsonArgument(given: string | undefined, { stdin, cwd }
         : given;
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = parseExactJson(json);
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`--args is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (!isJsonObject(value)) throw new UsageError("--args has to be a JSON object.");

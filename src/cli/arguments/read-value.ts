@@ -1,16 +1,28 @@
 import type { JsonObject } from "../../generation/json-object.ts";
+import { UsageError } from "../usage-error.ts";
+import { losesDigits, parseExactJson, tooLong } from "./exact-json.ts";
 import { describeType, follow, typesOf } from "./input-schema.ts";
 
 /** What a text means by a schema, or why it means nothing. */
 export type ReadValue =
   { readonly kind: "value"; readonly value: unknown } | { readonly kind: "problem"; readonly text: string };
 
-/** The value that `text` stands for where the schema asks for a number, a boolean and so on; else the text itself. */
-export function readValue(text: string, schema: JsonObject, root: JsonObject): ReadValue {
+/**
+ * The value that `text` stands for where the schema asks for a number, a boolean and so on; else the text itself. `within` are
+ * the lists that it is to be an item of.
+ */
+export function readValue(
+  text: string,
+  schema: JsonObject,
+  root: JsonObject,
+  within: readonly JsonObject[] = [],
+): ReadValue {
   const { enum: choices } = schema;
   const types = typesOf(schema, root);
-  const value = ofTypes(text, types, schema, root);
+  const value = within.includes(schema) ? undefined : ofTypes(text, types, schema, root, within);
   if (value === undefined) {
+    if (losesDigits(text) && (types.has("number") || types.has("integer")))
+      return problem(`takes a number, and ${tooLong(text)}`);
     const hint = types.has("object") || types.has("array") ? "; write it as JSON with :=" : "";
     return problem(`has to be ${describeType(schema, root)}, not ${JSON.stringify(text)}${hint}`);
   }
@@ -29,18 +41,20 @@ function ofTypes(
   types: ReadonlySet<string>,
   schema: JsonObject,
   root: JsonObject,
+  within: readonly JsonObject[],
 ): { readonly value: unknown } | undefined {
   if (types.size === 0) return { value: text };
   if (types.has("null") && text === "null") return { value: null };
   if (types.has("boolean") && (text === "true" || text === "false")) return { value: text === "true" };
-  const isNumeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text));
+  const isNumeral =
+    /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text)) && !losesDigits(text);
   if (isNumeral && types.has("number")) return { value: Number(text) };
   if (isNumeral && types.has("integer") && Number.isInteger(Number(text))) return { value: Number(text) };
   if (types.has("string")) return { value: text };
   if (types.has("array")) {
     const whole = parsed(text);
     if (Array.isArray(whole)) return { value: whole };
-    const item = readValue(text, follow(schema["items"], root), root);
+    const item = readValue(text, follow(schema["items"], root), root, [...within, schema]);
     return item.kind === "value" ? { value: [item.value] } : undefined;
   }
   const whole = types.has("object") ? parsed(text) : undefined;
@@ -49,8 +63,9 @@ function ofTypes(
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
     return undefined;
   }
 }

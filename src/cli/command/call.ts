@@ -1,4 +1,4 @@
-import { checkRequired, parseArguments } from "../arguments/parse-arguments.ts";
+import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { readJsonArgument } from "../arguments/read-json-argument.ts";
 import type { Context, WaitingOptions } from "../context.ts";
@@ -62,8 +62,9 @@ async function readArguments(
   { client, signal }: Session,
 ): Promise<Readonly<Record<string, unknown>>> {
   const listed = await listTools(client, signal);
-  const schema = readInputSchema(listed === undefined ? {} : pickTool(tool, listed).inputSchema);
-  const args = parseArguments(pairs, schema, given);
-  checkRequired(args, schema);
-  return args;
+  // What a server does not list can take any.
+  const schema = readInputSchema(
+    listed === undefined ? { additionalProperties: true } : pickTool(tool, listed).inputSchema,
+  );
+  return completeArguments(parseArguments(pairs, schema, given), schema);
 }

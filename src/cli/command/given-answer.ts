@@ -1,7 +1,7 @@
 import type { InputRequest, InputResult } from "../../client/question/input-request.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
-import { checkRequired, parseArguments } from "../arguments/parse-arguments.ts";
+import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
 import { UsageError } from "../usage-error.ts";
 
 /** What the command line says to a question. */
@@ -27,8 +27,8 @@ export function answerTo(
     return { action };
   }
   const form = readInputSchema(schema);
-  const content = { ...defaultsOf(form.properties), ...parseArguments(pairs, form, given) };
-  checkRequired(content, form);
+  const values = { ...defaultsOf(form.properties), ...parseArguments(pairs, form, given) };
+  const content = completeArguments(values, form);
   return { action, content: content as NonNullable<Extract<InputResult, { action: string }>["content"]> };
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { readInputSchema } from "../../../src/cli/arguments/input-schema.ts";
-import { checkRequired, parseArguments } from "../../../src/cli/arguments/parse-arguments.ts";
+import { describeType, readInputSchema } from "../../../src/cli/arguments/input-schema.ts";
+import { completeArguments, parseArguments } from "../../../src/cli/arguments/parse-arguments.ts";
 
 const schema = readInputSchema({
   type: "object",
@@ -14,6 +14,7 @@ const schema = readInputSchema({
     where: { type: "object" },
     level: { enum: ["low", "high"] },
     limit: { anyOf: [{ type: "integer" }, { type: "null" }] },
+    either: { anyOf: [{ type: "integer" }, { type: "string" }] },
     any: {},
   },
   required: ["text", "count"],
@@ -31,10 +32,12 @@ it.each([
   ['tags=["a","b"]', { tags: ["a", "b"] }],
   ["sizes=2", { sizes: [2] }],
   ['where={"x":1}', { where: { x: 1 } }],
-  ["where:=[1]", { where: [1] }],
+  ['where:={"x":[1]}', { where: { x: [1] } }],
   ["level=low", { level: "low" }],
   ["limit=null", { limit: null }],
   ["limit=5", { limit: 5 }],
+  ["size=9007199254740992.5", { size: 9007199254740992 }],
+  ["either=9007199254740993", { either: "9007199254740993" }],
   ["any=5", { any: "5" }],
   ["any:=5", { any: 5 }],
   ["__proto__:=1", JSON.parse('{ "__proto__": 1 }')],
@@ -54,6 +57,11 @@ it.each([
   ["where=here", /where has to be object.*:=/],
   ["level=medium", /level has to be (one of )?low\|high/],
   ["count:=one", /count:= takes JSON/],
+  ["count=9007199254740993", /count takes a number, and 9007199254740993 is too long.*9007199254740992/],
+  ["size=-9007199254740993", /size takes a number/],
+  ["sizes=[9007199254740993]", /9007199254740993 is too long to be sent exactly/],
+  ["count:=9007199254740993", /count: 9007199254740993 is too long/],
+  ['where:={"x":[9007199254740993]}', /where: 9007199254740993 is too long/],
   [
     "other=1",
     /There is no argument "other"\. It takes text \(string, required\), count \(integer, required\), size/,
@@ -73,11 +81,55 @@ it("makes a list of a key that comes again, and only where a list is wanted", ()
 it("puts them on top of what is given, and then knows what is missing", () => {
   const args = parseArguments(["count=2"], schema, { text: "a", count: 1 });
   expect(args).toEqual({ text: "a", count: 2 });
-  expect(() => checkRequired(args, schema)).not.toThrow();
-  expect(() => checkRequired({ text: "a" }, schema)).toThrow(/Missing: count\. It takes/);
+  expect(completeArguments(args, schema)).toEqual(args);
+  expect(() => completeArguments({ text: "a" }, schema)).toThrow(/Missing: count\. It takes/);
 });
 
 it("lets keys pass that the schema may allow in another way", () => {
   const open = readInputSchema({ type: "object", properties: {}, additionalProperties: true });
   expect(parseArguments(["x=1"], open, {})).toEqual({ x: "1" });
+});
+
+it.each([
+  [{ text: "a", count: "2" }, /count has to be integer, not "2"/],
+  [{ text: "a", count: 1.5 }, /count has to be integer, not 1\.5/],
+  [{ text: "a", count: 1, where: [1] }, /where has to be object, not \[1\]/],
+  [{ text: "a", count: 1, level: "medium" }, /level has to be low\|high/],
+  [{ text: "a", count: 1, other: 3 }, /no argument "other"/],
+])("refuses %j, however it was given", (args, message) => {
+  expect(() => completeArguments(args, schema)).toThrow(message);
+});
+
+it("leaves what a schema does not say to the server", () => {
+  const unsaid = readInputSchema({ type: "object" });
+  expect(completeArguments({ x: 1 }, unsaid)).toEqual({ x: 1 });
+  const partly = { anyOf: [{ type: "string" }, { $ref: "https://example.com/schema" }] };
+  const open = readInputSchema({ type: "object", properties: { x: partly } });
+  expect(completeArguments({ x: 1 }, open)).toEqual({ x: 1 });
+});
+
+it("fills in what is required and has a default", () => {
+  const withDefault = readInputSchema({
+    type: "object",
+    properties: { width: { type: "number", default: 80 }, all: { type: "boolean", default: false } },
+    required: ["width"],
+  });
+  expect(completeArguments({}, withDefault)).toEqual({ width: 80 });
+  expect(completeArguments({ width: 5 }, withDefault)).toEqual({ width: 5 });
+});
+
+it("comes to an end with schemas that lead to themselves", () => {
+  const recursive = readInputSchema({
+    type: "object",
+    properties: { list: { $ref: "#/$defs/list" }, choice: { $ref: "#/$defs/choice" } },
+    $defs: {
+      list: { type: "array", items: { $ref: "#/$defs/list" } },
+      choice: { anyOf: [{ type: "string" }, { $ref: "#/$defs/choice" }] },
+    },
+  });
+  const { properties, root } = recursive;
+  const described = [...properties.values()].map((property) => describeType(property, root));
+  expect(described).toEqual(["list", "any"]);
+  expect(() => parseArguments(["list=x"], recursive, {})).toThrow(/list has to be list/);
+  expect(parseArguments(["list=[[]]", "choice=x"], recursive, {})).toEqual({ list: [[]], choice: "x" });
 });

@@ -1,3 +1,4 @@
+import { losesDigits } from "../../arguments/exact-json.ts";
 import type { ChoicesField, NumberField, TextField } from "./form-field.ts";
 
 /** Why `text` is no value of the field, in a sentence for whoever typed it; undefined if it is one. */
@@ -17,7 +18,8 @@ export function checkNumber(text: string, field: NumberField): string | undefine
   const { integer, minimum = -Infinity, maximum = Infinity } = field;
   if (integer && !Number.isInteger(value)) return "A whole number, please.";
   // A JSON number that cannot be told from its neighbours would be another one on its way.
-  if (integer && !Number.isSafeInteger(value)) return "This number is too long to be sent exactly.";
+  if (losesDigits(text.trim()) || (integer && !Number.isSafeInteger(value)))
+    return "This number is too long to be sent exactly.";
   if (value < minimum) return `At least ${minimum}, please.`;
   if (value > maximum) return `At most ${maximum}, please.`;
   return undefined;
