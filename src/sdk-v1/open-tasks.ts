@@ -8,11 +8,11 @@ import { DurableTaskStore } from "./durable-task-store.ts";
 import { resolveSdkV1Options, type SdkV1Options } from "./options.ts";
 import { takeOver } from "./restart.ts";
 
-/** What a server on SDK v1 is given, one for all of its connections. */
+/** What a server on SDK v1 needs, shared by all of its connections. */
 export interface SdkV1Tasks {
   readonly taskStore: TaskStore;
   readonly taskMessageQueue: TaskMessageQueue;
-  /** Resolves when all is safe and the store is free for another process. Tasks that are unfinished stay so. */
+  /** Resolves when everything is written and the store is closed. Unfinished tasks stay unfinished. */
   close(): Promise<void>;
 }
 

@@ -6,28 +6,27 @@ import type { OnRestart } from "./restart.ts";
 /** Options of `openSdkV1Tasks`. */
 export interface SdkV1Options {
   /**
-   * Where the tasks live: `sqliteStore("tasks.db")`, not open yet. Best one that nothing else uses: other tasks in it are
-   * left alone, but a server of `createTasks` on the same file would fail those of this one.
+   * Where tasks are stored: `sqliteStore("tasks.db")`, not open yet. Use a file of its own: a server of `createTasks` on the
+   * same file would fail these tasks.
    */
   readonly store: TaskStore;
   /**
-   * What becomes of tasks that the last process left unfinished; nobody here works on them. `"fail"` (default): they end
-   * as failed and say why. `"keep"`: they stay as they are, for servers whose work goes on elsewhere. A function decides
-   * for each, and is where a server takes its work up again.
+   * What happens to tasks that the last process left unfinished. `"fail"` (default): they fail and say why. `"keep"`: they
+   * stay as they are, for servers whose work goes on elsewhere. A function decides for each task, and can take its work
+   * up again.
    */
   readonly onRestart?: OnRestart;
-  /** The ttl in ms of tasks that ask for none; null: without end. Default 24 hours. */
+  /** The ttl of tasks that ask for none, in milliseconds. `null` keeps them for ever. Default 24 hours. */
   readonly ttlMs?: number | null;
-  /** The longest ttl in ms that a task can get, also where it asks for null; null: no limit. Default 30 days. */
+  /** The longest ttl of a task, in milliseconds, also if it asks for `null`. `null`: no limit. Default 30 days. */
   readonly maxTtlMs?: number | null;
   /**
-   * Who a session belongs to; it owns what is created in that session. By default each session is on its own, hence a
-   * client that comes back in another session, say after a restart of the server, does not find its tasks. Where callers
-   * are authenticated, give the user of the session. `undefined` is nobody: such a session sees every task (stdio), and
-   * what it creates is seen by all.
+   * The principal of a session, who owns the tasks that are created in it. By default each session is a principal of its
+   * own, so a client in a new session, such as after a restart of the server, does not find its tasks. With authenticated
+   * callers, return the user of the session. `undefined` (stdio): the session sees all tasks, and everybody sees its tasks.
    */
   readonly owner?: (sessionId: string | undefined) => string | undefined;
-  /** Hears of faults that no caller is there for; a line on stderr by default. */
+  /** Called with errors that no caller is told about. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -11,16 +11,16 @@ export interface UnfinishedTask {
   /** The request that made it. */
   readonly request: Request;
   readonly requestId: RequestId;
-  /** The session that it came in; undefined where there are none. */
+  /** The session of that request; undefined if there is none. */
   readonly sessionId: string | undefined;
-  /** What the server gave `createTask` for it. */
+  /** What the server passed to `createTask`. */
   readonly context: Readonly<Record<string, unknown>> | undefined;
   readonly createdAt: Date;
 }
 
 type Fate = "fail" | "keep";
 
-/** What becomes of unfinished tasks when a server starts: one answer for all, or one for each. */
+/** What happens to unfinished tasks when a server starts: one answer for all, or a function that decides for each. */
 export type OnRestart = Fate | ((task: UnfinishedTask) => Fate | Promise<Fate>);
 
 const pageSize = 500;

@@ -22,10 +22,10 @@ import { noSession, onePipe, type Streams } from "./streams.ts";
 import { ListenPlaces } from "./listen/listen-places.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
 
-/** Makes an author's own server; called per request over HTTP, per connection on stdio. */
+/** Creates the author's own server: for each request or session over HTTP, for each connection on stdio. */
 export type ServerFactory = (context: McpRequestContext) => McpServer | Promise<McpServer>;
 
-/** An author's servers with the task tools added: what `serveHttp` and `serveStdio` serve. */
+/** The author's servers with the task tools added, for `serveHttp` and `serveStdio`. */
 export interface TaskServer {
   readonly options: RuntimeOptions;
   readonly onError: OnError;

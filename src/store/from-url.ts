@@ -4,8 +4,8 @@ import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
 /**
- * The store that a URL names: `memory:`, or `sqlite:PATH` with a relative or an absolute path, taken as it stands
- * (nothing in it is decoded). Throws `store_url` for anything else.
+ * The store of a URL: `memory:`, or `sqlite:PATH` with a relative or absolute path, which is used as it is, without decoding.
+ * Throws `store_url` for anything else.
  */
 export function storeFromUrl(url: string): TaskStore {
   if (url === "memory:") return memoryStore();

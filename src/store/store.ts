@@ -4,15 +4,15 @@ import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { TaskEvent } from "../task/transition.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 
-/** A committed change; whoever cares reads the task again. */
+/** A committed change of a task. Read the task again to see its state. */
 export interface TaskChange {
   readonly id: string;
   readonly event: TaskEvent | "create" | "delete";
 }
 
 /**
- * Whose tasks: made through one generation by one principal; null is the principal of callers who are not told apart.
- * Without a principal: those of all of them. With a scope, which is not empty: those alone whose wire ids are unique in it.
+ * Whose tasks to list: those made in one generation by one principal; `null` is the principal of callers that are not told
+ * apart, and leaving it out means all principals. With a scope (not empty): only tasks whose wire ids are unique in it.
  */
 export interface TaskOwner {
   readonly generation: GenerationName;
@@ -20,42 +20,42 @@ export interface TaskOwner {
   readonly scope?: string;
 }
 
-/** What a task is called on the wire of its generation; unique there in its scope. */
+/** A task's id on the wire of its generation, unique within its scope. */
 export type WireName = Pick<TaskRecord, "generation" | "scope" | "wireId">;
 
 /**
- * Where tasks live. A write resolves only after its commit, and nothing shows a change before that (guarantee 1); a
- * refused command is a value, a failed write rejects with a `HoldfastError` and has changed nothing. Reads show
- * every change that was acknowledged before they were asked. What fails with `store_failed` is asked again later; what
- * fails with `task_unreadable`, as what is stored of that task is damaged, is not.
+ * Where tasks are stored. A write resolves only after its commit, and nothing shows a change before that. A refused command
+ * is a value; a failed write rejects with a `HoldfastError` and has changed nothing. Reads show every change that was
+ * acknowledged before. `store_failed` is retried later; `task_unreadable`, for a damaged task, is not.
  */
 export interface TaskStore {
-  /** Takes the store for this process and brings its schema up to date; rejects with `store_locked`,
-   * `store_unusable` and a message that names the way out. */
+  /**
+   * Takes the store for this process and migrates its schema. Rejects with `store_locked` or `store_unusable` and a message
+   * that says what to do.
+   */
   open(): Promise<void>;
-  /** Resolves when what was written is safe and the store is free for another owner. Later calls reject with
-   * `store_closed`. */
+  /** Resolves when all writes are durable and another owner can open the store. Later calls reject with `store_closed`. */
   close(): Promise<void>;
 
-  /** The command, and all in it, is plain data that nobody changes until the write has ended. */
+  /** Applies a command. The command is plain data that must not change until the write has ended. */
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
 
   get(id: string): Promise<TaskRecord | undefined>;
-  /** The id of the task that is called so, or undefined. */
+  /** The id of the task with this wire id, or undefined. */
   find(wire: WireName): Promise<string | undefined>;
   snapshot(id: string): Promise<TaskSnapshot | undefined>;
   request(id: string): Promise<TaskRequest | undefined>;
-  /** All entries of a task, in the order in which they were first written. */
+  /** All journal entries of a task, in the order of their first write. */
   journal(id: string): Promise<readonly JournalEntry[]>;
   journalEntry(id: string, key: string): Promise<JournalEntry | undefined>;
   /**
-   * An owner's tasks, newest first, in pages: ids below `before` (null: from the newest on), at most `limit`. Without those
-   * whose time is over at `now`, and without any that cannot be read: fewer than `limit` are the last ones.
+   * A page of an owner's tasks, newest first: at most `limit` with ids below `before` (`null`: from the newest). Tasks whose
+   * ttl is over at `now` and tasks that cannot be read are left out. A page of fewer than `limit` is the last.
    */
   list(owner: TaskOwner, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]>;
   /**
-   * Unfinished tasks by age, in pages: ids above `after`, at most `limit`. Without any that cannot be read, which `recover`
-   * names; fewer than `limit` are the last ones.
+   * A page of unfinished tasks, oldest first: at most `limit` with ids above `after`. Tasks that cannot be read are left out;
+   * `recover` reports those. A page of fewer than `limit` is the last.
    */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
@@ -63,6 +63,6 @@ export interface TaskStore {
   /** The earliest time later than `after` at which the sweeper has work, or null. */
   nextSweepAt(after: number): Promise<number | null>;
 
-  /** Calls `listener` after each commit; returns the way to stop it. */
+  /** Calls `listener` after each commit. Returns a function that ends the subscription. */
   subscribe(listener: (changes: readonly TaskChange[]) => void): () => void;
 }

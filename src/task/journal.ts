@@ -28,7 +28,7 @@ export interface JournalEntry {
   readonly doneAt: number | null;
 }
 
-/** A journal key as authors write it; an array reads well for items of a collection: `["hash", path]`. */
+/** A journal key. An array is handy for items of a collection: `["hash", path]`. */
 export type JournalKey = string | readonly (string | number)[];
 
 /** The stored and wire form of a key: a string is itself, an array its JSON. */

@@ -1,10 +1,10 @@
 import type { TaskStore } from "../store/store.ts";
 
-/** Where one store keeps its tasks: for each case of the contract a new and empty one. */
+/** Where a store keeps its tasks. Each case of the contract gets a new, empty one. */
 export interface StorePlace {
-  /** A store that is not open yet; another one each time, in this same place. */
+  /** Returns a new store in this place, not open yet. */
   store(): TaskStore;
-  /** Removes what was kept. All stores of the place are closed by then. */
+  /** Removes what was stored. All stores of the place are closed by then. */
   remove(): Promise<void>;
 }
 

@@ -17,19 +17,19 @@ import type { StorePlace } from "./store-case.ts";
 import { sweepCases } from "./sweep-cases.ts";
 import { textCases } from "./text-cases.ts";
 
-/** A kind of store, as the contract wants to see it. */
+/** A kind of store to test. */
 export interface StoreKind {
-  /** Whether a second store in the same place finds what the first one kept. */
+  /** Whether a second store in the same place finds what the first one stored. */
   readonly durable: boolean;
-  /** Makes a new and empty place. */
+  /** Creates a new, empty place. */
   place(): Promise<StorePlace>;
 }
 
-/** One check of the contract, on a store of its own. */
+/** One case of the contract, on a store of its own. */
 export interface ContractCase {
-  /** Unique, and the same in every version that has the case: good as the title of a test. */
+  /** Unique and stable across versions: use it as the title of a test. */
   readonly name: string;
-  /** Rejects, mostly with an `AssertionError` of `node:assert`, where the store is at fault. */
+  /** Rejects if the store fails the case, usually with an `AssertionError` of `node:assert`. */
   readonly run: () => Promise<void>;
 }
 
@@ -51,9 +51,8 @@ const casesOfAll = [
 ].flat();
 
 /**
- * Everything that callers rely on and that every store must do alike, as plain functions: run them under any test
- * runner, or in a loop. Cases are independent of each other. Run them one after the other: one of them replaces
- * `process.emitWarning` for a moment.
+ * Everything that every store must do, as plain functions for any test runner. The cases are independent of each other, but
+ * run them one after the other: one of them replaces `process.emitWarning` for a moment.
  *
  * With vitest:
  *

@@ -1,23 +1,23 @@
 import { OAuthError, OAuthErrorCode, type AuthInfo } from "@modelcontextprotocol/server";
 
 /**
- * An access token that was found good. The author's own tools get it as `authInfo`, with all that it says in `extra`.
+ * A verified access token. The author's own tools get it as `authInfo`, with all its claims in `extra`.
  */
 export interface AccessToken extends AuthInfo {
-  /** The authorization server it comes from. */
+  /** The authorization server that issued it. */
   readonly issuer: string;
-  /** Whom it stands for, unique at that issuer: a user, or a client that acts by itself. */
+  /** The user or client that it represents, unique at that issuer. */
   readonly subject: string | undefined;
 }
 
 /**
- * Judges access tokens: by `jwtVerifier`, by `introspectionVerifier`, or by an object of your own, which answers for the
- * issuer, the audience and the expiry. It is an `OAuthTokenVerifier` of the SDK, too.
+ * Verifies access tokens: `jwtVerifier`, `introspectionVerifier`, or an object of your own that checks issuer, audience and
+ * expiry. It is an `OAuthTokenVerifier` of the SDK too.
  */
 export interface TokenVerifier {
   /**
-   * Resolves for a good token. Rejects with an `OAuthError` of the SDK: `invalid_token` refuses the request with 401,
-   * `temporarily_unavailable` with 503, as then nobody knows; whatever else it rejects with is answered with 500.
+   * Resolves for a valid token. Rejects with an `OAuthError` of the SDK: `invalid_token` refuses the request with 401,
+   * `temporarily_unavailable` with 503. Any other rejection is answered with 500.
    */
   verifyAccessToken(token: string): Promise<AccessToken>;
 }

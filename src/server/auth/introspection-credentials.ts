@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 
-/** What this server shows at the introspection endpoint: a name and a secret, or an `Authorization` header of its own. */
+/** This server's credentials at the introspection endpoint: client id and secret, or an `Authorization` header. */
 export type IntrospectionCredentials =
   | {
       readonly clientId: string;
@@ -8,7 +8,7 @@ export type IntrospectionCredentials =
       readonly authorization?: never;
     }
   | {
-      /** Gives the value of the `Authorization` header, for each question anew. */
+      /** Returns the value of the `Authorization` header; called for each lookup. */
       readonly authorization: () => string | Promise<string>;
       readonly clientId?: never;
       readonly clientSecret?: never;

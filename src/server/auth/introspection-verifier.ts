@@ -7,41 +7,41 @@ import { credentialsHeader, type IntrospectionCredentials } from "./introspectio
 import { Introspection } from "./introspection.ts";
 
 interface Options {
-  /** Where the authorization server tells of tokens, the `introspection_endpoint` of its metadata. */
+  /** The introspection endpoint of the authorization server (`introspection_endpoint` of its metadata). */
   readonly url: URL;
-  /** The name of the authorization server; an answer that names another is refused. */
+  /** The issuer. An answer that names another one is refused. */
   readonly issuer: string;
   /**
-   * What has to stand in the answer's `aud`: the name of this server there, or several of which one has to. `false`
-   * leaves the check out, for servers that call a token active only to those it is meant for.
+   * The expected `aud` of the answer: this server's name at the issuer. With several, one has to match. `false` skips the
+   * check, for authorization servers that report a token as active only to its audience.
    */
   readonly audience: string | readonly string[] | false;
   /**
-   * How long a good token counts without being asked for again, in milliseconds, never beyond its own end; so long a
-   * revoked one may still be let in. Default: one minute; 0 asks each time.
+   * How long a valid token is cached, in milliseconds, at most until it expires. A revoked token may be accepted for as
+   * long. Default: one minute; 0 asks each time.
    */
   readonly maxAgeMs?: number;
-  /** How long a bad token is refused without being asked for again, in milliseconds; default 10 seconds. */
+  /** How long an invalid token is cached, in milliseconds. Default 10 seconds. */
   readonly refusedMaxAgeMs?: number;
-  /** How many tokens are remembered, good ones and bad ones each; default 10,000. */
+  /** The number of cached tokens, for valid and invalid ones each. Default 10,000. */
   readonly maxEntries?: number;
   /** How many tokens may be asked for at a time; beyond it requests get 503. Default 100. */
   readonly maxConcurrent?: number;
-  /** How far the clocks of the two servers may be apart, in milliseconds; default 5,000. */
+  /** The accepted difference between the clocks of the two servers, in milliseconds. Default 5,000. */
   readonly clockToleranceMs?: number;
   /** How long to wait for an answer, in milliseconds; default 5,000. */
   readonly timeoutMs?: number;
-  /** Lets `url` be an `http:` URL beyond this machine, where whoever is on the way reads tokens and secret. */
+  /** Allows an `http:` URL of another machine. Whoever controls the network can then read tokens and the secret. Default false. */
   readonly allowInsecureUrl?: boolean;
 }
 
 export type IntrospectionVerifierOptions = Options & IntrospectionCredentials;
 
 /**
- * Verifies access tokens of any form by asking the authorization server (RFC 7662). What it answers is remembered by a
- * hash of the token, for a bounded time and number; requests that bring the same token at the same time share one
- * question. While it does not answer, it rejects with `temporarily_unavailable`, and requests get 503. Throws
- * `configuration` for options that make no sense.
+ * Verifies access tokens of any format by asking the authorization server (RFC 7662). Answers are cached by a hash of the
+ * token, for a limited time and number; requests with the same token at the same time share one lookup. While the
+ * authorization server does not answer, it rejects with `temporarily_unavailable` and requests get 503. Throws
+ * `configuration` for invalid options.
  *
  * ```ts
  * import { introspectionVerifier } from "holdfast/auth";
@@ -59,7 +59,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   return introspectionVerifierBy(systemClock, options);
 }
 
-/** The same by another clock. */
+/** `introspectionVerifier` on another clock. */
 export function introspectionVerifierBy(clock: Clock, options: IntrospectionVerifierOptions): TokenVerifier {
   const { url, issuer, audience, clockToleranceMs = 5_000, timeoutMs = 5_000 } = options;
   const { maxAgeMs = 60_000, refusedMaxAgeMs = 10_000, maxEntries = 10_000, maxConcurrent = 100 } = options;

@@ -10,19 +10,19 @@ import { JwtCheck } from "./jwt-check.ts";
 import { RemoteKeys } from "./remote-keys.ts";
 
 export interface JwtVerifierOptions {
-  /** The issuer's name, exactly as it stands in `iss` of its tokens. */
+  /** The issuer, exactly as in the `iss` claim of its tokens. */
   readonly issuer: string;
-  /** What has to stand in `aud`: the name of this server at the issuer, or several of which one has to. */
+  /** The expected `aud` claim: this server's name at the issuer. With several, one has to match. */
   readonly audience: string | readonly string[];
-  /** Where the issuer publishes its keys, the `jwks_uri` of its metadata; or the keys themselves. */
+  /** The URL of the issuer's keys (`jwks_uri` of its metadata), or the keys themselves. */
   readonly jwks: URL | JSONWebKeySet;
-  /** The signatures that count; default: all of key pairs (RSA, elliptic curves, Ed25519). */
+  /** The accepted signature algorithms. Default: all asymmetric ones (RSA, elliptic curves, Ed25519). */
   readonly algorithms?: readonly Algorithm[];
-  /** How far the clocks of issuer and server may be apart, in milliseconds; default 5,000. */
+  /** The accepted difference between the clocks of issuer and server, in milliseconds. Default 5,000. */
   readonly clockToleranceMs?: number;
-  /** Claims that have to be there, besides `iss`, `aud` and `exp`. */
+  /** Required claims besides `iss`, `aud` and `exp`. */
   readonly requiredClaims?: readonly string[];
-  /** What the header has to say in `typ`: `at+jwt` (RFC 9068) keeps other tokens of the issuer out. Default: anything. */
+  /** The required `typ` header: `at+jwt` (RFC 9068) refuses the issuer's other tokens. Default: any. */
   readonly type?: string;
   /** Keys older than this are read again; default 10 minutes. */
   readonly jwksMaxAgeMs?: number;
@@ -30,7 +30,7 @@ export interface JwtVerifierOptions {
   readonly jwksCooldownMs?: number;
   /** How long to wait for the keys; default 5 seconds. */
   readonly timeoutMs?: number;
-  /** Lets `jwks` be an `http:` URL beyond this machine, where whoever is on the way can put in keys of his own. */
+  /** Allows an `http:` URL of another machine as `jwks`. Whoever controls the network can then replace the keys. Default false. */
   readonly allowInsecureUrl?: boolean;
 }
 
@@ -54,7 +54,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   return jwtVerifierBy(systemClock, options);
 }
 
-/** The same by another clock. */
+/** `jwtVerifier` on another clock. */
 export function jwtVerifierBy(clock: Clock, options: JwtVerifierOptions): TokenVerifier {
   const { issuer, jwks, clockToleranceMs = 5_000, requiredClaims = [], type } = options;
   const { jwksMaxAgeMs = 600_000, jwksCooldownMs = 30_000, timeoutMs = 5_000 } = options;

@@ -10,21 +10,21 @@ import { Metadata } from "./metadata.ts";
 import { Scopes, type ScopeRules } from "./scopes.ts";
 
 export interface OAuthResourceOptions {
-  /** The URL of the protocol's endpoint as clients reach it, behind proxies and all. */
+  /** The public URL of the MCP endpoint, as clients reach it through proxies. */
   readonly resource: URL;
-  /** The names (issuers) of the authorization servers that give tokens for it. */
+  /** The issuers of the authorization servers that issue tokens for it. */
   readonly authorizationServers: readonly string[];
   readonly verifier: TokenVerifier;
   /**
-   * Whose tasks a token may see; default: issuer and subject together. Has to be stable, and never the same for two
-   * people: neither a display name nor an address of mail is both. A token without a subject is refused by the default.
+   * The principal of a token, who owns its tasks. Default: issuer and subject together; a token without a subject is
+   * refused. It has to be stable and unique, which display names and email addresses are not.
    */
   readonly principal?: (token: AccessToken) => string;
-  /** Default: a good token may do everything that its principal can. */
+  /** The scopes that requests need. Default: none, so a valid token may do everything that its principal can. */
   readonly scopes?: ScopeRules;
-  /** A name of the server for people. */
+  /** The server's name for people. */
   readonly name?: string;
-  /** A page for developers. */
+  /** The URL of a page for developers. */
   readonly documentation?: URL;
 }
 
@@ -38,10 +38,10 @@ const withoutToken: Readonly<Record<Tokenless, Reason>> = {
 const scopeMissing: Reason = { error: "insufficient_scope", message: "A scope is missing" };
 
 /**
- * Protects a server as an OAuth resource server, as the value of `authenticate`: requests need a bearer token in their
- * `Authorization` header, and their tasks belong to whom it stands for. It serves the metadata (RFC 9728) that clients
- * find the authorization servers by, and tells them in `WWW-Authenticate` which scopes are missing. Throws
- * `configuration` for options that make no sense.
+ * Protects a server as an OAuth resource server; use it as `authenticate`. Requests need a bearer token in their
+ * `Authorization` header, and their tasks belong to the token's principal. It serves the metadata (RFC 9728) in which
+ * clients find the authorization servers, and names missing scopes in `WWW-Authenticate`. Throws `configuration` for
+ * invalid options.
  *
  * ```ts
  * import { jwtVerifier, oauthResource } from "holdfast/auth";

@@ -2,19 +2,18 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import { listenMethod, taskListening } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 
-/** What a token has to be good for. */
+/** The scopes that requests need. */
 export interface ScopeRules {
-  /** For every request; a token without them opens no session either. */
+  /** Needed for every request, also to open a session. */
   readonly required?: readonly string[];
-  /** For a call of a tool, by its name, besides `required`. A tool that is not listed needs no more. */
+  /** Needed to call a tool, by its name, besides `required`. Tools that are not listed need no more. */
   readonly tools?: Readonly<Record<string, readonly string[]>>;
   /**
-   * For all that is asked about tasks, besides `required`: every method that begins with `tasks/`, in every revision,
-   * listening to tasks, and the companion tools that stand for these where a client has no tasks. A call that makes a
-   * task needs what its tool needs.
+   * Needed for requests about tasks, besides `required`: every `tasks/` method in every revision, listening to tasks, and
+   * the polling tools of clients without tasks. A call that creates a task needs the scopes of its tool instead.
    */
   readonly tasks?: readonly string[];
-  /** What the metadata offers to clients that do not know what to ask for; default `required`. */
+  /** The scopes that the metadata advertises to clients. Default `required`. */
   readonly advertised?: readonly string[];
 }
 

@@ -3,7 +3,7 @@ export const companionKinds = ["result", "cancel", "answer", "list"] as const;
 
 export type CompanionKind = (typeof companionKinds)[number];
 
-/** What the companions are called. */
+/** The names of these tools. */
 export type CompanionNames = Readonly<Record<CompanionKind, string>>;
 
 export const defaultNames: CompanionNames = {

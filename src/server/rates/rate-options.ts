@@ -1,8 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
 
 /**
- * How fast one principal may be; null: as fast as it likes. Callers who are not told apart are nobody: of these, only
- * the polls of a task and the load of the process bound them.
+ * Rate limits of one principal; `null`: no limit. For callers without a principal only the limits on polls of a task and on
+ * the load of the process hold.
  */
 export interface RateOptions {
   /** `tools/call` of any tool. */
@@ -10,15 +10,15 @@ export interface RateOptions {
   /** `tasks/list`, and calls of `task_list`. */
   readonly listsPerMinute: number | null;
   /**
-   * Lookups of tasks that are not there, or not the caller's, by companion tools too; more are refused for the rest of the
-   * minute. What asks for the caller's own tasks is not.
+   * Lookups of unknown or foreign tasks, also by polling tools. More of them are refused for the rest of the minute;
+   * lookups of the caller's own tasks never are.
    */
   readonly missesPerMinute: number | null;
-  /** `tasks/get` of one task by one principal in the interval that its last answer advertised (C-123). */
+  /** `tasks/get` of one task by one principal in the interval that its last answer advertised. */
   readonly pollsPerInterval: number | null;
   /**
-   * How late the process may be, in ms, before it takes no new calls: nine tenths of its timers are less late. It goes
-   * on answering for the tasks that it has.
+   * The event loop delay in milliseconds (90th percentile) above which new calls are refused. Requests about existing tasks
+   * are still answered.
    */
   readonly maxLoopDelayMs: number | null;
 }

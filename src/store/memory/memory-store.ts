@@ -10,7 +10,7 @@ import type { TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { MemoryTables, sweepsUntil, type StoredTask } from "./memory-tables.ts";
 
-/** A store that forgets everything with its process: for tests, and for tools whose tasks may be lost. */
+/** A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. */
 export function memoryStore(): TaskStore {
   return new MemoryStore();
 }

@@ -17,20 +17,20 @@ import { refuseForeignFile } from "./writer-connection.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteStoreOptions {
-  /** How long a write waits for another program that holds the file (a backup, a shell), in ms. Default 5000. */
+  /** How long a write waits for another program that locks the file, such as a backup, in milliseconds. Default 5000. */
   readonly busyTimeoutMs?: number;
-  /** Writes that would make the database file grow beyond this fail; its log comes on top. Default: no limit. */
+  /** The largest size of the database file in bytes, without its log; writes beyond it fail. Default: no limit. */
   readonly maxBytes?: number;
 }
 
 /**
- * A store in one SQLite file on a local disk, for one process at a time. Directories that are missing are made.
+ * A store in one SQLite file on a local disk, for one process at a time. Missing directories are created.
  *
- * The process must not open the database's files (`path`, and what begins with its name) by other means, not even to
- * read them: closing a file drops every lock that its process holds on it, and a second process could take the store.
- * A tool that reads folders which users choose has to pass them over.
+ * The process must not open the database's files (`path`, and files whose names begin with it) by other means, not even for
+ * reading: closing a file drops all locks that the process holds on it, and a second process could take the store. A tool
+ * that reads folders which users choose has to skip these files.
  *
- * Throws `node_too_old` where Node has no SQLite of its own, `configuration` for what cannot be a file or an option.
+ * Throws `node_too_old` if this Node has no SQLite, and `configuration` for an invalid path or option.
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): TaskStore {
   assertNodeVersion(process.versions.node);
