@@ -63,7 +63,10 @@ export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** A bearer token, or a function that returns one and is called before each HTTP request. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>);
-  /** Sends the HTTP requests, in place of the global one. */
+  /**
+   * Sends the HTTP requests. Default: Node's HTTP client, without time limits. With the global `fetch` a call fails when
+   * its server sends nothing for 300 seconds.
+   */
   readonly fetch?: FetchLike;
   /** Aborts connecting, and ends a process that was started for it. Has no effect once connected. */
   readonly signal?: AbortSignal;

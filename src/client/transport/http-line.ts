@@ -3,6 +3,7 @@ import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { notedFetch, ResponseNotes } from "./noted-fetch.ts";
+import { patientFetch } from "./patient-fetch.ts";
 import { StandaloneStream } from "./standalone-stream.ts";
 
 type Token = NonNullable<ConnectOptions["token"]>;
@@ -24,7 +25,7 @@ export function httpLine(
   readonly onStreamLost: (listener: () => void) => void;
 } {
   const notes = new ResponseNotes();
-  const fetchIt = given ?? (async (target, init) => fetch(target, init));
+  const fetchIt = given ?? patientFetch;
   let streamLost = (): void => undefined;
   const standalone = new StandaloneStream({
     fetch: fetchIt,

@@ -1,0 +1,59 @@
+import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { FetchLike } from "@modelcontextprotocol/client";
+
+/** Statuses whose responses have no body, as `Response` wants them. */
+const withoutBody = new Set([204, 205, 304]);
+
+/**
+ * A fetch without time limits of its own, as far as the client's transport needs one. Node's `fetch` fails when no
+ * header, or no further chunk, comes for 300 seconds: a tool may take longer than that. Redirects are not followed.
+ */
+export const patientFetch: FetchLike = async (url, { method = "GET", headers, body, signal } = {}) => {
+  if (body !== undefined && body !== null && typeof body !== "string")
+    throw new TypeError("The body of a request has to be a string");
+  // A kept connection that the server has closed would lose the request: one turn reads that, the next one drops it.
+  await nextTurn();
+  await nextTurn();
+  signal?.throwIfAborted();
+  const target = new URL(url);
+  const given = new Headers(headers);
+  if (!given.has("accept-encoding")) given.set("accept-encoding", "gzip, deflate");
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const send = target.protocol === "https:" ? requestHttps : requestHttp;
+  const options = { method, headers: Object.fromEntries(given), ...(signal && { signal }) };
+  const request = send(target, options, (response) => {
+    try {
+      resolve(toResponse(response));
+    } catch (error) {
+      response.destroy();
+      reject(error);
+    }
+  });
+  // Also after the response: its body then fails with the same.
+  request.on("error", (cause) =>
+    reject(signal?.aborted === true ? (signal.reason as Error) : new TypeError("fetch failed", { cause })),
+  );
+  request.end(body ?? undefined);
+  return promise;
+};
+
+function toResponse(message: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = message;
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  if (withoutBody.has(status)) {
+    message.resume();
+    return new Response(null, { status, statusText, headers });
+  }
+  const body = Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>;
+  const encoding = headers.get("content-encoding")?.toLowerCase();
+  const plain =
+    encoding === "gzip" || encoding === "deflate"
+      ? body.pipeThrough(new DecompressionStream(encoding))
+      : body;
+  return new Response(plain, { status, statusText, headers });
+}
