@@ -236,6 +236,7 @@ export class Connection implements Tap {
   #cancelled(request: unknown): void {
     if (typeof request !== "string" && typeof request !== "number") return;
     this.#afterAnswers.end(request, "lost");
+    this.#amend.delete(request);
     this.#broken.delete(request);
     this.#lost.delete(request);
   }

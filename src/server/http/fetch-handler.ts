@@ -7,6 +7,7 @@ import type { TaskServer } from "../task-server.ts";
 import { withAnswerHeaders } from "./answer-headers.ts";
 import { BodyReads } from "./body-reads.ts";
 import { corsOf } from "./cors.ts";
+import { FaultsInServing } from "./faults-in-serving.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
@@ -67,15 +68,21 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const cors = corsOf(options);
   const openRequests = new OpenRequests(openRequestsLimit(options));
   let closed = false;
+  const faults = new FaultsInServing(server.onError);
   const mcp = createMcpHandler(
     ({ requestInfo, ...context }) => {
       const owner = requestInfo === undefined ? undefined : owners.get(requestInfo);
       // Never serve a request as nobody's because its owner was lost on the way.
       if (owner === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
-      return server.create({ ...context, requestInfo }, owner);
+      return faults.reportedElsewhere(server.create({ ...context, requestInfo }, owner));
     },
     // Streams are counted where it is known whose they are.
-    { legacy: "reject", maxRequestBodySize: limits.maxBytes, maxSubscriptions: Infinity },
+    {
+      legacy: "reject",
+      maxRequestBodySize: limits.maxBytes,
+      maxSubscriptions: Infinity,
+      onerror: faults.heard,
+    },
   );
   const listening = new TaskListeners(server);
   const earlier = earlierRevisions(server, options);
@@ -120,7 +127,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     owners.set(request, owner);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
     const forward = (parsedBody: unknown): Promise<Response> =>
-      mcp.fetch(request, { ...authInfo, parsedBody });
+      faults.during(() => mcp.fetch(request, { ...authInfo, parsedBody }));
     const response = isListen(request)
       ? await listening.serve(request, owner, body, forward)
       : await forward(body);

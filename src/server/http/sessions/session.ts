@@ -164,7 +164,10 @@ export class Session {
 
   async #endCancelled(body: unknown): Promise<void> {
     for (const id of cancelledIds(body)) {
-      if (!this.#streams.awaitsOnly(id)) continue;
+      if (!this.#streams.awaitsOnly(id)) {
+        this.#streams.answered(id); // others of its batch may still be answered on the stream
+        continue;
+      }
       this.#log.withhold(id);
       await this.#transport.endUnanswered(id).catch(this.#setup.server.onError);
     }
