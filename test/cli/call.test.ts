@@ -23,7 +23,7 @@ describe("holdfast call", { timeout: deadline }, () => {
     const words = ["call", url, "slow_compute", "seconds=0", "label=soon"];
     const { code, stdout, stderr } = await holdfast(words, { env: { HOLDFAST_STATE: await folder() } });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "soon: computed for 0 s\n" });
-    expect(stderr).toMatch(/^task \S+\n(working\n)?completed\n$/);
+    expect(stderr).toMatch(/^task \S+\n(working(: slow_compute)?\n)?completed\n$/);
   });
 
   it("takes a call that is answered at once", async () => {

@@ -21,8 +21,9 @@ export async function tools(context: Context, { server, options }: ToolsCommand)
     context,
     { server: await askedServer(context, server, options) },
     options,
-    async ({ client, signal }) => {
+    async ({ client, signal, terminal }) => {
       const listed = await listTools(client, signal);
+      terminal.display.end();
       if (listed === undefined) throw new TaskClientError("protocol", "The server does not list its tools");
       const { output } = context;
       const support = taskSupport(client);

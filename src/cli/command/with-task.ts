@@ -57,6 +57,7 @@ export async function withTask<Value>(
     const shown = {
       taskId,
       tool,
+      startedAt: known?.call.startedAt,
       comeBack: comeBackTo(taskId, elsewhere),
       serverEnds: typeof server.target !== "string",
     };

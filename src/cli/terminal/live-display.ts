@@ -21,7 +21,8 @@ export class LiveDisplay implements Display {
   readonly #stream: NodeJS.WriteStream;
   readonly #options: LiveOptions;
   readonly #line: LiveLine;
-  readonly #since: number;
+  /** When the command began, and later the call, or the task, that it is about. */
+  #since: number;
   #server = "the server";
   #tool: string | undefined;
   #what = "";
@@ -52,10 +53,12 @@ export class LiveDisplay implements Display {
 
   calling(tool: string): void {
     this.#tool = sanitizeLine(tool, 200);
+    this.#since = this.#options.clock.now();
     this.#begin(`calling ${this.#tool}`);
   }
 
-  started({ taskId, tool }: ShownTask): void {
+  started({ taskId, tool, startedAt = this.#since }: ShownTask): void {
+    this.#since = startedAt;
     this.#tool = tool === undefined ? undefined : sanitizeLine(tool, 200);
     this.note(`task ${sanitizeLine(taskId)}`);
     this.#begin(this.#tool ?? "waiting");
@@ -108,7 +111,7 @@ export class LiveDisplay implements Display {
     const outcome = task.status === "completed" && isError ? "ended with an error" : task.status;
     const mark = styleText(colour, this.#options.unicode ? sign : ascii, { stream: this.#stream });
     this.#line.print(
-      `${mark} ${this.#tool ?? "task"} ${outcome} ${this.#dim(`after ${duration(this.#elapsed())}`)}`,
+      `${mark} ${this.#tool ?? "task"} ${outcome} ${this.#dim(`after ${duration(lifetimeOf(task) ?? this.#elapsed())}`)}`,
     );
   }
 
@@ -144,4 +147,10 @@ export class LiveDisplay implements Display {
   #dim(text: string): string {
     return styleText("dim", text, { stream: this.#stream });
   }
+}
+
+/** How long an ended task took, by its server's clock. */
+function lifetimeOf({ createdAt, lastUpdatedAt }: RemoteTask): number | undefined {
+  const ms = Date.parse(lastUpdatedAt) - Date.parse(createdAt);
+  return ms >= 0 ? ms : undefined;
 }

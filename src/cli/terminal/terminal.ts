@@ -9,6 +9,8 @@ export interface ShownTask {
   readonly tool: string | undefined;
   /** What to type to come back to it, such as `holdfast watch 01ab…`. */
   readonly comeBack: string;
+  /** Epoch milliseconds by this machine's clock; missing for a task that was started elsewhere. */
+  readonly startedAt?: number | undefined;
   /** Whether its server is a process of this command, which ends with it. Default false. */
   readonly serverEnds?: boolean;
 }

@@ -108,6 +108,12 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     expect(pty.screen.text).toContain("behind: computed for 0 s");
   });
 
+  it("reads a list from its first line on", async () => {
+    const pty = await Pty.holdfast(["tools", asking.url]);
+    expect(await pty.ends()).toBe(0);
+    expect(pty.screen.text).toMatch(/^\n?survey\n/);
+  });
+
   it("is not moved by what a server writes", async () => {
     const pty = await Pty.holdfast(["call", asking.url, "shout"]);
     const id = await idOn(pty);

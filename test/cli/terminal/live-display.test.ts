@@ -1,0 +1,56 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
+import { expect, it } from "vitest";
+import { LiveDisplay } from "../../../src/cli/terminal/live-display.ts";
+import type { RemoteTask } from "../../../src/client/task/remote-task.ts";
+import { FakeClock } from "../../client/fake-clock.ts";
+
+const task: RemoteTask = {
+  taskId: "t1",
+  status: "completed",
+  createdAt: "2026-10-01T10:00:00Z",
+  lastUpdatedAt: "2026-10-01T12:05:00Z",
+  ttlMs: null,
+  result: { content: [] },
+};
+
+/** What stays on the screen. */
+async function told(show: (display: LiveDisplay, clock: FakeClock) => void): Promise<string> {
+  const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
+  const clock = new FakeClock();
+  const display = new LiveDisplay(stream as unknown as NodeJS.WriteStream, {
+    clock,
+    unicode: false,
+    asks: false,
+  });
+  show(display, clock);
+  display.end();
+  stream.end();
+  return stripVTControlCharacters(await text(stream));
+}
+
+it("tells how long a task took, not the command that fetched its end", async () => {
+  const shown = await told((display) => {
+    display.started({ taskId: "t1", tool: "render", comeBack: "" });
+    display.update(task);
+  });
+  expect(shown).toContain("* render completed after 2h 05m\n");
+});
+
+it("tells how long a task has run that was started here before", async () => {
+  const shown = await told((display, clock) => {
+    display.started({ taskId: "t1", tool: "render", comeBack: "", startedAt: clock.now() - 190_000 });
+    display.update({ ...task, status: "working", lastUpdatedAt: task.createdAt });
+  });
+  expect(shown).toContain("render 3m 10s");
+});
+
+it("does not count what it took to connect", async () => {
+  const shown = await told((display, clock) => {
+    display.connecting("reports");
+    clock.set(60_000);
+    display.calling("render");
+  });
+  expect(shown).toContain("calling render 0s");
+});
