@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text as bodyOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import {
   InMemoryTaskMessageQueue,
@@ -135,4 +139,30 @@ it("an SDK v2 server without tasks: is called plainly, with typed arguments, and
   expect((await run("call", server, "colour")).stdout).toBe("\u001b[31mred\u001b[0m\u0007\n");
   const listed = await run("tools", server);
   expect(listed.stdout).toContain("join\n    words=list of string\n    times=integer?\n    loud=boolean?\n");
+});
+
+it("a server of 2025-06-18: tells of a task that was started elsewhere", { timeout: 60_000 }, async () => {
+  const results: Readonly<Record<string, object>> = {
+    initialize: {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "early", version: "1.0.0" },
+    },
+    "tasks/get": { taskId: "t1", status: "working", keepAlive: null },
+  };
+  const http = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      const { id, method } = JSON.parse(body || "{}") as { id?: number; method?: string };
+      if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+      const result = results[method ?? ""];
+      const answer = result === undefined ? { error: { code: -32601, message: "unknown" } } : { result };
+      response.setHeader("content-type", "application/json");
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(http, "listening");
+  onTestFinished(() => void http.close());
+  const run = await user();
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  expect(parse(await run("get", "t1", "--server", url, "--json"))).toMatchObject({ status: "working" });
 });

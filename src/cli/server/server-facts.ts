@@ -1,13 +1,15 @@
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
 import { generation as extension } from "../../generation/2026-07-28/name.ts";
 import { generation as core } from "../../generation/2025-11-25/name.ts";
+import { generation as sep } from "../../generation/sep-1686/name.ts";
 import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
 import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 
 /** The generation of the Tasks protocol that a connection speaks, whether or not the server has tasks. */
 export function generationOf({ sdk }: TaskClient): string {
-  return sdk.getProtocolEra() === "modern" ? extension : core;
+  if (sdk.getProtocolEra() === "modern") return extension;
+  return sdk.getNegotiatedProtocolVersion() === core ? core : sep;
 }
 
 /** The generation in which the server declares tasks. */
