@@ -53,7 +53,7 @@ function ofUrl(spec: ServerSpec): FoundServer {
 function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundServer {
   let words: readonly string[];
   try {
-    words = split(line);
+    words = split(keepingPaths(line));
   } catch (error) {
     throw new UsageError(`The command line ${line} cannot be read: ${String(error)}`);
   }
@@ -61,6 +61,12 @@ function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundSer
   if (command === undefined) throw new UsageError("The server's command line is empty.");
   const target = { command, args, cwd: spec.cwd, env: withoutToken(env) };
   return { spec, target, name: inFolder(processName(target), spec.cwd), headers: {} };
+}
+
+/** A backslash before a letter or the like escapes nothing, and is part of a path of Windows, where a shell would drop it. */
+function keepingPaths(line: string): string {
+  const parts = /'[^']*'|"(?:\\.|[^"\\])*"|\\\\|\\(?=[\w.-])/gs;
+  return line.replace(parts, (part) => (part === "\\" ? "\\\\" : part));
 }
 
 /** The same command line in another folder is likely to have other tasks. */

@@ -44,6 +44,11 @@ it("splits a command line as a shell would, and starts it here, with all variabl
     cwd: found.spec.cwd,
   });
   expect(JSON.stringify(found)).not.toContain("s3cret");
+  const paths = await find(String.raw`C:\node\node.exe srv\x.js "C:\a b\c" 'd\e' f\\g`);
+  expect(paths.target).toMatchObject({
+    command: String.raw`C:\node\node.exe`,
+    args: [String.raw`srv\x.js`, String.raw`C:\a b\c`, String.raw`d\e`, String.raw`f\g`],
+  });
   // After -- even one word is a command.
   expect((await find("stdio:local")).target).toMatchObject({ command: "local", args: [] });
 });
