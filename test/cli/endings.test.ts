@@ -1,4 +1,4 @@
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -56,7 +56,7 @@ describe("a command that ends before its task", { timeout: 60_000 }, () => {
     running.stopReading();
     const { code, stderr } = await running.ended;
     expect(code).toBe(141);
-    expect(stderr).toMatch(/^task \S+\n(working\n)?completed\n$/);
+    expect(stderr).toMatch(/^task \S+\n(working(: big_result)?\n)?completed\n$/);
     expect(parse(await runMain(["ls", "--json"], { env }))).toMatchObject({
       tasks: [{ tool: "big_result" }],
     });
@@ -136,6 +136,31 @@ it("asks for the server of a task where what was written of it is lost", async (
   await rm(join(state, "servers"), { recursive: true });
   const { code, stderr } = await runMain(["get", id], { env });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("--server") as string });
+});
+
+it("tells what a server said that ended in the middle of a call", { timeout: 60_000 }, async () => {
+  const server = join(await folder(), "server.mjs");
+  await writeFile(
+    server,
+    `import { createInterface } from "node:readline";
+    createInterface(process.stdin).on("line", (text) => {
+      const { id, method } = JSON.parse(text);
+      const tools = [{ name: "crash", inputSchema: { type: "object" } }];
+      const results = {
+        initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "n", version: "1" } },
+        "tools/list": { tools },
+      };
+      if (method === "tools/call") { console.error("disk is full"); process.exit(1); }
+      if (id === undefined) return;
+      const answer = results[method] === undefined ? { error: { code: -32601, message: "no" } } : { result: results[method] };
+      console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });`,
+  );
+  const crashed = await runMain(["call", `${process.execPath} ${server}`, "crash"], {
+    env: { HOLDFAST_STATE: await folder() },
+  });
+  expect(crashed).toMatchObject({ code: 6, stdout: "" });
+  expect(crashed.stderr).toMatch(/^holdfast: The connection ended.*\nThe server wrote:\ndisk is full\n$/);
 });
 
 it("tells a server that is gone from one that lists no tools", async () => {

@@ -21,16 +21,26 @@ const keptCharacters = 4_000;
 /** An error of `connect`, with what a user can do about it and what a process had to say before it ended. */
 export function explainConnectFailure(error: unknown, server: FoundServer, log: string): unknown {
   if (!(error instanceof TaskClientError)) return error;
-  const { code, cause, taskId } = error;
-  const said = log.trim().slice(-keptCharacters);
-  const lines = [
-    `Could not connect to ${asTyped(server)}: ${reasonOf(error, server)}`,
-    hint(error, server),
-    said === "" ? undefined : `The server wrote:\n${said}`,
-  ];
+  const reason = `Could not connect to ${asTyped(server)}: ${reasonOf(error, server)}`;
+  return withLines(error, [reason, hint(error, server), lastWords(log)]);
+}
+
+/** An error of a connection that was lost, with what a process had to say before it ended. */
+export function explainLoss(error: unknown, log: string): unknown {
+  if (!(error instanceof TaskClientError) || error.code !== "connection") return error;
+  return withLines(error, [error.message, lastWords(log)]);
+}
+
+function withLines(error: TaskClientError, lines: readonly (string | undefined)[]): TaskClientError {
+  const { code, cause, taskId, reference } = error;
   const rpc = error.error === undefined ? {} : { error: error.error };
   const text = lines.filter((line) => line !== undefined).join("\n");
-  return new TaskClientError(code, text, { cause, taskId, ...rpc });
+  return new TaskClientError(code, text, { cause, taskId, reference, ...rpc });
+}
+
+function lastWords(log: string): string | undefined {
+  const said = log.trim().slice(-keptCharacters);
+  return said === "" ? undefined : `The server wrote:\n${said}`;
 }
 
 /** What went wrong, without the words of the protocol and of the libraries in between. */

@@ -6,7 +6,7 @@ import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerOptions } from "../context.ts";
 import type { Io } from "../io.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { explainConnectFailure } from "./connect-failure.ts";
+import { explainConnectFailure, explainLoss } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
 import { readCredentials } from "./read-headers.ts";
 
@@ -24,6 +24,12 @@ interface OpenOptions {
   readonly protocolVersion: ProtocolVersion | undefined;
 }
 
+interface OpenedServer {
+  readonly client: TaskClient;
+  /** An error of the connection, with what a process that has ended had to say. */
+  readonly explainLoss: (error: unknown) => unknown;
+}
+
 /** Connects as `connect` does; an error about a process that ended tells what the process had to say. */
 export async function openServer({
   server,
@@ -34,7 +40,7 @@ export async function openServer({
   handles,
   onInput,
   protocolVersion,
-}: OpenOptions): Promise<TaskClient> {
+}: OpenOptions): Promise<OpenedServer> {
   const { target, name } = server;
   let log = "";
   const { headers, token } = readCredentials(server, options, env);
@@ -56,7 +62,7 @@ export async function openServer({
       },
     );
     terminal.display.connected();
-    return client;
+    return { client, explainLoss: (error) => explainLoss(error, log) };
   } catch (error) {
     throw explainConnectFailure(error, server, log);
   }

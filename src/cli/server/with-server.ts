@@ -55,9 +55,19 @@ export async function withServer<Value>(
   const handles = state.handlesFor(server);
   try {
     const more = { handles, protocolVersion, onInput: onInput ?? leavingOpen(terminal.askUser, giveUp) };
-    const client = await openServer({ server, options, env: io.env, terminal, signal, ...more });
+    const { client, explainLoss } = await openServer({
+      server,
+      options,
+      env: io.env,
+      terminal,
+      signal,
+      ...more,
+    });
     const printed = async (): Promise<void> => handles.printed();
-    return await workOn({ client, server, terminal, signal, printed }, handles, work);
+    const session = { client, server, terminal, signal, printed };
+    return await workOn(session, handles, work).catch((error: unknown) => {
+      throw explainLoss(error);
+    });
   } catch (error) {
     // A wait for a task was given up in another way by now.
     if (error !== signal.reason || error instanceof TaskClientError) throw error;
