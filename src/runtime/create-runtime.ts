@@ -137,7 +137,7 @@ class LocalRuntime implements Runtime {
   async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
     // First without its outcome, which may be large: another's task takes no longer to refuse than none.
     if ((await this.scopesOf(id, requestor.principal)) === undefined) throw unknownTask();
-    const snapshot = await this.#services.store.snapshot(id);
+    const snapshot = await this.#snapshot(id);
     if (snapshot === undefined || !belongsTo(snapshot.task, requestor)) throw unknownTask();
     if (isOver(snapshot.task, this.#services.clock.now())) throw unknownTask();
     assertScopes(snapshot.task, requestor.scopes);
@@ -148,7 +148,8 @@ class LocalRuntime implements Runtime {
     await this.#running();
     const { store, clock } = this.#services;
     const owner = { generation, principal, ...(page.scope === undefined ? {} : { scope: page.scope }) };
-    return listVisible(store, owner, page, scopes, clock.now());
+    const visible = await listVisible(store, owner, page, scopes, clock.now());
+    return Promise.all(visible.map((task) => this.#sweeper.ended(task)));
   }
 
   async scopesOf(id: string, principal: string | null): Promise<readonly string[] | undefined> {
@@ -217,6 +218,14 @@ class LocalRuntime implements Runtime {
     return request.origin;
   }
 
+  async #snapshot(id: string): Promise<TaskSnapshot | undefined> {
+    const { store } = this.#services;
+    const snapshot = await store.snapshot(id);
+    if (snapshot === undefined) return undefined;
+    const { task } = snapshot;
+    return (await this.#sweeper.ended(task)) === task ? snapshot : store.snapshot(id);
+  }
+
   async #start(): Promise<void> {
     const { store, registry } = this.#services;
     registry.seal();
@@ -232,8 +241,8 @@ class LocalRuntime implements Runtime {
         this.#dispatcher.onChanges(changes);
         this.#watchers.onChanges(changes);
       });
-      await this.#sweeper.start();
       await this.#recovery.run();
+      void this.#sweeper.start();
       this.#open = true;
     } catch (error) {
       await this.#close();

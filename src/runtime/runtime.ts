@@ -82,7 +82,10 @@ export interface Runtime {
   readonly registry: Registry;
   readonly options: RuntimeOptions;
   readonly clock: Clock;
-  /** Opens the store, takes over what an earlier process left, and begins to run tasks. Idempotent. */
+  /**
+   * Opens the store, takes over what an earlier process left, and begins to run tasks. Tasks that expired meanwhile are ended
+   * in the background. Idempotent.
+   */
   start(): Promise<void>;
   /** Takes no new calls, lets handlers end until the stop deadline, releases the rest, closes the store. */
   stop(): Promise<void>;

@@ -28,10 +28,21 @@ export function deletableAt(expiry: Expiry, createdAt: number, finishedAt: numbe
   return storable((expiry.from === "created" ? createdAt : finishedAt) + expiry.ms);
 }
 
+/** Whether an unfinished task has reached its end of life: it ends as expired, whoever sees that first. */
+export function hasExpired(task: Due, now: number): boolean {
+  return !isTerminal(task.state) && isDue(task, now);
+}
+
 /** Whether a finished task's time is over: from then on it is deleted for all but the sweeper. */
-export function isOver(
-  task: { readonly state: TaskState; readonly sweepAt: number | null },
-  now: number,
-): boolean {
-  return isTerminal(task.state) && task.sweepAt !== null && task.sweepAt <= now;
+export function isOver(task: Due, now: number): boolean {
+  return isTerminal(task.state) && isDue(task, now);
+}
+
+interface Due {
+  readonly state: TaskState;
+  readonly sweepAt: number | null;
+}
+
+function isDue({ sweepAt }: Due, now: number): boolean {
+  return sweepAt !== null && sweepAt <= now;
 }

@@ -1,6 +1,8 @@
 import { expiredError } from "../../task/expired-error.ts";
-import { errorOutcome } from "../../task/outcome.ts";
+import { hasExpired } from "../../task/expiry.ts";
 import { isUnreadable } from "../../task/fault.ts";
+import { errorOutcome } from "../../task/outcome.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Services } from "../services.ts";
 
@@ -29,6 +31,7 @@ export class Sweeper {
     this.#services = services;
   }
 
+  /** Resolves after the first sweep, which is long where many tasks fell due before. */
   async start(): Promise<void> {
     this.#stopped = false;
     await this.#sweep();
@@ -45,6 +48,15 @@ export class Sweeper {
     if (at === null || at >= this.#armedFor) return;
     if (this.#sweeping === undefined) this.#arm(at);
     else this.#armedFor = at;
+  }
+
+  /** The task, ended where its life is over and no sweep has come to it yet. */
+  async ended(task: TaskRecord): Promise<TaskRecord> {
+    const { store, clock } = this.#services;
+    const now = clock.now();
+    if (!hasExpired(task, now)) return task;
+    await this.#expire(task.id, now);
+    return (await store.get(task.id)) ?? task;
   }
 
   #arm(at: number): void {

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import type { OnCrash } from "../../src/runtime/tool/tool.ts";
+import { rest } from "./fake-clock.ts";
+import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+import { Held, type BeforeCall } from "./watched-store.ts";
+
+const never = new Promise<never>(() => undefined);
+const hangs: Handler = () => never;
+
+/** The next process of a server that crashed with `count` tasks of `hangs`, after `downMs`. */
+async function afterCrash(
+  count: number,
+  downMs: number,
+  setup: Omit<Setup, "tools">,
+  handler: Handler = hangs,
+  onCrash: OnCrash = "resume",
+): Promise<{ ids: string[]; next: Process }> {
+  const first = await Process.started({ tools: { hangs }, options: { ttlMs: 60_000, concurrency: count } });
+  const ids = await Promise.all(Array.from({ length: count }, () => first.callId("hangs")));
+  first.clock.jump(downMs);
+  return { ids, next: await first.crash({ tools: { hangs: { config: { onCrash }, handler } }, ...setup }) };
+}
+
+describe("tasks that expired while the server was down", () => {
+  it("are ended in the background, and never run", async () => {
+    const due = new Held("due");
+    const runs: string[] = [];
+    const handler: Handler = (_, task) => (runs.push(task.id), text("ran"));
+    const { ids, next } = await afterCrash(3, 60_000, { before: due.before }, handler);
+    due.open();
+    await rest();
+    for (const id of ids) expect((await next.store.get(id))?.state).toBe("settled");
+    expect([runs, next.errors]).toEqual([[], []]);
+    await next.runtime.stop();
+  });
+
+  it("are not shown as alive before they are [A-30]", async () => {
+    const due = new Held("due");
+    const { ids, next } = await afterCrash(3, 60_000, { before: due.before });
+    const [asked = "", ...listed] = ids;
+    const ended = await next.get(asked);
+    expect([ended.task.state, bodyOf(ended)]).toMatchObject(["settled", { code: -32603 }]);
+    for (const id of listed) expect((await next.store.get(id))?.state).toBe("queued");
+    const page = await next.runtime.list(nobody, { limit: 9 });
+    expect(page.map(({ state }) => state)).toEqual(["settled", "settled", "settled"]);
+    due.open();
+    await next.runtime.stop();
+  });
+});
+
+describe("tasks that fail at the start", () => {
+  it("are written side by side, so that the store makes groups of them, and not all at once", async () => {
+    let [under, most, written] = [0, 0, 0];
+    const count: BeforeCall = async (call) => {
+      if (call !== "fail") return;
+      under++;
+      written++;
+      most = Math.max(most, under);
+      await rest();
+      under--;
+    };
+    await afterCrash(501, 0, { before: count }, hangs, "fail");
+    expect([written, most]).toEqual([501, 500]);
+  });
+});
