@@ -10,6 +10,7 @@ import { LeakedHandlers } from "./attempt/leaked-handlers.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Creation } from "./dispatch/creation.ts";
+import { Deadline } from "./deadline.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
@@ -19,11 +20,12 @@ import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./attempt/run-inline.ts";
 import type { CallEnd, ListPage, Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
+import { assertVisible } from "./assert-visible.ts";
 import { listVisible } from "./list-visible.ts";
-import { assertScopes } from "../task/required-scopes.ts";
 import { Secrets } from "./secrets.ts";
 import { storeAnswers } from "./store-answers.ts";
 import { Slots } from "./dispatch/slots.ts";
+import { stopping } from "./stopping.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import { Timers } from "./timers.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";
@@ -72,6 +74,8 @@ class LocalRuntime implements Runtime {
   #started: Promise<void> | undefined;
   #open = false;
   #stopped: Promise<void> | undefined;
+  /** Whether a stop came to its end before the start. */
+  #late = false;
 
   constructor(services: Services) {
     this.registry = services.registry;
@@ -109,8 +113,14 @@ class LocalRuntime implements Runtime {
     return this.#started;
   }
 
-  stop(): Promise<void> {
-    this.#stopped ??= this.#stop();
+  drain(): void {
+    this.#open = false;
+    this.#dispatcher.pause();
+    this.#attempts.drain();
+  }
+
+  stop(withinMs = this.options.stopDeadlineMs): Promise<void> {
+    this.#stopped ??= this.#stop(withinMs);
     return this.#stopped;
   }
 
@@ -138,9 +148,8 @@ class LocalRuntime implements Runtime {
     // First without its outcome, which may be large: another's task takes no longer to refuse than none.
     if ((await this.scopesOf(id, requestor.principal)) === undefined) throw unknownTask();
     const snapshot = await this.#snapshot(id);
-    if (snapshot === undefined || !belongsTo(snapshot.task, requestor)) throw unknownTask();
-    if (isOver(snapshot.task, this.#services.clock.now())) throw unknownTask();
-    assertScopes(snapshot.task, requestor.scopes);
+    if (snapshot === undefined) throw unknownTask();
+    assertVisible(snapshot.task, requestor, this.clock.now());
     return snapshot;
   }
 
@@ -241,7 +250,9 @@ class LocalRuntime implements Runtime {
         this.#dispatcher.onChanges(changes);
         this.#watchers.onChanges(changes);
       });
+      if (this.#late) throw stopping();
       await this.#recovery.run();
+      if (this.#late) throw stopping();
       void this.#sweeper.start();
       this.#open = true;
     } catch (error) {
@@ -250,25 +261,23 @@ class LocalRuntime implements Runtime {
     }
   }
 
-  async #stop(): Promise<void> {
+  async #stop(withinMs: number): Promise<void> {
     this.#open = false;
     if (this.#started === undefined) return;
-    try {
-      await this.#started;
-    } catch {
-      return; // it has closed what it had opened
-    }
     this.#recovery.stop();
-    await this.#creation.stop();
-    this.#attempts.stopLoading();
-    await this.#dispatcher.close();
-    const { clock, options } = this.#services;
-    let callOff = (): void => undefined;
-    const deadline = new Promise<void>((resolve) => {
-      callOff = clock.after(options.stopDeadlineMs, resolve, "keep alive");
-    });
-    await this.#attempts.stop(deadline);
-    callOff();
+    const deadline = new Deadline(this.clock, withinMs);
+    try {
+      if (!(await deadline.bound(this.#started))) {
+        this.#late = true; // a start that goes on then closes what it has opened, as one that failed has done
+        return;
+      }
+      await this.#creation.stop(deadline);
+      this.#attempts.stopLoading();
+      await deadline.bound(this.#dispatcher.close());
+      await this.#attempts.stop(deadline.passed);
+    } finally {
+      deadline.callOff();
+    }
     await this.#close();
   }
 
@@ -288,12 +297,4 @@ class LocalRuntime implements Runtime {
     await this.#started;
     if (this.#stopped !== undefined) throw stopping();
   }
-}
-
-function stopping(): HoldfastError {
-  return new HoldfastError("stopping", "The server is stopping.");
-}
-
-function belongsTo(task: TaskRecord, { generation, principal }: Requestor): boolean {
-  return task.principal === principal && task.generation === generation;
 }

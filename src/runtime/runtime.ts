@@ -87,8 +87,13 @@ export interface Runtime {
    * in the background. Idempotent.
    */
   start(): Promise<void>;
-  /** Takes no new calls, lets handlers end until the stop deadline, releases the rest, closes the store. */
-  stop(): Promise<void>;
+  /** Starts no more tasks, and lets handlers leave at their next journalled call; all else goes on until `stop`. */
+  drain(): void;
+  /**
+   * Takes no new calls, lets handlers end for `withinMs` (default `stopDeadlineMs`), releases the rest, closes the store.
+   * Calls that are still being made then reject with `stopping`.
+   */
+  stop(withinMs?: number): Promise<void>;
   /** Whether it can take tasks: it has started and does not stop, and its store answers a read in so many milliseconds. */
   ready(withinMs: number): Promise<boolean>;
   /** Resolves once the task is durable (X-037). Rejects with `wire_id_taken`, `idempotency_conflict`, `limit_reached`. */

@@ -38,7 +38,10 @@ export interface TaskServer {
   readonly isCompanion: (tool: string) => boolean;
   /** Recovers what an earlier process left, and begins to run tasks. */
   start(): Promise<void>;
-  stop(): Promise<void>;
+  /** Starts no more tasks, and lets handlers leave where they can; all else goes on until `stop`. */
+  drain(): void;
+  /** Ends in order within that many milliseconds; by default `stopDeadlineMs`. */
+  stop(withinMs?: number): Promise<void>;
   /** Whether it has started and its store answers. */
   ready(): Promise<boolean>;
   /** A fresh server for one request or connection of `owner`. */
@@ -111,7 +114,8 @@ export function createTaskServer({
       policies.assertNoCollision();
       await runtime.start();
     },
-    stop: () => runtime.stop(),
+    drain: () => runtime.drain(),
+    stop: (withinMs) => runtime.stop(withinMs),
     ready: () => runtime.ready(storeAnswerMs),
     async create(context, { principal, access }, streams = noSession) {
       try {

@@ -120,3 +120,20 @@ it("serves any framework by its fetch handler, and answers 503 once closed", asy
   expect((await peer.call("bare")).status).toBe(503);
   await server.stop();
 });
+
+it("leaves its tasks what the requests in flight left of the deadline", async () => {
+  const begun = Promise.withResolvers<void>();
+  const server = createTasks({ store: memoryStore(), stopDeadlineMs: 50 }).server(() => {
+    const mcp = new McpServer({ name: "reports", version: "1.2.3" });
+    mcp.registerTool("hangs", {}, () => (begun.resolve(), new Promise(() => undefined)));
+    return mcp;
+  });
+  const left: unknown[] = [];
+  const stop: TaskServer["stop"] = (withinMs) => (left.push(withinMs), server.stop(withinMs));
+  const http = await serveHttp(Object.assign(Object.create(server) as TaskServer, { stop }), { port: 0 });
+  const answered = new Peer(http.url).call("hangs", {}, { capabilities: withoutTasks });
+  answered.catch(() => undefined);
+  await begun.promise;
+  await http.close();
+  expect(left).toEqual([0]);
+});

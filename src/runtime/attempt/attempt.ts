@@ -9,6 +9,7 @@ import type { Clock } from "../clock.ts";
 import { ReplayOrder } from "./replay-order.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import { SlotHolder } from "./slot-holder.ts";
+import type { UnreadableTasks } from "../unreadable-tasks.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 
 /** Commands that are valid only under an attempt's token. */
@@ -26,6 +27,7 @@ export interface AttemptSetup {
   /** The keys that the handler used before it had a task. */
   readonly keys?: ClaimedKeys;
   readonly onError: (error: unknown) => void;
+  readonly unreadable: UnreadableTasks;
 }
 
 /** A promise of its own for each call: one for all would hold every frame that was dropped on it. */
@@ -57,7 +59,6 @@ export class Attempt implements AttemptJournal {
   readonly #lost = new AbortController();
   #ended = false;
   #cancelRequested = false;
-  #unreadable = false;
   #leaving = false;
   #left: Promise<void> | undefined;
 
@@ -184,16 +185,13 @@ export class Attempt implements AttemptJournal {
 
   /**
    * Asks the store for as long as the task is this attempt's, however long the store fails. Rejects with
-   * `task_unreadable`, which is reported once, where what is stored of the task is damaged.
+   * `task_unreadable`, which is reported, where what is stored of the task is damaged.
    */
   async persist<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await untilStoreAnswers(ask, this.#setup, this.#lost.signal);
     } catch (error) {
-      if (isUnreadable(error) && !this.#unreadable) {
-        this.#unreadable = true;
-        this.#setup.onError(error);
-      }
+      if (isUnreadable(error)) this.#setup.unreadable.report(this.taskId, error);
       throw error;
     }
   }

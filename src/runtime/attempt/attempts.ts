@@ -45,7 +45,7 @@ export interface TakenAttempt {
   readonly end: (end: HandlerEnd) => Promise<void>;
 }
 
-const unreadable = "What the server has stored of this task is damaged, so that the task cannot run.";
+const cannotRun = "What the server has stored of this task is damaged, so that the task cannot run.";
 
 /** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
 export class Attempts {
@@ -53,6 +53,8 @@ export class Attempts {
   readonly #services: Services;
   readonly #live = new Map<string, Live>();
   readonly #closing = new AbortController();
+  #draining = false;
+  #stopped = false;
 
   constructor(setup: AttemptsSetup) {
     this.#setup = setup;
@@ -67,10 +69,11 @@ export class Attempts {
     } catch (error) {
       this.#setup.slots.give();
       if (this.#closing.signal.aborted) return; // the next server finds the task running
-      this.#services.onError(error);
-      if (isUnreadable(error)) await this.#failUnreadable(task);
+      if (isUnreadable(error)) await this.#failUnreadable(task, error);
+      else this.#services.onError(error);
       return;
     }
+    if (this.#stopped) return; // the next server finds it running
     const { origin, journal } = loaded;
     const { attempt, effects, end } = this.#take(task, tool, origin, { journal });
     const contextFor = async (validated: unknown): Promise<TaskContext> => {
@@ -112,12 +115,19 @@ export class Attempts {
     this.#closing.abort(new HoldfastError("stopping", "The server stops."));
   }
 
+  /** Lets handlers leave at their next journalled call, from now on. */
+  drain(): void {
+    this.#draining = true;
+    for (const { attempt } of this.#live.values()) attempt.prepareToLeave();
+  }
+
   /** Lets handlers end, or leave at their next journalled call, until `deadline` resolves; then gives back the rest. */
   async stop(deadline: Promise<void>): Promise<void> {
+    this.drain();
     const all = [...this.#live.values()];
-    for (const { attempt } of all) attempt.prepareToLeave();
     const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.departed])));
     await Promise.race([gone, deadline]);
+    this.#stopped = true;
     this.#setup.leaked.stop();
     await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.leaveNow()));
   }
@@ -128,15 +138,16 @@ export class Attempts {
     origin: Origin,
     history: { readonly journal: readonly JournalEntry[]; readonly keys?: ClaimedKeys },
   ): TakenAttempt {
-    const { store, clock, options, onError } = this.#services;
+    const { store, clock, options, onError, unreadable } = this.#services;
     const { slots, timers, leaked } = this.#setup;
     const { maxBodyBytes, maxInputsPerTask: maxInputs } = options;
-    const attempt = new Attempt({ task, store, clock, slots, maxBodyBytes, onError, ...history });
+    const attempt = new Attempt({ task, store, clock, slots, maxBodyBytes, onError, unreadable, ...history });
     const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
     const { generation } = task;
     const asked = { origin, generation, maxInputs, timeoutMs };
     const questions = new Questions({ attempt, store, clock, timers, ...asked });
     const ended = Promise.withResolvers<void>();
+    if (this.#draining) attempt.prepareToLeave();
     this.#live.set(task.id, { attempt, questions, ended: ended.promise });
     const handlerEnded = leaked.watch(attempt, tool, () => {
       this.#live.delete(task.id);
@@ -186,13 +197,14 @@ export class Attempts {
   }
 
   /** Nothing can run what cannot be read: the task fails, unless its record cannot be read either. */
-  async #failUnreadable({ id, token }: TaskRecord): Promise<void> {
+  async #failUnreadable({ id, token }: TaskRecord, problem: HoldfastError): Promise<void> {
     if (token === null) return;
     const { store, clock, onError } = this.#services;
+    this.#services.unreadable.report(id, problem);
     const { signal } = this.#closing;
     const failure = {
-      outcome: errorOutcome({ code: -32603, message: unreadable }),
-      statusMessage: unreadable,
+      outcome: errorOutcome({ code: -32603, message: cannotRun }),
+      statusMessage: cannotRun,
     };
     const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...failure });
     try {

@@ -1,3 +1,4 @@
+import type { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
@@ -9,7 +10,9 @@ import type { HandlerChanges } from "./handler-changes.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
 import type { Timers } from "../timers.ts";
+import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
+import { untilStoreAnswers } from "../until-store-answers.ts";
 
 export interface PromotableSetup {
   readonly tool: Tool;
@@ -50,7 +53,8 @@ export class PromotableRun implements AttemptJournal {
   #early: HandlerChanges = {};
   #earlyProgress: Progress | undefined;
   #task: TakenAttempt | undefined;
-  #over = false;
+  /** Aborts when the handler has ended, or was given up. */
+  readonly #over = new AbortController();
 
   constructor(setup: PromotableSetup) {
     this.#setup = setup;
@@ -65,14 +69,14 @@ export class PromotableRun implements AttemptJournal {
 
   /** Resolves with the direct answer, or as soon as there is a task. */
   async run(): Promise<PromotableEnd> {
-    const { tool, prepared, signal, clock, timers, promoteAfterMs, onError } = this.#setup;
+    const { tool, prepared, signal, clock, timers, promoteAfterMs } = this.#setup;
     const onAbort = (): void => {
       if (this.#promotion === undefined) this.#abort.abort(signal.reason);
     };
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
-    const callOff = timers.at(clock.now() + promoteAfterMs, () => void this.promote().catch(onError));
-    const ended = this.#runHandler(tool, makeContext(this, this.#effects(), clock, prepared));
+    const callOff = timers.at(clock.now() + promoteAfterMs, () => void this.promoteInTime());
+    const ended = this.#runHandler(tool, () => makeContext(this, this.#effects(), clock, prepared));
     try {
       return await Promise.race([ended, this.#promoted.promise]);
     } finally {
@@ -81,9 +85,26 @@ export class PromotableRun implements AttemptJournal {
     }
   }
 
+  /** Makes the task as soon as the store takes it, unless the handler ends before. Never rejects. */
+  async promoteInTime(): Promise<void> {
+    const { signal } = this.#over;
+    try {
+      await untilStoreAnswers(() => this.promote(), this.#setup, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#setup.onError(error);
+    }
+  }
+
+  /** Answers the caller with `reason`, and aborts the handler: the server ends. */
+  giveUp(reason: HoldfastError): void {
+    this.#over.abort(reason);
+    this.#abort.abort(reason);
+    this.#promoted.reject(reason);
+  }
+
   /** Makes the task now, unless there is one, or the handler has ended. */
   async promote(): Promise<TakenAttempt | undefined> {
-    if (this.#over) return undefined;
+    if (this.#over.signal.aborted) return undefined;
     this.#promotion ??= this.#makeTask();
     try {
       return await this.#promotion;
@@ -141,11 +162,11 @@ export class PromotableRun implements AttemptJournal {
     return task;
   }
 
-  async #runHandler(tool: Tool, context: ReturnType<typeof makeContext>): Promise<PromotableEnd> {
-    const end = await runToEnd(tool, this.#setup.arguments, () => context, this.maxBodyBytes);
+  async #runHandler(tool: Tool, contextFor: () => TaskContext): Promise<PromotableEnd> {
+    const end = await runToEnd(tool, this.#setup.arguments, contextFor, this.maxBodyBytes);
     // A task that is being made is made: its id may be on its way.
     const task = await this.#promotion?.catch(() => undefined);
-    this.#over = true;
+    this.#over.abort();
     if (task === undefined) return { kind: "outcome", outcome: end.outcome };
     await task.end(end);
     return { kind: "task" };

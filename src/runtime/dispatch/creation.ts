@@ -4,6 +4,7 @@ import type { WireName } from "../../store/store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { assertScopes } from "../../task/required-scopes.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { Deadline } from "../deadline.ts";
 import type { Attempts } from "../attempt/attempts.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask } from "./new-task.ts";
@@ -12,6 +13,7 @@ import { PromotableRun } from "../attempt/promotable-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
+import { stopping } from "../stopping.ts";
 import type { Sweeper } from "./sweeper.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -50,12 +52,12 @@ export class Creation {
     return this.#track(() => this.#call(call, signal));
   }
 
-  /** Resolves when nothing is being made any more. What runs directly becomes a task now. */
-  async stop(): Promise<void> {
+  /** Resolves when nothing is being made any more. What runs directly becomes a task now, or is given up at the deadline. */
+  async stop(deadline: Deadline): Promise<void> {
     this.#closed = true;
-    const { onError } = this.#setup.services;
-    for (const run of this.#promotable) void run.promote().catch(onError);
-    await Promise.allSettled(this.#underWay);
+    for (const run of this.#promotable) void run.promoteInTime();
+    await deadline.bound(Promise.allSettled(this.#underWay));
+    for (const run of this.#promotable) run.giveUp(stopping());
   }
 
   async #call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
@@ -174,7 +176,7 @@ export class Creation {
   }
 
   async #track<T>(make: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw new HoldfastError("stopping", "The server is stopping.");
+    if (this.#closed) throw stopping();
     const work = make();
     this.#underWay.add(work);
     try {

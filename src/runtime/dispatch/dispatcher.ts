@@ -55,9 +55,14 @@ export class Dispatcher {
     }
   }
 
+  /** Starts nothing more. */
+  pause(): void {
+    this.#open = false;
+  }
+
   /** Starts nothing more; resolves when starts that are under way have come to their end. */
   async close(): Promise<void> {
-    this.#open = false;
+    this.pause();
     this.#closing.abort(new HoldfastError("stopping", "The server stops."));
     // A start that ends here may have begun a run, which is waited for too.
     while (this.#starting.size > 0) await Promise.all(this.#starting);

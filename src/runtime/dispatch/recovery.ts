@@ -61,6 +61,7 @@ export class Recovery {
       if (last === undefined || tasks.length < page) break;
       after = last.id;
     }
+    if (this.#stopped.signal.aborted) return;
     // Not before: where a start fails, nothing has run.
     for (const { id, plan } of plans.runs) this.#run(id, plan);
     if (plans.orphans.length > 0) this.#failLater(plans.orphans);

@@ -24,14 +24,19 @@ export class OpenResponses {
     response.once("close", () => void this.#open.delete(response));
   }
 
-  /** Resolves when all have finished but those that `waiting` tells of, at the latest when its time is over. */
-  async drained({ deadlineMs, lastWordMs = deadlineMs, waiting, asking }: Draining): Promise<void> {
+  /**
+   * Resolves when all have finished but those that `waiting` tells of, at the latest when its time is over, with what is left
+   * of it.
+   */
+  async drained({ deadlineMs, lastWordMs = deadlineMs, waiting, asking }: Draining): Promise<number> {
     const start = performance.now();
     // A request that begins to wait is no event here, and this is no hot path.
     for (;;) {
       const passed = performance.now() - start;
       const late = passed < lastWordMs ? 0 : this.#incomplete + (asking?.() ?? 0);
-      if (this.#open.size <= (waiting?.() ?? 0) + late || passed >= deadlineMs) return;
+      if (this.#open.size <= (waiting?.() ?? 0) + late || passed >= deadlineMs) {
+        return Math.max(0, Math.floor(deadlineMs - passed));
+      }
       await pause(Math.min(deadlineMs, lookMs));
     }
   }

@@ -23,7 +23,7 @@ export interface HttpServer {
    */
   readonly notify: FetchHandler["notify"];
   /**
-   * Takes no more requests, lets those in flight end until `stopDeadlineMs`, stops the tasks and frees the port.
+   * Takes no more requests, lets those in flight and the tasks end for `stopDeadlineMs` in all, and frees the port.
    * Idempotent.
    */
   close(): Promise<void>;
@@ -68,7 +68,8 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
 
   const close = async (): Promise<void> => {
     const freed = closed(node);
-    await open.drained({
+    server.drain();
+    const leftMs = await open.drained({
       deadlineMs: server.options.stopDeadlineMs,
       lastWordMs,
       waiting: () => server.waiting,
@@ -76,7 +77,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
     });
     await handler.close();
     // What says that it is over is still on its way to those who listen.
-    await Promise.all([listening.drained({ deadlineMs: lastWordMs }), server.stop()]);
+    await Promise.all([listening.drained({ deadlineMs: lastWordMs }), server.stop(leftMs)]);
     node.closeAllConnections();
     await freed;
   };

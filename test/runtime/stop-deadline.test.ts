@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { CrashableStore } from "./crashable-store.ts";
+import { FakeClock, rest } from "./fake-clock.ts";
+import { nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+import { Failing, Held, watchedStore } from "./watched-store.ts";
+
+const never = new Promise<never>(() => undefined);
+const call = { ...nobody, tool: "direct", arguments: {}, origin: { capabilities: {} } };
+const config = { promoteAfterMs: 1_000_000 };
+const hangs: Handler = () => never;
+
+/** Whether `work` has settled. */
+function watched(work: Promise<unknown>): () => boolean {
+  let settled = false;
+  const note = (): void => void (settled = true);
+  work.then(note, note);
+  return () => settled;
+}
+
+describe("a stop keeps to its deadline", () => {
+  it("where a direct run goes on whose task cannot be made, and whose caller is then told", async () => {
+    const failing = new Failing("create", Number.POSITIVE_INFINITY);
+    const process = await Process.started({
+      tools: { direct: { config, handler: hangs } },
+      before: failing.before,
+    });
+    const calling = process.runtime.call(call, new AbortController().signal);
+    calling.catch(() => undefined);
+    await rest();
+    const stopped = watched(process.runtime.stop());
+    await process.clock.advance(9_999);
+    expect(stopped()).toBe(false);
+    await process.clock.advance(1);
+    expect(stopped()).toBe(true);
+    await expect(calling).rejects.toMatchObject({ code: "stopping" });
+    expect(process.clock.armed).toBe(0);
+    expect(process.errors).toHaveLength(failing.hits);
+  });
+
+  it("where a start is under way that does not come on, and that closes its store when it does", async () => {
+    for (const point of ["open", "recover", "unfinished"] as const) {
+      const held = new Held(point);
+      const calls: string[] = [];
+      const clock = new FakeClock();
+      const runtime = createRuntime({
+        store: watchedStore(memoryStore(), (name, id) => (calls.push(name), held.before(name, id))),
+        registry: new Registry(),
+        clock,
+      });
+      const starting = runtime.start();
+      starting.catch(() => undefined);
+      await held.reached;
+      const stopped = watched(runtime.stop());
+      await clock.advance(10_000);
+      expect(stopped()).toBe(true);
+      held.open();
+      await expect(starting).rejects.toMatchObject({ code: "stopping" });
+      expect([calls.at(-1), clock.armed]).toEqual(["close", 0]);
+    }
+  });
+
+  it("where a task that is being read does not come on, which then runs nothing", async () => {
+    const held = new Held("request");
+    const ran: string[] = [];
+    const process = await Process.started({
+      tools: { late: () => (ran.push("late"), text("late")) },
+      before: held.before,
+    });
+    await process.callId("late");
+    await held.reached;
+    const stopped = watched(process.runtime.stop());
+    await process.clock.advance(10_000);
+    expect(stopped()).toBe(true);
+    held.open();
+    await rest();
+    expect(ran).toEqual([]);
+  });
+});
+
+it("a stop during a start ends no more tasks than those of the page that is being written", async () => {
+  const inner = memoryStore();
+  await inner.open();
+  const store = new CrashableStore(inner);
+  const first = new Process({ tools: { hangs }, options: { concurrency: 501 } }, new FakeClock(), store);
+  await first.runtime.start();
+  await Promise.all(Array.from({ length: 501 }, () => first.callId("hangs")));
+  store.crash();
+  const held = new Held("fail");
+  let fails = 0;
+  const setup: Setup = {
+    tools: { hangs: { config: { onCrash: "fail" }, handler: hangs } },
+    before: async (name, id) => {
+      if (name === "fail") fails++;
+      await held.before(name, id);
+    },
+  };
+  const second = new Process(setup, first.clock, store.successor());
+  const starting = second.runtime.start();
+  await held.reached;
+  const stopping = second.runtime.stop();
+  held.open();
+  await Promise.all([starting, stopping]);
+  expect(fails).toBe(500);
+});
+
+it("a direct run whose task could not be made in time becomes one when the store takes it", async () => {
+  const failing = new Failing("create");
+  const process = await Process.started({
+    tools: { direct: { config: { promoteAfterMs: 1_000 }, handler: hangs } },
+    before: failing.before,
+  });
+  const calling = process.runtime.call(call, new AbortController().signal);
+  await process.clock.advance(10_000);
+  expect(await calling).toMatchObject({ kind: "task" });
+  expect([failing.hits, process.errors.length]).toEqual([1, 1]);
+});
