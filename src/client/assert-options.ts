@@ -1,7 +1,30 @@
+import { optionProblem, type OptionNames } from "../task/option-names.ts";
 import { protocolVersions, type ConnectOptions } from "./connect-options.ts";
 
+const connectOptions: OptionNames<ConnectOptions> = {
+  onInput: true,
+  onInputError: true,
+  onEvent: true,
+  capabilities: true,
+  receiveTasks: true,
+  handles: true,
+  clientInfo: true,
+  protocolVersion: true,
+  generation: true,
+  serverName: true,
+  headers: true,
+  token: true,
+  fetch: true,
+  signal: true,
+  listen: true,
+  pollFloorMs: true,
+};
+
 /** Throws a RangeError for options that nobody can follow. */
-export function assertOptions({ pollFloorMs = 0, protocolVersion, generation }: ConnectOptions): void {
+export function assertOptions(options: ConnectOptions): void {
+  const problem = optionProblem("connect", options, connectOptions);
+  if (problem !== undefined) throw new RangeError(problem);
+  const { pollFloorMs = 0, protocolVersion, generation } = options;
   if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
     throw new RangeError(`pollFloorMs has to be a number from 0 on, not ${pollFloorMs}.`);
   }

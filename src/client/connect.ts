@@ -60,10 +60,10 @@ export async function connectWith(
   options: ConnectOptions,
   clock: ClientClock,
 ): Promise<TaskClient> {
-  const { onInput, onInputError, signal, pollFloorMs = 250, listen = true, handles } = options;
   assertNodeVersion(process.versions.node);
-  signal?.throwIfAborted();
   assertOptions(options);
+  const { onInput, onInputError, signal, pollFloorMs = 250, listen = true, handles } = options;
+  signal?.throwIfAborted();
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: packageVersion };
   const capabilities = options.capabilities ?? defaultCapabilities(onInput !== undefined);
   const { receiveTasks } = options;

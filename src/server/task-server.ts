@@ -1,4 +1,5 @@
 import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../task/fault.ts";
 import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
@@ -84,6 +85,12 @@ export function createTaskServer({
   policies,
   held,
 }: TaskServerSetup): TaskServer {
+  if (typeof factory !== "function") {
+    throw new HoldfastError(
+      "configuration",
+      "tasks.server takes a function that returns a new server: tasks.server(() => new McpServer({ name, version })).",
+    );
+  }
   const errorOf = errorsFor(onError, legacyErrorCodes);
   const desk = new TaskDesk(runtime, onError, coreVoice);
   const sepDesk = new TaskDesk(runtime, onError, sepVoice);

@@ -1,7 +1,9 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime } from "../runtime/create-runtime.ts";
-import type { RuntimeOptions } from "../runtime/options.ts";
+import { defaultOptions, type RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { CompanionNames } from "./plain/companion-names.ts";
@@ -93,20 +95,22 @@ export interface Tasks {
  * const tasks = createTasks({ store: sqliteStore("tasks.db"), ttlMs: 3_600_000 });
  * ```
  */
-export function createTasks({
-  store,
-  onError = report,
-  legacyErrorCodes = false,
-  requireTasks = false,
-  listRequiredTools = false,
-  plain = "wait",
-  plainDeadlineMs = 45_000,
-  companions = {},
-  rates = {},
-  maxListensPerPrincipal = defaultListenLimits.maxListensPerPrincipal,
-  maxIdsPerListen = defaultListenLimits.maxIdsPerListen,
-  ...options
-}: TasksOptions): Tasks {
+export function createTasks(given: TasksOptions): Tasks {
+  assertTasksOptions(given);
+  const {
+    store,
+    onError = report,
+    legacyErrorCodes = false,
+    requireTasks = false,
+    listRequiredTools = false,
+    plain = "wait",
+    plainDeadlineMs = 45_000,
+    companions = {},
+    rates = {},
+    maxListensPerPrincipal = defaultListenLimits.maxListensPerPrincipal,
+    maxIdsPerListen = defaultListenLimits.maxIdsPerListen,
+    ...options
+  } = given;
   const registry = new Registry();
   const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, companions });
   const setup = {
@@ -129,6 +133,32 @@ export function createTasks({
     },
     stop: () => runtime.stop(),
   };
+}
+
+const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
+  store: true,
+  onError: true,
+  legacyErrorCodes: true,
+  requireTasks: true,
+  listRequiredTools: true,
+  plain: true,
+  plainDeadlineMs: true,
+  companions: true,
+  rates: true,
+  maxListensPerPrincipal: true,
+  maxIdsPerListen: true,
+};
+
+/** In JavaScript anything can be given: says what is missing, and the right form. */
+function assertTasksOptions(given: unknown): void {
+  const { store } = (given ?? {}) as { store?: unknown };
+  if (typeof store !== "object" || store === null || !("open" in store)) {
+    throw new HoldfastError(
+      "configuration",
+      `createTasks needs a store${store === undefined ? "" : `, not ${typeof store}`}: createTasks({ store: sqliteStore("tasks.db") }).`,
+    );
+  }
+  assertOptionNames("createTasks", given, { ...defaultOptions, ...ownOptions });
 }
 
 function report(error: unknown): void {

@@ -10,7 +10,12 @@ export class Lifecycle {
   #closing: Promise<void> | undefined;
 
   async open(action: () => Promise<void> | void): Promise<void> {
-    if (this.#state === "closed") throw closed();
+    if (this.#state === "closed") {
+      throw new HoldfastError(
+        "store_closed",
+        "This store was closed, and cannot be opened again. Make another one: sqliteStore(path) finds its tasks there, memoryStore() begins empty.",
+      );
+    }
     if (this.#state !== "new") throw new HoldfastError("configuration", "The store is open already.");
     this.#state = "opening";
     const opening = this.#run(action);

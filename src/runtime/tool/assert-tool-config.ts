@@ -1,7 +1,53 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import { assertOptions } from "../resolve-options.ts";
 import type { ToolConfig } from "./tool.ts";
+
+const toolOptions: OptionNames<ToolConfig> = {
+  title: true,
+  description: true,
+  inputSchema: true,
+  outputSchema: true,
+  annotations: true,
+  icons: true,
+  _meta: true,
+  task: true,
+  requires: true,
+  onCrash: true,
+  prepare: true,
+  promoteAfterMs: true,
+  immediateResponse: true,
+  plain: true,
+  plainDeadlineMs: true,
+  joinCalls: true,
+  ttlMs: true,
+  pollIntervalMs: true,
+  maxRunMs: true,
+  inputTimeoutMs: true,
+};
+
+const choices = {
+  task: ["optional", "required", "forbidden"],
+  onCrash: ["auto", "resume", "fail"],
+  plain: ["wait", "ticket"],
+} as const;
+
+/** Throws `configuration`, with the right form, where a tool lacks its name, its options or its handler. */
+export function assertToolParts(name: unknown, config: unknown, handler: unknown): void {
+  const problem =
+    typeof name !== "string" || name === ""
+      ? "A tool needs a name"
+      : typeof config === "function"
+        ? `Tool "${name}" has its handler in the place of its options`
+        : typeof handler !== "function"
+          ? `Tool "${name}" has no handler`
+          : undefined;
+  if (problem === undefined) return;
+  const form =
+    'tasks.tool("name", { inputSchema: z.object({ … }) }, async (args, task) => ({ content: [] }))';
+  throw new HoldfastError("configuration", `${problem}: ${form}.`);
+}
 
 /** Throws `configuration` for a tool that could not work, while its author looks and not when it is called. */
 export function assertToolConfig(
@@ -10,6 +56,12 @@ export function assertToolConfig(
 ): void {
   // The SDK keeps its tools in a plain object, and a tool of such a name breaks the list of all of them.
   if (name in {}) throw wrong(name, "it cannot have the name of something that every object has");
+  assertOptionNames(`Tool "${name}"`, config, toolOptions);
+  for (const [option, allowed] of Object.entries(choices)) {
+    const value: unknown = config[option as keyof typeof choices];
+    if (value === undefined || allowed.some((choice) => choice === value)) continue;
+    throw wrong(name, `${option} has to be ${allowed.map((choice) => `"${choice}"`).join(" or ")}`);
+  }
   const { ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs, promoteAfterMs } = config;
   assertOptions({ ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs });
   if (promoteAfterMs !== undefined && !(Number.isFinite(promoteAfterMs) && promoteAfterMs >= 0)) {
@@ -34,7 +86,6 @@ export function assertToolConfig(
 function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolConfig, "prepare">): void {
   if (plainDeadlineMs !== undefined) assertPlainDeadline(`Tool "${name}": plainDeadlineMs`, plainDeadlineMs);
   if (plain === undefined) return;
-  if (plain !== "wait" && plain !== "ticket") throw wrong(name, 'plain has to be "wait" or "ticket"');
   if (task === "required" || task === "forbidden")
     throw wrong(name, `plain means nothing where task is "${task}"`);
 }

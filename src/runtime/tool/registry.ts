@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
-import { assertToolConfig } from "./assert-tool-config.ts";
+import { assertToolConfig, assertToolParts } from "./assert-tool-config.ts";
 import type { TaskContext } from "./task-context.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
 
@@ -22,6 +22,7 @@ export class Registry {
     config: ToolConfig<Input, Prepared>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void {
+    assertToolParts(name, config, handler);
     if (this.#sealed) throw new HoldfastError("configuration", `Register tool "${name}" before the start.`);
     if (this.#tools.has(name))
       throw new HoldfastError("configuration", `Tool "${name}" is registered twice.`);

@@ -3,11 +3,14 @@ import { generation as newest } from "../../generation/2026-07-28/name.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Owner } from "../access.ts";
+import { assertOptionNames } from "../../task/option-names.ts";
+import { assertTaskServer } from "../assert-task-server.ts";
 import type { TaskServer } from "../task-server.ts";
 import { withAnswerHeaders } from "./answer-headers.ts";
 import { BodyReads } from "./body-reads.ts";
 import { corsOf } from "./cors.ts";
 import { FaultsInServing } from "./faults-in-serving.ts";
+import { fetchHandlerOptions } from "./http-option-names.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
@@ -47,6 +50,8 @@ export interface FetchHandler {
  * ```
  */
 export function createFetchHandler(server: TaskServer, options: FetchHandlerOptions = {}): FetchHandler {
+  assertTaskServer("createFetchHandler", server);
+  assertOptionNames("createFetchHandler", options, fetchHandlerOptions);
   return createHandler(server, options);
 }
 

@@ -1,8 +1,11 @@
 import type { IncomingMessage, Server } from "node:http";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames } from "../../task/option-names.ts";
+import { assertTaskServer } from "../assert-task-server.ts";
 import type { TaskServer } from "../task-server.ts";
 import { createHandler, type FetchHandler } from "./fetch-handler.ts";
+import { httpOptions } from "./http-option-names.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { connectionLimits } from "./limits.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
@@ -39,6 +42,8 @@ export interface HttpServer {
  * ```
  */
 export async function serveHttp(server: TaskServer, options: HttpOptions = {}): Promise<HttpServer> {
+  assertTaskServer("serveHttp", server);
+  assertOptionNames("serveHttp", options, httpOptions);
   const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
   const handler = createHandler(server, withHostDefault(options, host));
   const open = new OpenResponses();

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames } from "../../task/option-names.ts";
 
 /**
  * Rate limits of one principal; `null`: no limit. For callers without a principal only the limits on polls of a task and on
@@ -33,9 +34,10 @@ export const defaultRates: RateOptions = {
 
 /** The rates with their defaults; throws `configuration` for what is no rate. */
 export function resolveRates(given: Partial<RateOptions>): RateOptions {
+  assertOptionNames("rates", given, defaultRates);
   const rates = { ...defaultRates, ...given };
   for (const [name, value] of Object.entries(rates)) {
-    const fits = value === null || (name in defaultRates && Number.isSafeInteger(value) && value >= 1);
+    const fits = value === null || (Number.isSafeInteger(value) && value >= 1);
     if (!fits)
       throw new HoldfastError("configuration", `rates.${name} has to be a whole number from 1 on, or null.`);
   }

@@ -5,6 +5,8 @@ import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextproto
 import { HoldfastError } from "../../task/fault.ts";
 import { tooManyNodes } from "../node-count.ts";
 import { onePipe } from "../streams.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import { assertTaskServer } from "../assert-task-server.ts";
 import type { TaskServer } from "../task-server.ts";
 import { BoundedInput } from "./bounded-input.ts";
 import { ListenTransport } from "./listen-transport.ts";
@@ -18,6 +20,8 @@ export interface StdioOptions {
   /** Requests of the client that wait for their answers; one more is refused with -32000. Default 1,000. */
   readonly maxOpenRequests?: number;
 }
+
+const stdioOptions: OptionNames<StdioOptions> = { stdin: true, stdout: true, maxOpenRequests: true };
 
 /** A server on a pipe. */
 export interface StdioServer {
@@ -42,6 +46,8 @@ const principal = "local";
  * ```
  */
 export async function serveStdio(server: TaskServer, options: StdioOptions = {}): Promise<StdioServer> {
+  assertTaskServer("serveStdio", server);
+  assertOptionNames("serveStdio", options, stdioOptions);
   const { stdin = process.stdin, stdout, maxOpenRequests = 1_000 } = options;
   if (!(maxOpenRequests > 0)) {
     throw new HoldfastError(

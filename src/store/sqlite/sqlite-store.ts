@@ -1,5 +1,6 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
@@ -34,7 +35,8 @@ export interface SqliteStoreOptions {
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): TaskStore {
   assertNodeVersion(process.versions.node);
-  if (path === "" || path === ":memory:") {
+  assertOptionNames("sqliteStore", options, sqliteOptions);
+  if (typeof path !== "string" || path === "" || path === ":memory:") {
     throw new HoldfastError("configuration", "The SQLite store needs a file; memoryStore() needs none.");
   }
   return new SqliteStore(path, {
@@ -42,6 +44,11 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Tas
     maxBytes: options.maxBytes === undefined ? null : positive("maxBytes", options.maxBytes),
   });
 }
+
+const sqliteOptions: OptionNames<SqliteStoreOptions> = {
+  busyTimeoutMs: true,
+  maxBytes: true,
+};
 
 interface Settings {
   readonly busyTimeoutMs: number;

@@ -151,5 +151,7 @@ it("has its defaults, takes null, and refuses what is no rate", () => {
   for (const value of [0, -1, 1.5, Number.NaN, "7"]) {
     expect(() => resolveRates({ callsPerMinute: value as number })).toThrow("rates.callsPerMinute");
   }
-  expect(() => resolveRates({ callsPerHour: 7 } as Partial<RateOptions>)).toThrow("rates.callsPerHour");
+  expect(() => resolveRates({ callsPerHour: 7 } as Partial<RateOptions>)).toThrow(
+    'rates has no option "callsPerHour"',
+  );
 });

@@ -1,0 +1,104 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { connect } from "holdfast/client";
+import { createFetchHandler, serveHttp } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { sqliteStore } from "holdfast/sqlite";
+import { serveStdio } from "holdfast/stdio";
+import { expect, it } from "vitest";
+
+// What JavaScript lets through: no compiler looks at these.
+const misuse = (value: unknown): never => value as never;
+const handler = async () => ({ content: [] });
+const makeServer = (): McpServer => new McpServer({ name: "test", version: "1.0.0" });
+
+/** A file that no refused store ever makes. */
+const unused = join(tmpdir(), "holdfast-never-made.db");
+
+async function messageOf(act: () => unknown): Promise<string> {
+  try {
+    await act();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return "no error";
+}
+
+it.each<[string, () => unknown, ...string[]]>([
+  ["no options", () => createTasks(misuse(undefined)), "needs a store", "createTasks({ store: sqliteStore("],
+  ["no store", () => createTasks(misuse({})), "needs a store", "createTasks({ store: sqliteStore("],
+  ["a path for a store", () => createTasks(misuse({ store: "tasks.db" })), "needs a store, not string"],
+  ["ttl", () => tasksWith({ ttl: 5 }), 'createTasks has no option "ttl"', "Did you mean ttlMs?"],
+  ["a typo", () => tasksWith({ maxBodyByte: 5 }), '"maxBodyByte"', "Did you mean maxBodyBytes?"],
+  ["another word", () => tasksWith({ colour: 5 }), 'createTasks has no option "colour".'],
+  ["a rate", () => tasksWith({ rates: { callsPerMinuet: 5 } }), "callsPerMinuet", "callsPerMinute?"],
+  ["tasks as a tool's option", () => toolWith({ tasks: "required" }), 'Tool "t"', "Did you mean task?"],
+  ["a word for task", () => toolWith({ task: "always" }), 'task has to be "optional" or "required"'],
+  ["a word for onCrash", () => toolWith({ onCrash: "retry" }), 'onCrash has to be "auto" or "resume"'],
+  [
+    "no handler",
+    () => someTasks().tool("t", {}, misuse(undefined)),
+    'Tool "t" has no handler',
+    "async (args",
+  ],
+  [
+    "no options of a tool",
+    () => someTasks().tool("t", misuse(handler), misuse(undefined)),
+    "in the place of",
+  ],
+  ["no name", () => someTasks().tool(misuse({}), misuse(handler), misuse(undefined)), "A tool needs a name"],
+  ["a server, not a function", () => someTasks().server(misuse(makeServer())), "tasks.server(() => new McpS"],
+  [
+    "the tasks themselves",
+    () => serveHttp(misuse(someTasks())),
+    "serveHttp(tasks.server(() => new McpServer(",
+  ],
+  ["an McpServer", () => serveHttp(misuse(makeServer())), "serveHttp takes what tasks.server returns"],
+  ["the same on stdio", () => serveStdio(misuse(someTasks())), "serveStdio(tasks.server("],
+  [
+    "the same as a function",
+    () => createFetchHandler(misuse(someTasks())),
+    "createFetchHandler(tasks.server(",
+  ],
+  ["an option of serveHttp", () => serveHttp(taskServer(), misuse({ prot: 0 })), "Did you mean port?"],
+  ["a port for a function", () => createFetchHandler(taskServer(), misuse({ port: 0 })), 'no option "port"'],
+  ["an option of serveStdio", () => serveStdio(taskServer(), misuse({ input: 0 })), 'no option "input"'],
+  [
+    "an option of a store",
+    () => sqliteStore(unused, misuse({ maxSize: 1 })),
+    'sqliteStore has no option "maxSize"',
+  ],
+  ["a path that is none", () => sqliteStore(misuse(undefined)), "The SQLite store needs a file"],
+  ["an option of connect", () => connect("http://127.0.0.1:9/mcp", misuse({ oninput: 0 })), "mean onInput?"],
+])("names the mistake and the right form: %s", async (_what, act, ...parts) => {
+  const message = await messageOf(act);
+  for (const part of parts) expect(message).toContain(part);
+});
+
+it("says that a store cannot be opened a second time, and what to do", async () => {
+  const store = memoryStore();
+  const before = createTasks({ store });
+  await before.start();
+  await before.stop();
+  const message = await messageOf(() => createTasks({ store }).start());
+  expect(message).toContain("cannot be opened again");
+  expect(message).toContain("memoryStore() begins empty");
+});
+
+function someTasks() {
+  return createTasks({ store: memoryStore() });
+}
+
+function tasksWith(options: object) {
+  return createTasks({ store: memoryStore(), ...options });
+}
+
+function toolWith(options: object): void {
+  someTasks().tool("t", misuse(options), handler);
+}
+
+function taskServer() {
+  return someTasks().server(makeServer);
+}

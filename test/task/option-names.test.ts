@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { optionProblem } from "../../src/task/option-names.ts";
+
+const known = { ttlMs: true, task: true, port: true, maxSessions: true };
+
+test.each([
+  ["ttl", "ttlMs"],
+  ["TTLMS", "ttlMs"],
+  ["tasks", "task"],
+  ["prot", "port"],
+  ["sessions", "maxSessions"],
+])("%s is taken for %s", (given, meant) => {
+  expect(optionProblem("It", { [given]: 1 }, known)).toBe(
+    `It has no option ${JSON.stringify(given)}. Did you mean ${meant}?`,
+  );
+});
+
+test.each(["colour", "x", "constructor"])("nothing is like %s", (given) => {
+  expect(optionProblem("It", { [given]: 1 }, known)).toBe(`It has no option ${JSON.stringify(given)}.`);
+});
+
+test.each([
+  [null, "null"],
+  ["text", "string"],
+  [[], "an array"],
+])("%j is no object of options", (given, name) => {
+  expect(optionProblem("It", given, known)).toBe(`It takes its options as an object, not ${name}.`);
+});
+
+test("options that are there are fine, and so are none", () => {
+  expect(optionProblem("It", { ttlMs: undefined, port: 1 }, known)).toBeUndefined();
+  expect(optionProblem("It", {}, known)).toBeUndefined();
+});
