@@ -5,6 +5,7 @@ import { amendHandshake, tasksTaken as coreTasks } from "./2025-11-25/handshake.
 import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
 import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
+import { ToolHeaders } from "./2026-07-28/tool-headers.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
@@ -73,6 +74,7 @@ export async function connectWith(
   const hasCore = (version: unknown): boolean => options.generation === undefined && version === core;
   const tasksTaken = (version: unknown, own: JsonObject): object =>
     hasCore(version) ? coreTasks(own) : sepTasks(own); // A-46
+  const headers = new ToolHeaders();
   // Before there is a connection: the first question may come with it.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
   const { sdk, requester, name } = await openConnection(
@@ -81,8 +83,14 @@ export async function connectWith(
       ...options,
       clientInfo,
       capabilities: withTasks(capabilities),
-      amend: (message) => withoutTasksOnCall(amendHandshake(message, receives ? tasksTaken : undefined)),
-      admit: readableHandshake,
+      amend: (message) => {
+        headers.sent(message);
+        return withoutTasksOnCall(amendHandshake(message, receives ? tasksTaken : undefined));
+      },
+      admit: (message) => {
+        headers.received(message);
+        return readableHandshake(message);
+      },
       prepare: (client) => {
         if (onInput !== undefined) setSdkHandlers(client, capabilities, onInput);
       },
@@ -99,7 +107,12 @@ export async function connectWith(
   const legacy = { ...services, callbacks, server: { ...declared } };
   const protocol =
     sdk.getProtocolEra() === "modern"
-      ? new ExtensionProtocol({ ...services, meta: envelope(capabilities, clientInfo), server: declared })
+      ? new ExtensionProtocol({
+          ...services,
+          meta: envelope(capabilities, clientInfo),
+          server: declared,
+          headers,
+        })
       : hasCore(sdk.getNegotiatedProtocolVersion())
         ? new CoreProtocol(legacy)
         : new SepProtocol(legacy);

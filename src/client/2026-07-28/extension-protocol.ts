@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
 import { idempotencyKeyMeta, readKeptMs, repeatMeta } from "../../generation/idempotency-key.ts";
@@ -13,6 +14,7 @@ import { protocolVersion } from "./envelope.ts";
 import { listenToTasks } from "./listen.ts";
 import { readAcknowledgement, readCallAnswer } from "./read-answer.ts";
 import { readGetResult } from "./read-task.ts";
+import { headerMismatchCode, type ToolHeaders } from "./tool-headers.ts";
 
 interface ExtensionProtocolOptions {
   readonly requester: RawRequester;
@@ -20,6 +22,7 @@ interface ExtensionProtocolOptions {
   /** The `_meta` of every request. */
   readonly meta: JsonObject;
   readonly server: ServerCapabilities | undefined;
+  readonly headers: ToolHeaders;
 }
 
 /** The extension `io.modelcontextprotocol/tasks` on protocol 2026-07-28. */
@@ -31,10 +34,12 @@ export class ExtensionProtocol implements TaskProtocol {
   readonly #keptMs: number;
   readonly #services: Pick<ExtensionProtocolOptions, "requester" | "clock">;
   readonly #meta: JsonObject;
+  readonly #headers: ToolHeaders;
 
-  constructor({ requester, clock, meta, server }: ExtensionProtocolOptions) {
+  constructor({ requester, clock, meta, server, headers }: ExtensionProtocolOptions) {
     this.#services = { requester, clock };
     this.#meta = meta;
+    this.#headers = headers;
     // By the extension of the same name as the key; a repeated call is safe with no other server.
     const recognition = server?.extensions?.[idempotencyKeyMeta];
     this.recognisesRepeats = recognition !== undefined;
@@ -67,7 +72,17 @@ export class ExtensionProtocol implements TaskProtocol {
         ...(repeat && { [repeatMeta]: true }),
       },
     };
-    return readReply(await this.#services.requester.request("tools/call", params, signal), readCallAnswer);
+    const headers = this.#headers.of(name, args);
+    const { requester } = this.#services;
+    const reply = await requester.request("tools/call", params, signal, { headers });
+    if (reply.kind !== "error" || reply.error.code !== headerMismatchCode)
+      return readReply(reply, readCallAnswer);
+    await this.#headers.refresh(async (page) =>
+      requestInTime(this.#services, "tools/list", { ...page, _meta: this.#meta }, signal),
+    );
+    const now = this.#headers.of(name, args);
+    if (isDeepStrictEqual(now, headers)) return reply;
+    return readReply(await requester.request("tools/call", params, signal, { headers: now }), readCallAnswer);
   }
 
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {

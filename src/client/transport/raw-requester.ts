@@ -35,6 +35,8 @@ interface RawRequestOptions {
    * still comes is given to this.
    */
   readonly late?: (reply: Reply<JsonObject>) => void;
+  /** Headers of this request alone, on lines that have some. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Called for each part of the response that arrives, on lines that can tell. */
   readonly onPart?: () => void;
   /** Told of the request as it goes out. Whoever knows it tells the server that it is over: aborting it does not. */
@@ -50,7 +52,13 @@ export interface SentRequest {
   readonly hears: boolean;
 }
 
-type RawMessage = JSONRPCRequest | JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification;
+interface Outgoing {
+  readonly message: JSONRPCRequest & { id: string };
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborts when nothing more is to come on the request's stream. */
+  readonly sending: AbortSignal;
+  readonly pending: Pending;
+}
 
 /** What a handshake may take. */
 const handshakeMs = 30_000;
@@ -171,7 +179,7 @@ export class RawRequester implements Transport {
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
-    { hear, late, sent, onPart }: RawRequestOptions = {},
+    { hear, late, sent, onPart, headers = {} }: RawRequestOptions = {},
   ): Promise<Reply<JsonObject>> {
     const either = AbortSignal.any([signal, this.over]);
     const ended = new AbortController();
@@ -194,7 +202,7 @@ export class RawRequester implements Transport {
     const sending =
       late !== undefined ? this.over : hear === undefined ? either : AbortSignal.any([either, ended.signal]);
     sent?.(this.#sentRequest(id, pending));
-    this.#send({ jsonrpc: "2.0", id, method, params }, sending, pending, true);
+    this.#send({ message: { jsonrpc: "2.0", id, method, params }, headers, sending, pending }, true);
     let waits = false;
     try {
       const reply = await promise;
@@ -211,22 +219,17 @@ export class RawRequester implements Transport {
     }
   }
 
-  #send(
-    message: RawMessage & { id: string },
-    requestSignal: AbortSignal,
-    pending: Pending,
-    first: boolean,
-  ): void {
+  #send(outgoing: Outgoing, first: boolean): void {
+    const { message, headers, sending, pending } = outgoing;
     const { notes } = this.#line;
-    const { id } = message;
+    const { id, method } = message;
     const settle = (reply: Reply<JsonObject>): void => this.#pending.get(id)?.settle(reply);
     const onRequestStreamEnd = (): void => settle(brokenStream);
-    const headers = { [requestIdHeader]: id };
-    // A line that many requests share ignores these; another's own fetch would send the header away.
+    // A line that many requests share ignores these; another's own fetch would send our header away.
     const options = this.hasPerRequestStream && {
-      requestSignal,
+      requestSignal: sending,
       onRequestStreamEnd,
-      ...(notes !== undefined && { headers }),
+      headers: { ...headers, ...(notes !== undefined && { [requestIdHeader]: id }) },
     };
     const { session } = pending;
     this.#transmit(message, options || {}).then(
@@ -235,11 +238,11 @@ export class RawRequester implements Transport {
       },
       async (error: unknown) => {
         const retryAfter = notes?.get(id)?.retryAfter ?? null;
-        const isHandshake = "method" in message && message.method === "initialize";
         pending.session = Infinity; // it is not lost with the session: it was not looked at
-        const renewed = first && !isHandshake ? await this.#renewal.after(error, session) : undefined;
+        const renewed =
+          first && method !== "initialize" ? await this.#renewal.after(error, session) : undefined;
         pending.session = this.session;
-        if (renewed?.kind === "value") this.#send(message, requestSignal, pending, false);
+        if (renewed?.kind === "value") this.#send(outgoing, false);
         else if (renewed?.kind === "lost") settle({ ...renewed, notReceived: true });
         else settle(renewed ?? sendFailure(error, retryAfterMs(retryAfter, this.#options.clock.now())));
       },
