@@ -7,6 +7,12 @@ import { migrate, migrations } from "./migrate.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
+/**
+ * What the write-ahead log may keep on disk once it is copied into the database, in bytes. It is copied at half of that,
+ * so that a usual load never cuts the file and lets it grow again.
+ */
+const logLimitBytes = 8 * 1024 * 1024;
+
 /** What the writer has to know about its database; plain data, since it crosses to another thread. */
 export interface WriterOptions {
   /** The real path. */
@@ -46,12 +52,25 @@ export function openWriterConnection({ path, busyTimeoutMs, maxBytes }: WriterOp
       const pages = Math.max(1, Math.floor(maxBytes / number(db, "PRAGMA page_size")));
       db.exec(`PRAGMA max_page_count = ${pages}`);
     }
+    db.exec(`PRAGMA journal_size_limit = ${logLimitBytes}`);
     migrate(db);
     return db;
   } catch (error) {
     db?.close();
     throw unusable(path, error);
   }
+}
+
+/**
+ * Gives the space of the write-ahead log back to the disk where it has grown beyond its limit: by a large transaction, or
+ * while another program read and the log could not be copied. Waits for nobody; the next commit tries again.
+ */
+export function shrinkLog(db: DatabaseSync, { path, busyTimeoutMs }: WriterOptions): void {
+  const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {};
+  if (size <= logLimitBytes) return;
+  db.exec("PRAGMA busy_timeout = 0");
+  db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
 }
 
 function useWriteAheadLog(db: DatabaseSync, path: string): void {

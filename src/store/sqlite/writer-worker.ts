@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { GroupWriter } from "./group-writer.ts";
 import { messageOf } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
-import { openWriterConnection, type WriterOptions } from "./writer-connection.ts";
+import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
 import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
 
 // The thread that owns the writing connection: an fsync blocks it, and not the server.
@@ -48,6 +48,14 @@ function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer
   }
 }
 
+function tidyUp(): void {
+  try {
+    if (connection !== undefined) shrinkLog(connection.db, options);
+  } catch {
+    discardConnection(); // as after a commit that failed
+  }
+}
+
 function discardConnection(): void {
   const discarded = connection;
   connection = undefined;
@@ -69,7 +77,11 @@ function stop(): void {
 }
 
 parentPort?.on("message", (request: WriterRequest) => {
-  if (request.type === "stop") stop();
-  else parentPort?.postMessage(write(request));
+  if (request.type === "stop") {
+    stop();
+    return;
+  }
+  parentPort?.postMessage(write(request));
+  tidyUp();
 });
 parentPort?.postMessage(open());

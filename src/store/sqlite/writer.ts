@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
+import { commandSize } from "./command-size.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { WriterOptions } from "./writer-connection.ts";
 import type { CommandAnswer, WriterAnswer, WriterRequest } from "./writer-messages.ts";
@@ -9,8 +10,12 @@ import type { CommandAnswer, WriterAnswer, WriterRequest } from "./writer-messag
 /** Bounds what one failed commit takes with it, and how long the first of a group waits for the last. */
 const maxGroup = 1000;
 
+/** What the commands of a group may take together, in bytes: the write-ahead log grows by all of a transaction. */
+const maxGroupBytes = 8 * 1024 * 1024;
+
 interface PendingWrite {
   readonly command: TaskCommand;
+  readonly bytes: number;
   readonly resolve: (result: CommandResult) => void;
   readonly reject: (error: HoldfastError) => void;
 }
@@ -62,7 +67,7 @@ export class Writer {
         reject(this.#dead);
         return;
       }
-      this.#waiting.push({ command, resolve, reject });
+      this.#waiting.push({ command, bytes: commandSize(command), resolve, reject });
       this.#queueFlush();
     });
   }
@@ -102,8 +107,9 @@ export class Writer {
       this.#idle?.();
       return;
     }
-    const group = this.#waiting.slice(0, maxGroup);
-    this.#waiting = this.#waiting.slice(maxGroup);
+    const length = groupLength(this.#waiting);
+    const group = this.#waiting.slice(0, length);
+    this.#waiting = this.#waiting.slice(length);
     try {
       this.#sendGroup(group);
     } catch {
@@ -178,6 +184,16 @@ function defaultWorkerFile(): URL {
   return import.meta.url.endsWith(".ts")
     ? new URL("./writer-worker.ts", import.meta.url)
     : new URL("./writer-worker.js", import.meta.url);
+}
+
+/** How many of those that wait become the next group: at least one, however large it is. */
+function groupLength(waiting: readonly PendingWrite[]): number {
+  let bytes = 0;
+  const end = waiting.findIndex((write, index) => {
+    bytes += write.bytes;
+    return index === maxGroup || (index > 0 && bytes > maxGroupBytes);
+  });
+  return end === -1 ? waiting.length : end;
 }
 
 function settle(write: PendingWrite, answer: CommandAnswer | undefined): void {
