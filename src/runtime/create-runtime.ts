@@ -1,7 +1,7 @@
 import type { TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import { isOver } from "../task/expiry.ts";
-import { HoldfastError, unknownTask } from "../task/fault.ts";
+import { HoldfastError, isUnreadable, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
@@ -15,12 +15,13 @@ import { Dispatcher } from "./dispatch/dispatcher.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { judgeAnswers } from "./attempt/judge-answers.ts";
+import { ownRecord } from "./own-record.ts";
+import { openQuestions } from "./attempt/open-questions.ts";
 import { Recovery } from "./dispatch/recovery.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./attempt/run-inline.ts";
 import type { CallEnd, ListPage, Requestor, Runtime, TaskCall } from "./runtime.ts";
 import type { Services } from "./services.ts";
-import { assertVisible } from "./assert-visible.ts";
 import { listVisible } from "./list-visible.ts";
 import { Secrets } from "./secrets.ts";
 import { storeAnswers } from "./store-answers.ts";
@@ -145,11 +146,9 @@ class LocalRuntime implements Runtime {
   }
 
   async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
-    // First without its outcome, which may be large: another's task takes no longer to refuse than none.
-    if ((await this.scopesOf(id, requestor.principal)) === undefined) throw unknownTask();
-    const snapshot = await this.#snapshot(id);
+    await this.#record(id, requestor);
+    const snapshot = await this.#services.store.snapshot(id);
     if (snapshot === undefined) throw unknownTask();
-    assertVisible(snapshot.task, requestor, this.clock.now());
     return snapshot;
   }
 
@@ -174,10 +173,9 @@ class LocalRuntime implements Runtime {
   }
 
   async delivered(id: string, requestor: Requestor): Promise<void> {
-    const { task } = await this.get(id, requestor);
+    const task = await this.#record(id, requestor);
     if (task.finishedAt === null || task.idempotencyKey === null) return;
-    const { store, clock } = this.#services;
-    await store.write({ type: "release_key", now: clock.now(), id });
+    await this.#services.store.write({ type: "release_key", now: this.clock.now(), id });
   }
 
   watch(ids: readonly string[], watcher: Watcher): () => void {
@@ -185,10 +183,15 @@ class LocalRuntime implements Runtime {
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
-    const { inputs } = await this.get(id, requestor);
-    const judged = judgeAnswers(inputs, answers, this.options.maxBodyBytes);
-    if (judged.length === 0) return;
+    const task = await this.#record(id, requestor);
     const { store, clock } = this.#services;
+    const questions = await openQuestions(store, task, answers).catch((error: unknown) => {
+      // No answer can reach such a question any more: its handler is told by a look at all of its questions.
+      if (isUnreadable(error)) this.#attempts.onChanges([{ id, event: "answer_inputs" }]);
+      throw error;
+    });
+    const judged = judgeAnswers(questions, answers, this.options.maxBodyBytes);
+    if (judged.length === 0) return;
     // A question that was closed since the answers were judged ignores its own.
     await store.write({ type: "answer_inputs", now: clock.now(), id, answers: judged });
   }
@@ -199,12 +202,12 @@ class LocalRuntime implements Runtime {
   }
 
   async cancel(id: string, requestor: Requestor): Promise<void> {
-    await this.get(id, requestor);
+    await this.#record(id, requestor);
     await this.#cancellation.request(id);
   }
 
   async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
-    await this.get(id, requestor);
+    await this.#record(id, requestor);
     const result = await this.#cancellation.now(id);
     if (result.ok) return { task: result.task, inputs: [], outcome: null };
     if (result.reason === "unknown") throw unknownTask();
@@ -212,27 +215,18 @@ class LocalRuntime implements Runtime {
   }
 
   async delete(id: string, requestor: Requestor): Promise<void> {
-    await this.get(id, requestor);
-    const { store, clock } = this.#services;
-    const result = await store.write<"delete">({ type: "delete", now: clock.now(), id });
+    await this.#record(id, requestor);
+    const result = await this.#services.store.write<"delete">({ type: "delete", now: this.clock.now(), id });
     if (result.ok) return;
     if (result.reason === "unknown") throw unknownTask();
     throw new HoldfastError("unfinished", "The task has not ended: cancel it first, then delete it");
   }
 
   async originOf(id: string, requestor: Requestor): Promise<Origin> {
-    await this.get(id, requestor);
+    await this.#record(id, requestor);
     const request = await this.#services.store.request(id);
     if (request === undefined) throw unknownTask();
     return request.origin;
-  }
-
-  async #snapshot(id: string): Promise<TaskSnapshot | undefined> {
-    const { store } = this.#services;
-    const snapshot = await store.snapshot(id);
-    if (snapshot === undefined) return undefined;
-    const { task } = snapshot;
-    return (await this.#sweeper.ended(task)) === task ? snapshot : store.snapshot(id);
   }
 
   async #start(): Promise<void> {
@@ -288,6 +282,11 @@ class LocalRuntime implements Runtime {
     await this.#sweeper.stop();
     this.#unsubscribe();
     await this.#services.store.close();
+  }
+
+  async #record(id: string, requestor: Requestor): Promise<TaskRecord> {
+    await this.#running();
+    return ownRecord(this.#services, this.#sweeper, id, requestor);
   }
 
   /** Resolves while calls can be taken; waits for a start that is under way. */

@@ -73,13 +73,12 @@ function change(tables: TaskTables, command: TaskChangeCommand): Applied {
   const { task, journal, outcome } = decision;
   const changed = task.version !== before?.version;
   if (changed) tables.save(task, journal, outcome);
-  return {
-    result:
-      command.type === "answer_inputs"
-        ? { ok: true, task, accepted: journal.map(({ key }) => key) }
-        : { ok: true, task },
-    changes: changed ? [{ id, event: command.type }] : [],
-  };
+  if (command.type !== "answer_inputs") {
+    return { result: { ok: true, task }, changes: changed ? [{ id, event: command.type }] : [] };
+  }
+  const accepted = journal.map(({ key }) => key);
+  const changes: TaskChange[] = changed ? [{ id, event: command.type, inputs: accepted }] : [];
+  return { result: { ok: true, task, accepted }, changes };
 }
 
 function recover(tables: TaskTables, { now, after, limit }: TaskCommand<"recover">): Applied {

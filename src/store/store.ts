@@ -8,6 +8,8 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../task/comman
 export interface TaskChange {
   readonly id: string;
   readonly event: TaskEvent | "create" | "delete";
+  /** Of `answer_inputs`: the keys of the questions that were answered; where it is left out, any of them may be. */
+  readonly inputs?: readonly string[];
 }
 
 /**

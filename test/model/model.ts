@@ -121,7 +121,9 @@ function change(model: Model, command: ChangeCommand): ModelStep {
   const more = command.type === "answer_inputs" ? { accepted } : {};
   const result = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, result);
-  return step(put(model, next), result, command.type, command.id);
+  const inputs = command.type === "answer_inputs" ? { inputs: accepted } : {};
+  const changes = [{ id: command.id, event: command.type, ...inputs }];
+  return { model: put(model, next), result, changes };
 }
 
 /** A crash is the task's fault where its handler ran, and not where it waited. */

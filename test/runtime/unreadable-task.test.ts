@@ -125,7 +125,9 @@ it("an answer that was damaged ends its own question, and no other", async () =>
     "a",
   );
   const value = JSON.stringify({ action: "accept", content: {} });
-  await runtime.answer(id, nobody, [{ key: "b", value }]);
+  const answer = (key: string) => runtime.answer(id, nobody, [{ key, value }]);
+  await expect(answer("a")).rejects.toMatchObject({ code: "task_unreadable" });
+  await answer("b");
   expect(await settled(runtime, id)).toEqual(text("rejected,fulfilled"));
   expect(errors).toEqual([named(id)]);
 });

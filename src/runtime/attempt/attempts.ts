@@ -97,10 +97,10 @@ export class Attempts {
 
   /** Hears every committed change of the store. */
   onChanges(changes: readonly TaskChange[]): void {
-    for (const { id, event } of changes) {
+    for (const { id, event, inputs } of changes) {
       const live = this.#live.get(id);
       if (live === undefined) continue;
-      if (event === "answer_inputs") void live.questions.deliver();
+      if (event === "answer_inputs") void live.questions.deliver(inputs);
       if (event === "request_cancel") live.attempt.requestCancel();
       if (event === "cancel") {
         live.attempt.requestCancel(); // it may be the first that the handler hears of it

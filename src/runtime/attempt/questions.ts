@@ -39,6 +39,8 @@ export class Questions {
   readonly #setup: QuestionsSetup;
   readonly #waiting = new Map<string, PromiseWithResolvers<JournalEntry>>();
   #asked = 0;
+  #look: Promise<void> = Promise.resolve();
+  #nextLook: Promise<void> | undefined;
 
   constructor(setup: QuestionsSetup) {
     this.#setup = setup;
@@ -71,9 +73,27 @@ export class Questions {
     return answerOf(await attempt.whileWaiting(this.#put(question, entry !== undefined)));
   }
 
-  /** Looks whether open questions have ended, and lets them end in the order in which they did. Never rejects. */
-  async deliver(): Promise<void> {
-    const entries = await Promise.all([...this.#waiting].map(([key, end]) => this.#read(key, end)));
+  /**
+   * Looks whether open questions have ended (those of `keys`, or all), and lets them end in the order in which they did.
+   * Never rejects.
+   */
+  deliver(keys?: readonly string[]): Promise<void> {
+    return keys === undefined ? this.#deliverAll() : this.#deliver(new Set(keys));
+  }
+
+  /** Many questions are often put, or given up, at once: whoever asks before a look begins shares it. */
+  #deliverAll(): Promise<void> {
+    this.#nextLook ??= this.#look.then(() => {
+      this.#nextLook = undefined;
+      this.#look = this.#deliver(this.#waiting);
+      return this.#look;
+    });
+    return this.#nextLook;
+  }
+
+  async #deliver(keys: { has(key: string): boolean }): Promise<void> {
+    const waiting = [...this.#waiting].filter(([key]) => keys.has(key));
+    const entries = await Promise.all(waiting.map(([key, end]) => this.#read(key, end)));
     const ended = entries.filter(hasEnded);
     ended.sort((a, b) => (a.doneAt ?? 0) - (b.doneAt ?? 0));
     for (const entry of ended) this.#waiting.get(entry.key)?.resolve(entry);
