@@ -1,4 +1,5 @@
 import { fromJsonSchema, specTypeSchemas } from "@modelcontextprotocol/server";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import type { InputMethod } from "../../task/input.ts";
 
 const answerSchemas = {
@@ -22,7 +23,8 @@ function fitsForm(schema: unknown, { action, content }: Params): boolean {
   if (action !== "accept" || typeof schema !== "object" || schema === null) return true;
   try {
     // The SDK's type for a JSON Schema is that of its validator; any object is one.
-    const form = fromJsonSchema(schema as Parameters<typeof fromJsonSchema>[0]);
+    // A validator of its own: the SDK's default keeps every schema for ever, and knows two with one `$id` as the first.
+    const form = fromJsonSchema(schema as Parameters<typeof fromJsonSchema>[0], new AjvJsonSchemaValidator());
     const checked = form["~standard"].validate(content ?? {});
     return checked instanceof Promise || checked.issues === undefined;
   } catch {
