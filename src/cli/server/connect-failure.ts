@@ -1,5 +1,6 @@
-import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
+import { isHtml, saidInBody } from "../../client/reply/said-in-body.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
 import { commandPrefix, type FoundServer } from "./find-server.ts";
 
@@ -15,12 +16,23 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/^EACCES$/, "The command may not be run."],
 ];
 
+const sse =
+  "it is a server of the HTTP+SSE transport of 2024-11-05, which is not spoken here.\nUse the address of its Streamable HTTP transport, which often ends with /mcp in place of /sse, or a command that starts it on a pipe.";
+
 /** The last lines are the ones that say why a process ended. */
 const keptCharacters = 4_000;
 
 /** An error of `connect`, with what a user can do about it and what a process had to say before it ended. */
-export function explainConnectFailure(error: unknown, server: FoundServer, log: string): unknown {
+export function explainConnectFailure(
+  error: unknown,
+  server: FoundServer,
+  { log = "", isSse = false }: { readonly log?: string; readonly isSse?: boolean } = {},
+): unknown {
   if (!(error instanceof TaskClientError)) return error;
+  if (isSse) {
+    const reason = `Could not connect to ${asTyped(server)}: ${sse}`;
+    return new TaskClientError("protocol", reason, { cause: error.cause });
+  }
   const reason = `Could not connect to ${asTyped(server)}: ${reasonOf(error, server)}`;
   return withLines(error, [reason, hint(error, server), lastWords(log)]);
 }
@@ -46,6 +58,8 @@ function lastWords(log: string): string | undefined {
 /** What went wrong, without the words of the protocol and of the libraries in between. */
 function reasonOf({ message, cause }: TaskClientError, server: FoundServer): string {
   if (isTimeout(cause)) return "it did not answer in time";
+  const answer = cause instanceof SdkHttpError ? httpAnswer(cause) : undefined;
+  if (answer !== undefined) return answer;
   const inner = cause instanceof Error ? innermost(cause) : undefined;
   const text = inner === undefined || inner === cause ? message : inner.message || codeOf(inner) || message;
   return text
@@ -54,6 +68,20 @@ function reasonOf({ message, cause }: TaskClientError, server: FoundServer): str
     .replace(/^Version negotiation (probe )?failed: /, "")
     .replace("answered the probe with", "answered")
     .trim();
+}
+
+/** What an HTTP error says. A redirect that was not followed is told by the SDK. */
+function httpAnswer({ data: { status, text } }: SdkHttpError): string | undefined {
+  if (status >= 300 && status < 400) return undefined;
+  const said = saidInBody(text);
+  const page = isHtml(text) ? " with a web page" : "";
+  return `the server answered HTTP ${status}${said === undefined ? page : `: ${said}`}`;
+}
+
+/** Whether it may be a server of another transport: something answered, and not as this one asks. */
+export function mayBeSse(error: unknown): boolean {
+  const cause = error instanceof TaskClientError ? error.cause : undefined;
+  return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);
 }
 
 function asTyped({ spec: { given } }: FoundServer): string {
@@ -70,8 +98,11 @@ function codeOf(error: Error): string | undefined {
 
 function hint(error: TaskClientError, { target }: FoundServer): string | undefined {
   if (error.code === "unauthorized") {
-    return "The server wants a token, or another one: set HOLDFAST_TOKEN, or see --token and --header.";
+    const isDenial = error.cause instanceof SdkHttpError && error.cause.data.status === 403;
+    const wanted = isDenial ? "It may want a token" : "The server wants a token";
+    return `${wanted}, or another one: set HOLDFAST_TOKEN, or see --token and --header.`;
   }
+  if (mayBeSse(error)) return "Something answers there, and not as an MCP server: is the path right?";
   if (error.code === "protocol")
     return "Something answers there, and it is no MCP server that can be spoken with.";
   const code = codeOf(innermost(error));

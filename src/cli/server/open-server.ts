@@ -6,9 +6,10 @@ import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerOptions } from "../context.ts";
 import type { Io } from "../io.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { explainConnectFailure, explainLoss } from "./connect-failure.ts";
+import { explainConnectFailure, explainLoss, mayBeSse } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
 import { readCredentials } from "./read-headers.ts";
+import { isSseServer } from "./sse-server.ts";
 
 /** Characters of a server's stderr: a chatty one must not fill the memory. */
 const longestLog = 10_000;
@@ -64,6 +65,9 @@ export async function openServer({
     terminal.display.connected();
     return { client, explainLoss: (error) => explainLoss(error, log) };
   } catch (error) {
-    throw explainConnectFailure(error, server, log);
+    const authorized = { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+    const isSse =
+      typeof target === "string" && mayBeSse(error) && (await isSseServer(target, authorized, signal));
+    throw explainConnectFailure(error, server, { log, isSse });
   }
 }

@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
 import { errorInBody } from "../reply/json-rpc-error.ts";
+import { saidInBody } from "../reply/said-in-body.ts";
 import type { BadReply, ErrorReply, LostReply, Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
@@ -43,7 +44,8 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
 function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Failure {
   const { status, text } = cause.data;
   const error = errorInBody(text);
-  const message = `The server answered HTTP ${status}${error === undefined ? "" : `: ${error.message}`}`;
+  const said = saidInBody(text);
+  const message = `The server answered HTTP ${status}${said === undefined ? "" : `: ${said}`}`;
   if (status >= 500 || status === 429 || status === 408 || status === 425) {
     // 429 is given instead of an answer. Any 5xx may come from a proxy whose server had begun.
     return { kind: "lost", notReceived: status === 429, retryAfterMs, message, cause, error };

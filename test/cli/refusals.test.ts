@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
+import { expect, it, onTestFinished } from "vitest";
+import { serveSessions } from "../sdk-v1/http.ts";
+import { folder } from "./run-cli.ts";
+import { runMain } from "./run-main.ts";
+
+async function serve(answer: RequestListener): Promise<string> {
+  const http = createServer(answer).listen(0, "127.0.0.1");
+  await once(http, "listening");
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`;
+}
+
+it.each([
+  [
+    403,
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Invalid Host"}}',
+    /403: Invalid Host\n/,
+  ],
+  [403, "Your plan has no server", /403: Your plan has no server\n/],
+  [401, '{"error":"invalid_token","error_description":"The token is over"}', /401: The token is over\n/],
+  [404, "<!DOCTYPE html><html><pre>Cannot POST</pre></html>", /404 with a web page\n.*is the path right/],
+  [404, "<h1>Not found</h1>", /404 with a web page\n/],
+])("tells what a server says with HTTP %i: %s", { timeout: 60_000 }, async (status, body, message) => {
+  const url = await serve((_request, response) => response.writeHead(status).end(body));
+  const refused = await runMain(["tools", url]);
+  expect(refused).toMatchObject({ code: 6, stdout: "" });
+  expect(refused.stderr).toMatch(message);
+  expect(refused.stderr).not.toContain("<");
+});
+
+it("tells a server of HTTP+SSE for what it is", { timeout: 60_000 }, async () => {
+  const url = await serve(({ method, headers }, response) => {
+    if (method !== "GET") return response.writeHead(404).end("<html>Cannot POST</html>");
+    if (headers.authorization !== "Bearer s3cret") return response.writeHead(401).end();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    return response.write("event: endpoint\ndata: /messages?sessionId=1\n\n");
+  });
+  const refused = await runMain(["tools", url, "--token", "s3cret"]);
+  expect(refused).toMatchObject({ code: 6, stdout: "" });
+  expect(refused.stderr).toMatch(/a server of the HTTP\+SSE transport.*\n.*Streamable HTTP/);
+});
+
+it("tells which addresses a call wants to be visited first", { timeout: 60_000 }, async () => {
+  const http = await serveSessions(() => {
+    const mcp = new McpServer({ name: "signs", version: "1.0.0" });
+    mcp.registerTool("mail", {}, () => {
+      const url = "https://auth.example.com/sign-in?state=1";
+      throw new UrlElicitationRequiredError([
+        { mode: "url", message: "Please sign in.", elicitationId: "e1", url },
+      ]);
+    });
+    return mcp;
+  });
+  onTestFinished(async () => http.close());
+  const refused = await runMain(["call", http.url.href, "mail"], {
+    env: { HOLDFAST_STATE: await folder() },
+  });
+  expect(refused).toMatchObject({ code: 3, stdout: "" });
+  expect(refused.stderr).toMatch(
+    /Visit, and then call again:\n {2}Please sign in\. https:\/\/auth\.example\.com\/sign-in\?state=1\n$/,
+  );
+});
