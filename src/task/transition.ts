@@ -17,8 +17,8 @@ interface Transition {
 const unfinished = ["queued", "running"] as const;
 
 /**
- * The state machine of a task, as data. Stores derive the guards of their statements from it, and nothing else
- * in the project decides which change is allowed when.
+ * The state machine of a task, as data. `decide` applies it inside the transactions of the stores, and the page about the
+ * state machine is made from it. To delete a task, or to take its idempotency key, is no event: that needs only its end.
  */
 export const transitions = {
   start: {
@@ -130,11 +130,6 @@ export const transitions = {
 
 export type TaskEvent = keyof typeof transitions;
 
-/** The states in which `event` is accepted. */
-export function statesFor(event: TaskEvent): readonly TaskState[] {
-  return transitions[event].from;
-}
-
 /** The state after `event`, or undefined where the table refuses it. */
 export function nextState(state: TaskState, event: TaskEvent): TaskState | undefined {
   const transition: Transition = transitions[event];
@@ -142,7 +137,7 @@ export function nextState(state: TaskState, event: TaskEvent): TaskState | undef
   return transition.to === "same" ? state : transition.to;
 }
 
-/** Whether `event` ends the task. */
+/** Whether `event` ends a task, from whichever of the states in which it is accepted. */
 export function ends(event: TaskEvent): boolean {
   const { to }: Transition = transitions[event];
   return to !== "same" && isTerminal(to);

@@ -1,8 +1,7 @@
 import type { TaskChange } from "../../store/store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { isTerminal } from "../../task/status.ts";
-import { transitions } from "../../task/transition.ts";
+import { ends } from "../../task/transition.ts";
 import type { Attempts } from "../attempt/attempts.ts";
 import type { LeakedHandlers } from "../attempt/leaked-handlers.ts";
 import type { Services } from "../services.ts";
@@ -124,8 +123,5 @@ export class Dispatcher {
 }
 
 function isEnd(event: TaskChange["event"]): boolean {
-  if (event === "create") return false;
-  if (event === "delete") return true;
-  const { to } = transitions[event];
-  return to !== "same" && isTerminal(to);
+  return event === "delete" || (event !== "create" && ends(event));
 }
