@@ -1,4 +1,13 @@
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError } from "../../task/fault.ts";
 import { unusable } from "./unusable.ts";
@@ -25,7 +34,7 @@ function realPath(path: string, linksLeft: number): string {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) {
     const directory = dirname(path);
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
     return join(realpathSync.native(directory), basename(path));
   }
   // A link may lead to a file that is not there yet, of which realpath would know nothing.
@@ -34,6 +43,30 @@ function realPath(path: string, linksLeft: number): string {
     return realPath(resolve(realpathSync.native(dirname(path)), readlinkSync(path)), linksLeft - 1);
   }
   return realpathSync.native(path);
+}
+
+/**
+ * A new directory survives a loss of power once the one above it is synced. SQLite syncs the one in which the database is,
+ * and no other.
+ */
+function makeDirectory(path: string): void {
+  const first = mkdirSync(path, { recursive: true });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
+}
+
+/** Does nothing where a directory cannot be opened, as on Windows, or its file system refuses to sync it, as SQLite does. */
+function syncDirectory(path: string): void {
+  try {
+    const directory = openSync(path, "r");
+    try {
+      fsyncSync(directory);
+    } finally {
+      closeSync(directory);
+    }
+  } catch {
+    // There is no other way to make its entries durable.
+  }
 }
 
 function notFile(path: string, isDirectory: boolean): HoldfastError {
