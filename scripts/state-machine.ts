@@ -12,7 +12,7 @@ export function renderStateMachine(): Promise<string> {
 
 # The state machine of a task
 
-Every change of a task is one of the events below, in one transaction that happens as a whole or says why not. Nothing
+Every change of a task is one of the events below, in one transaction that either commits or says why not. Nothing
 leaves ${list(taskStates.filter(isTerminal), " or ")}: the first settlement wins.
 
 \`\`\`mermaid
@@ -23,10 +23,11 @@ ${diagram()}
 | --- | --- | --- | --- | --- | --- |
 ${events.map(row).join("\n")}
 
-**Under token**: only the attempt that holds the task can cause the event. An attempt that lost its task is refused.
+**Under token**: only the attempt (one run of the handler) that holds the task can cause the event. An attempt that lost
+its task is refused.
 
-\`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; neither finds a task to be
-in some state. What is \`input_required\` to clients is here an unfinished task with open questions.
+\`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; neither depends on a state. A
+task that clients see as \`input_required\` is an unfinished task with open questions.
 `;
   return format(page, { parser: "markdown", printWidth: 110 });
 }
