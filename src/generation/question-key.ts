@@ -1,3 +1,4 @@
+import { encodeJournalKey } from "../task/journal.ts";
 import type { JsonObject } from "./json-object.ts";
 import { metaOf, withMeta } from "./meta.ts";
 
@@ -7,6 +8,17 @@ import { metaOf, withMeta } from "./meta.ts";
  * one that the request relates to. It says nothing about who may answer.
  */
 export const questionKeyMeta = "holdfast/questionKey";
+
+/** Where a question says in `_meta` why the last answer to it was refused. */
+export const refusedMeta = "holdfast/refused";
+
+/**
+ * The name of a question that is put again after so many refused answers. It is another one each time: whoever keeps answers by
+ * their names would give the refused one again.
+ */
+export function questionName(key: string, refusals: number): string {
+  return refusals === 0 ? key : encodeJournalKey([refusedMeta, key, refusals]);
+}
 
 /** The params of a question, with its name. */
 export function withQuestionKey(params: JsonObject, key: string): JsonObject {

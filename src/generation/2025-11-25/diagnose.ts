@@ -1,6 +1,7 @@
 import type { JsonRpcError } from "../../task/outcome.ts";
+import { cutText } from "../../task/cut-text.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
-import { cutText, errorText } from "../error-text.ts";
+import { errorText } from "../error-text.ts";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { wireStatus } from "./wire-task.ts";
 

@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputAnswer, InputRequest } from "../../task/input.ts";
-import { isAnswerTo } from "./answer-form.ts";
+import { faultOfAnswer } from "./answer-form.ts";
 import { isClientError } from "./input-failed.ts";
 
 /**
@@ -17,23 +17,24 @@ export function judgeAnswers(
   if (toOpen.some((answer) => Buffer.byteLength(textOf(answer)) > maxBytes)) {
     throw new HoldfastError("invalid_params", `The answer is larger than ${maxBytes} bytes.`);
   }
-  const unfit = toOpen.find((answer) => !fits(byKey.get(answer.key), answer));
-  if (unfit !== undefined) throw misfit(unfit);
+  for (const answer of toOpen) {
+    const question = byKey.get(answer.key);
+    const fault = question && faultOf(question, answer);
+    if (fault !== undefined) {
+      throw new HoldfastError("invalid_params", `The answer to "${answer.key}" is not ${fault}.`);
+    }
+  }
   return toOpen;
 }
 
-function fits(question: InputRequest | undefined, answer: InputAnswer): boolean {
-  if (question === undefined) return false;
+/** What the answer is not, and why. */
+function faultOf({ method, params }: InputRequest, answer: InputAnswer): string | undefined {
   const content: unknown = JSON.parse(textOf(answer));
-  if ("error" in answer) return isClientError(content);
-  return isAnswerTo(question.method, JSON.parse(question.params) as Record<string, unknown>, content);
+  if ("error" in answer) return isClientError(content) ? undefined : "a JSON-RPC error";
+  const fault = faultOfAnswer(method, JSON.parse(params) as Record<string, unknown>, content);
+  return fault === undefined ? undefined : `what the question asks for: ${fault}`;
 }
 
 function textOf(answer: InputAnswer): string {
   return "error" in answer ? answer.error : answer.value;
-}
-
-function misfit(answer: InputAnswer): HoldfastError {
-  const wanted = "error" in answer ? "a JSON-RPC error" : "what the question asks for";
-  return new HoldfastError("invalid_params", `The answer to "${answer.key}" is not ${wanted}.`);
 }

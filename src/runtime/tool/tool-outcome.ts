@@ -1,4 +1,4 @@
-import { ProtocolError, type CallToolResult, type StandardSchemaV1 } from "@modelcontextprotocol/server";
+import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/server";
 import { HoldfastError, isFault, jsonRpcCodeOf } from "../../task/fault.ts";
 import { encodeJson } from "../../task/json.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type Outcome,
   type OutcomeKind,
 } from "../../task/outcome.ts";
+import { describeIssues } from "../describe-issues.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import type { Tool } from "./tool.ts";
 
@@ -117,13 +118,3 @@ function jsonRpcError(code: number, message: string, data: unknown): JsonRpcErro
 }
 
 /** The SDK's own wording of schema issues. */
-function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
-  return issues
-    .map(({ path, message }) => {
-      const at = path
-        ?.map((segment) => String(typeof segment === "object" ? segment.key : segment))
-        .join(".");
-      return at === undefined || at === "" ? message : `${at}: ${message}`;
-    })
-    .join(", ");
-}

@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
-import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
 import { inputFailed } from "../../runtime/attempt/input-failed.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";
 import type { Progress } from "../../task/record.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { askClient } from "../connection/ask-client.ts";
+import { firstManner, judgeReply, paramsFor } from "../connection/manner.ts";
 import { cannotAsk, lacking } from "../plain/capabilities.ts";
 import type { ToolRequest } from "../tool-request.ts";
 import type { Callee } from "./callee.ts";
@@ -37,10 +37,14 @@ export async function runDirectly(
       throw new HoldfastError("input_failed", `The client cannot be asked: it did not declare ${names}.`);
     }
     const { clock } = runtime;
-    const reply = await askClient({ connection, method, params: asked, via: () => id, signal, clock });
-    if ("error" in reply) throw inputFailed(String(key), reply.error);
-    if (isAnswerTo(method, asked, reply.result)) return reply.result;
-    throw new HoldfastError("input_failed", `The answer to "${String(key)}" is not what was asked for.`);
+    for (let manner = firstManner; ;) {
+      const put = { method, params: asked, manner };
+      const sent = { connection, method, params: paramsFor(put), mayBeTask: !manner.plainly };
+      const verdict = judgeReply(put, await askClient({ ...sent, via: () => id, signal, clock }));
+      if (verdict.kind === "answer") return verdict.value;
+      if (verdict.kind === "error") throw inputFailed(String(key), verdict.error);
+      manner = verdict.manner;
+    }
   };
 
   try {

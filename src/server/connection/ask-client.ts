@@ -2,7 +2,7 @@ import { clientCancels, takesTasks } from "../../generation/2025-11-25/negotiate
 import { isJsonObject } from "../../generation/json-object.ts";
 import { withMeta } from "../../generation/meta.ts";
 import { followClientTask } from "./client-task.ts";
-import type { Reply } from "./asked.ts";
+import { ofTask, type Reply } from "./asked.ts";
 import { orWithdrawn, type Question } from "./question.ts";
 
 /**
@@ -29,7 +29,7 @@ export async function askClient(question: Question): Promise<Reply> {
   });
   const task = asTask && "result" in reply ? reply.result["task"] : undefined;
   // A client may answer at once all the same.
-  if (!isJsonObject(task) || typeof task["taskId"] !== "string") return reply;
+  if (!isJsonObject(task) || typeof task["taskId"] !== "string") return asTask ? ofTask(reply) : reply;
   const { taskId } = task;
   question.onTaken?.();
   return followClientTask(question, taskId, task, () => {

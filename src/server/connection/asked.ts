@@ -2,7 +2,18 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** What a client answered a request of ours. */
-export type Reply = { readonly result: JsonObject } | { readonly error: JsonRpcError };
+export type Reply =
+  | { readonly result: JsonObject }
+  | {
+      readonly error: JsonRpcError;
+      /** The client was asked for a task, and might answer where it is asked plainly. */
+      readonly ofTask?: true;
+    };
+
+/** The reply of a client that was asked for a task. */
+export function ofTask(reply: Reply): Reply {
+  return "error" in reply ? { ...reply, ofTask: true } : reply;
+}
 
 /** A request of ours that the client has not answered yet. */
 export interface Asked {

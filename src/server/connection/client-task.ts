@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
-import type { Asked, Reply } from "./asked.ts";
+import { ofTask, type Asked, type Reply } from "./asked.ts";
 import { Undelivered } from "./connection.ts";
 import { orWithdrawn, type Question } from "./question.ts";
 
@@ -33,11 +33,13 @@ export async function followClientTask(
     // Of a task that waits for input the result is asked for too: its stream is where it asks (C-093).
     const terms = method === "tasks/result" ? question : { requiredScopes };
     const asked = connection.ask(method, { taskId }, via(), terms);
-    if (task["status"] === "input_required") return orWithdrawn(asked, signal, cancel);
+    if (task["status"] === "input_required") return ofTask(await orWithdrawn(asked, signal, cancel));
     const reply = await inTime(question, asked, cancel);
     if (reply === undefined) await pause(interval.usual);
-    else if (method === "tasks/result" || "error" in reply) return reply;
-    else task = reply.result;
+    else if (method === "tasks/result" || "error" in reply) {
+      // Who cancelled the task there does not want to be asked.
+      return task["status"] === "cancelled" ? reply : ofTask(reply);
+    } else task = reply.result;
   }
 }
 

@@ -14,7 +14,10 @@ export interface Question extends ReplyTerms {
   readonly related?: JsonObject;
   /** The request on whose stream the client is reached now; undefined for the standalone stream. */
   readonly via: () => RequestId | undefined;
-  /** False for a question of a call that is no task: it is asked on that call, and never becomes a task itself. */
+  /**
+   * False for a question of a call that is no task, which is asked on that call, and for one that the client answered with an
+   * error as a task: neither becomes a task itself.
+   */
   readonly mayBeTask?: boolean;
   readonly signal: AbortSignal;
   readonly clock: Clock;

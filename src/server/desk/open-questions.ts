@@ -1,10 +1,11 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../generation/json-object.ts";
-import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
+import { questionName } from "../../generation/question-key.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { missingForInput, type InputAnswer, type InputRequest } from "../../task/input.ts";
 import type { Reply } from "../connection/asked.ts";
+import { firstManner, judgeReply, paramsFor, type Manner } from "../connection/manner.ts";
 import { Undelivered, type Connection } from "../connection/connection.ts";
 import type { Audience } from "./audience.ts";
 import { isStopping } from "../stopping.ts";
@@ -35,6 +36,8 @@ export class OpenQuestions {
   readonly #offers = new Map<string, Offer>();
   /** By key, all that were ever made and may still be answered. */
   readonly #withdraw = new Map<string, Set<AbortController>>();
+  /** By key, how a question is put that is put again. */
+  readonly #manners = new Map<string, Manner>();
   /** Keys whose answer is here and on its way to the store. */
   readonly #answered = new Set<string>();
 
@@ -49,6 +52,7 @@ export class OpenQuestions {
     const keys = new Set(open.map(({ key }) => key));
     for (const key of this.#withdraw.keys()) if (!keys.has(key)) this.#takeBack(key);
     for (const key of this.#answered) if (!keys.has(key)) this.#answered.delete(key);
+    for (const key of this.#manners.keys()) if (!keys.has(key)) this.#manners.delete(key);
     for (const question of open) {
       const { key } = question;
       if (!this.#answered.has(key) && !this.#isAsked(question)) this.#send(question);
@@ -110,12 +114,15 @@ export class OpenQuestions {
     const { runtime, voice, wireId } = this.#setup;
     const parsed = JSON.parse(params) as JsonObject;
     const { connection, withdrawn } = offer;
+    const manner = this.#manners.get(key) ?? firstManner;
+    const put = { method, params: parsed, manner };
     let reply: Reply;
     try {
       const question = {
         connection,
         method,
-        params: parsed,
+        params: paramsFor(put),
+        mayBeTask: !manner.plainly,
         via: () => this.#currentVia(offer),
         signal: withdrawn.signal,
         clock: runtime.clock,
@@ -123,15 +130,20 @@ export class OpenQuestions {
         kept: offer.kept,
         requiredScopes: this.#setup.requiredScopes,
       };
-      reply = await voice.ask(question, { wireId, key });
+      reply = await voice.ask(question, { wireId, key: questionName(key, manner.refusals) });
     } catch (error) {
       if (!(error instanceof Undelivered)) throw error;
       if (this.#offers.get(key) === offer) this.#offers.delete(key); // asked again when a stream opens
       return;
     }
+    const verdict = judgeReply(put, reply);
+    if (verdict.kind === "again") return this.#putAgain(key, verdict.manner, offer);
     this.#answered.add(key); // nobody is asked again while the store cannot take it
     const { signal } = withdrawn;
-    const answer = this.#answerOf(method, parsed, reply);
+    const answer =
+      verdict.kind === "error"
+        ? { error: JSON.stringify(verdict.error) }
+        : { value: JSON.stringify(verdict.value) };
     try {
       await this.#take({ key, ...answer }, signal);
     } catch (error) {
@@ -146,15 +158,12 @@ export class OpenQuestions {
     return untilStoreAnswers(() => runtime.answer(id, requestor, [answer]), { clock, onError }, signal);
   }
 
-  /** A client that answers something else has been asked, and would answer the same again. */
-  #answerOf(
-    method: InputRequest["method"],
-    params: JsonObject,
-    reply: Reply,
-  ): { value: string } | { error: string } {
-    if ("error" in reply) return { error: JSON.stringify(reply.error) };
-    if (isAnswerTo(method, params, reply.result)) return { value: JSON.stringify(reply.result) };
-    return { error: JSON.stringify({ code: -32602, message: "The answer is not what was asked for." }) };
+  /** The question stays open in the journal meanwhile. Where it went out once more since, that asking goes on. */
+  #putAgain(key: string, manner: Manner, offer: Offer): void {
+    if (offer.withdrawn.signal.aborted) return;
+    this.#manners.set(key, manner);
+    if (this.#offers.get(key) === offer) this.#offers.delete(key);
+    this.offer(this.#open);
   }
 
   #outletFor({ method, params }: InputRequest): Pick<Offer, "connection" | "via"> | undefined {

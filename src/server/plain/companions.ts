@@ -61,7 +61,7 @@ export class Companions {
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
       const { text, form } = describeQuestion(question);
-      const problem = "That does not answer the question, which is still open.";
+      const problem = `That does not answer the question, which is still open. ${error.message}`;
       return say(call, `${problem}\n${text}\nGive as answer ${form}.`, true);
     }
     return this.#calls.ticketOf(await this.#runtime.get(task.id, task), call);

@@ -4,7 +4,7 @@ import { createdMethod } from "../../generation/sep-1686/notify.ts";
 import { relatedTask, relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 import { inTime } from "../connection/client-task.ts";
-import type { Reply, ReplyTerms } from "../connection/asked.ts";
+import { ofTask, type Reply, type ReplyTerms } from "../connection/asked.ts";
 import { orWithdrawn, type Question } from "../connection/question.ts";
 
 /** Where the client names no pollFrequency, and the bounds of what it may name, in ms. */
@@ -34,7 +34,7 @@ export async function askAsTask(question: Question, taskId: string): Promise<Rep
   });
   polled.catch(() => undefined); // it was not needed any more
   try {
-    return await Promise.race([replied, polled]);
+    return await Promise.race([replied.then(ofTask), polled]);
   } finally {
     unlisten();
     over.abort();
@@ -58,8 +58,9 @@ async function pollReply(question: Question, taskId: string): Promise<Reply> {
         break;
       }
       case "failed":
-      case "cancelled":
       case "unknown":
+        return ofTask({ error: { code: -32603, message: errorOf(task) } });
+      case "cancelled": // who cancelled it there does not want to be asked
         return { error: { code: -32603, message: errorOf(task) } };
     }
     await waitFor((done) => clock.after(pauseOf(task), done), signal);

@@ -1,5 +1,5 @@
 import { deleteTaskResult } from "../../generation/sep-1686/delete.ts";
-import { cutText } from "../../generation/error-text.ts";
+import { cutText } from "../../task/cut-text.ts";
 import { listResult } from "../../generation/sep-1686/list.ts";
 import { readTaskId, type TasksMethod } from "../../generation/sep-1686/methods.ts";
 import { taskResult } from "../../generation/sep-1686/result.ts";

@@ -14,8 +14,8 @@ import { askAsTask } from "./ask-as-task.ts";
 export const voice: Voice = {
   progress: progressNotification,
   ask(question, { wireId, key }) {
-    const { connection, method, params, clock } = question;
-    const takes = method !== "roots/list" && declaresTask(connection.capabilities, method);
+    const { connection, method, params, clock, mayBeTask = true } = question;
+    const takes = mayBeTask && method !== "roots/list" && declaresTask(connection.capabilities, method);
     const task = takes ? { taskId: clock.uniqueName() } : undefined;
     const asked = {
       ...question,

@@ -188,6 +188,7 @@ it("has task_answer answer where the client cannot be asked", async () => {
   const wrong = await called(session, "task_answer", { reference, answer: { nota: "x" } });
   expect(wrong).toMatchObject({ isError: true });
   expect(ticketOf(wrong).text).toContain("- note (required)");
+  expect(ticketOf(wrong).text).toMatch(/^That does not answer the question, .* required property 'note'/);
   await called(session, "task_answer", { reference, answer: { note: "go" } });
   expect(await called(session, "task_result", { reference })).toEqual(text("sent: go"));
   expect(await called(session, "task_answer", { reference, answer: {} })).toMatchObject({ isError: true });

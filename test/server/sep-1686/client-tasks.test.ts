@@ -66,11 +66,13 @@ it("takes the reply that overtakes the polls", async () => {
   expect(await session.result(request)).toMatchObject(text("A4"));
 });
 
-it("hears of a client's task that failed", async () => {
+it("hears of a client's task that failed, once the client was asked plainly too", async () => {
   const { session, request, theirs } = await asked();
   session.notify("notifications/tasks/created", { _meta: related(theirs) });
   const failed = { taskId: theirs, status: "failed", keepAlive: null, error: "nobody there" };
   session.reply(await session.asked("tasks/get"), { ...failed, _meta: related(theirs) });
+  const plainly = await session.asked("elicitation/create", 1);
+  session.send({ id: plainly["id"], error: { code: -32603, message: "nobody there" } });
   expect(JSON.stringify(await session.result(request))).toContain("nobody there");
 });
 

@@ -1,4 +1,4 @@
-import { cutText } from "../../../generation/error-text.ts";
+import { cutText } from "../../../task/cut-text.ts";
 import type { JsonObject } from "../../../generation/json-object.ts";
 import { deleteTaskResult } from "../../../generation/sep-1686/delete.ts";
 import { listResult } from "../../../generation/sep-1686/list.ts";
