@@ -3,10 +3,11 @@ import type { TaskChanges } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
-import type { Origin, TaskRecord } from "../../task/record.ts";
+import type { Origin, Progress, TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
+import { HandlerUpdates } from "./handler-updates.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { loadTask, type LoadedTask } from "./load-task.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
@@ -153,41 +154,46 @@ export class Attempts {
       this.#live.delete(task.id);
       ended.resolve();
     });
+    const updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
+      if (ttlMs === undefined) return this.#update(attempt, changes);
+      return this.#update(attempt, { ...changes, expiry: { from: task.expiry.from, ms: ttlMs } });
+    });
     return {
       attempt,
-      effects: this.#effects(attempt, questions),
+      effects: this.#effects(attempt, questions, updates),
       end: async (end) => {
         handlerEnded();
-        await this.#end(attempt, end);
+        await this.#end(attempt, updates, end);
         ended.resolve();
       },
     };
   }
 
-  #effects(attempt: Attempt, questions: Questions): ContextEffects {
-    const { timers, onSweepAt } = this.#setup;
+  #effects(attempt: Attempt, questions: Questions, updates: HandlerUpdates): ContextEffects {
+    const { timers } = this.#setup;
     const { clock } = this.#services;
-    const update = async (changes: TaskChanges): Promise<void> => {
-      const result = await attempt.write("update", { changes });
-      if (result.ok) onSweepAt(result.task.sweepAt);
-    };
-    const reports = new ProgressReports((progress) => update({ progress }), timers, clock, attempt.signal);
+    const report = (progress: Progress): Promise<void> => this.#update(attempt, { progress });
+    const reports = new ProgressReports(report, timers, clock, attempt.signal);
     return {
-      ask: (key, method, params, options) => questions.ask(key, method, params, options),
+      ask(key, method, params, options) {
+        updates.flush(); // clients see the question with the status text that was set before it
+        return questions.ask(key, method, params, options);
+      },
       sleep: (key, ms) => sleep(attempt, questions, timers, clock, key, ms),
-      update: ({ ttlMs, ...changes }) =>
-        update(
-          ttlMs === undefined
-            ? changes
-            : { ...changes, expiry: { from: attempt.task.expiry.from, ms: ttlMs } },
-        ),
+      update: (changes) => updates.update(changes),
       progress: (progress) => reports.report(progress),
     };
   }
 
-  async #end(attempt: Attempt, end: HandlerEnd): Promise<void> {
+  async #update(attempt: Attempt, changes: TaskChanges): Promise<void> {
+    const result = await attempt.write("update", { changes });
+    if (result.ok) this.#setup.onSweepAt(result.task.sweepAt);
+  }
+
+  async #end(attempt: Attempt, updates: HandlerUpdates, end: HandlerEnd): Promise<void> {
     attempt.end();
     try {
+      if (!attempt.left) await updates.written(); // the last status text stays with the ended task
       await this.#settle(attempt, end);
     } catch (error) {
       if (!isUnreadable(error)) this.#services.onError(error); // the attempt has reported that

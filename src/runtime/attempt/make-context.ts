@@ -13,6 +13,7 @@ export interface ContextEffects {
   /** Puts a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
   sleep(key: JournalKey, ms: number): Promise<void>;
+  /** The promise may be left alone. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
 }
@@ -36,8 +37,14 @@ export function makeContext(
     assertOutsideStep(journal, key);
     return call();
   };
-  const update = (changes: HandlerChanges): Promise<void> =>
-    handled((async () => effects.update(checkedChanges(changes, journal.maxBodyBytes)))());
+  // No promise of its own for each call: a handler may make very many of them.
+  const update = (changes: HandlerChanges): Promise<void> => {
+    try {
+      return effects.update(checkedChanges(changes, journal.maxBodyBytes));
+    } catch (error) {
+      return handled(Promise.reject(error as Error));
+    }
+  };
 
   function step<T>(key: JournalKey, fn: StepFn<T>): Promise<T>;
   function step<T>(key: JournalKey, options: StepOptions, fn: StepFn<T>): Promise<T>;

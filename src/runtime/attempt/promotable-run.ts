@@ -182,9 +182,10 @@ export class PromotableRun implements AttemptJournal {
     return {
       ask: async (key, method, params, options) => (await durable()).ask(key, method, params, options),
       sleep: async (key, ms) => (await durable()).sleep(key, ms),
-      update: async (changes) => {
-        if (this.#task === undefined) this.#early = { ...this.#early, ...changes };
-        else await this.#task.effects.update(changes);
+      update: (changes) => {
+        if (this.#task !== undefined) return this.#task.effects.update(changes);
+        this.#early = { ...this.#early, ...changes };
+        return Promise.resolve();
       },
       progress: (progress) => {
         if (this.#task === undefined) this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);

@@ -78,7 +78,10 @@ export interface TaskContext<Prepared = unknown> {
    * last for months, and the handler gives its slot back meanwhile.
    */
   sleep(key: JournalKey, ms: number): Promise<void>;
-  /** Sets the text that clients see beside the status. The last one wins; there is no need to await it. */
+  /**
+   * Sets the text that clients see beside the status, as often as you like: of texts that come faster than they are written,
+   * the last one wins. Resolves once it, or a later one, is stored; there is no need to await it.
+   */
   status(message: string): Promise<void>;
   /**
    * Reports how far the work is, and returns at once. Reports are coalesced and the furthest is written, so report as often
