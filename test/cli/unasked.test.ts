@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { McpServer as McpServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
@@ -6,7 +7,7 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { serveSessions } from "../sdk-v1/http.ts";
-import { folder, type Run } from "./run-cli.ts";
+import { folder, root, startHoldfast, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
 const form = { type: "object" as const, properties: { name: { type: "string" as const } } };
@@ -66,3 +67,32 @@ it("leaves a question that comes within a call", { timeout: 60_000 }, async () =
   await leavesIt(http.url.href, "greet");
   expect(answers).toEqual([]);
 });
+
+it("leaves a task that asks whose server nobody else can reach", { timeout: 60_000 }, async () => {
+  const state = await folder();
+  const env = { HOLDFAST_STATE: state, HOLDFAST_STORE: `sqlite:${join(state, "tasks.db")}` };
+  const run = async (...args: string[]): Promise<Run> => runMain(args, { env });
+  const server = `${process.execPath} ${root}examples/everything/main.ts --stdio`;
+  const asked = await run("call", server, "confirm_delete", "filename=a.txt");
+  expect(asked).toMatchObject({ code: 8, stdout: "" });
+  const [, id = ""] = /holdfast answer (\S+)\n {2}confirm: Delete a\.txt\?/.exec(asked.stderr) ?? [];
+  expect(asked.stderr).not.toContain("goes on");
+  expect(await run("answer", id, "confirm=true")).toMatchObject({ code: 0 });
+  expect(await run("result", id)).toMatchObject({ code: 0, stdout: "Would delete a.txt.\n" });
+});
+
+it(
+  "does not say of a server that ends with the command that its task goes on",
+  { timeout: 60_000 },
+  async () => {
+    const env = { HOLDFAST_STATE: await folder(), HOLDFAST_STORE: "memory:" };
+    const server = `${process.execPath} ${root}examples/everything/main.ts --stdio`;
+    const running = startHoldfast(["call", server, "never_ends"], { env });
+    await running.told(/^task \S+$/m);
+    running.kill("SIGTERM");
+    const left = await running.ended;
+    expect(left).toMatchObject({ code: 143, stdout: "" });
+    expect(left.stderr).toMatch(/Its server ends with this command.*holdfast watch \S+\n$/);
+    expect(left.stderr).not.toContain("goes on");
+  },
+);

@@ -9,6 +9,6 @@ export async function forget({ state, output }: Context, { id }: { readonly id: 
     throw new UsageError(`No task on the list begins with ${JSON.stringify(id)}; see holdfast ls.`);
   await state.forget(known);
   if (output.json) await output.printJson({ id: known.id });
-  else output.tell(`forgot ${known.id}; the task itself goes on`);
+  else output.tell(`forgot ${known.id}; its server was not asked`);
   return exitCodes.done;
 }

@@ -1,9 +1,17 @@
 import { systemClock } from "../../client/clock.ts";
-import { hasEnded, type EndedTask, type RemoteTask } from "../../client/task/remote-task.ts";
+import {
+  hasEnded,
+  type EndedTask,
+  type InputRequiredTask,
+  type RemoteTask,
+} from "../../client/task/remote-task.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
+import { describeQuestion } from "./describe-question.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
 import { Stopped } from "../stopped.ts";
+import { toAnswer } from "../terminal/to-answer.ts";
+import { wayBack } from "../terminal/way-back.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
 import type { Session } from "../server/with-server.ts";
 
@@ -11,30 +19,40 @@ import type { Session } from "../server/with-server.ts";
 export async function waitForTask(
   task: ShownTask,
   handle: TaskHandle,
-  { terminal: { display, interrupts }, signal }: Session,
+  { terminal: { display, interrupts, isInteractive }, signal }: Session,
   onTask: (task: RemoteTask) => Promise<void> = async () => undefined,
 ): Promise<EndedTask> {
-  const { comeBack, taskId } = task;
+  const { taskId, serverEnds } = task;
   display.started(task);
   try {
     return await follow(handle, signal, async (state) => {
       display.update(state);
       await onTask(state);
+      if (state.status === "input_required" && serverEnds === true && !isInteractive)
+        throw nobodyElseAnswers(state, handle);
     });
   } catch (error) {
     if (error !== signal.reason || error instanceof TaskClientError) throw error;
     if (!interrupts.signal.aborted) {
-      const message = `Not done in time; the task goes on. Come back to it with: ${comeBack}`;
-      throw new Stopped(exitCodes.unfinished, message, { taskId });
+      throw new Stopped(exitCodes.unfinished, `Not done in time. ${wayBack(task)}`, { taskId });
     }
     if ((await interrupts.decide(task)) === "detach") {
-      throw new Stopped(interruptedBy(interrupts), "Interrupted; the task goes on", {
+      throw new Stopped(interruptedBy(interrupts), `Interrupted. ${wayBack(task)}`, {
         wasTold: true,
         taskId,
       });
     }
     return cancelled(handle, task);
   }
+}
+
+/** A server of this command has no other client who could answer: to wait on would be for ever. */
+function nobodyElseAnswers(task: InputRequiredTask, { reference }: TaskHandle): TaskClientError {
+  const questions = Object.entries(task.inputRequests).map(
+    ([key, question]) => `\n  ${describeQuestion(key, question)}`,
+  );
+  const text = `The task asks, and nobody else can answer while this command has its server. If the server keeps tasks on disk, answer with: ${toAnswer(task.taskId)}${questions.join("")}`;
+  return new TaskClientError("unanswered", text, { reference: reference ?? undefined });
 }
 
 async function follow(

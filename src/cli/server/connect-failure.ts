@@ -110,5 +110,5 @@ function hint(error: TaskClientError, { target }: FoundServer): string | undefin
   if (found !== undefined) return found[1];
   return typeof target === "string" || isTimeout(error.cause)
     ? undefined
-    : "The process ended, or closed its output, before it had answered.";
+    : "The process ended, or closed its output, before it had answered. If another command runs this server, end that first: few can use the same files at the same time.";
 }

@@ -9,6 +9,8 @@ export interface Asking {
   readonly prompts: Prompts;
   /** Who asks, harmless already: "reports, for its tool send_report,". */
   readonly asker: (request: InputRequest) => string;
+  /** Whether the server is a process of this command. */
+  readonly ownsServer: boolean;
   /** Makes room on the screen for as long as the prompts last. */
   readonly suspend: () => Disposable;
   /** Aborts when the person leaves the command: nothing is asked any more. */
@@ -45,7 +47,9 @@ async function ask(request: InputRequest, asking: Asking): Promise<InputResult |
     const canWait = request.taskId !== null;
     const answer = await askForm(fields, { prompts, obstacle, canWait, signal });
     if (answer.action === "later") {
-      asking.note(`The question stays open. Answer it with: ${toAnswer(request.taskId ?? "")}`);
+      // Its server has one client at a time.
+      const first = asking.ownsServer ? "End this command by Ctrl-C, and then answer" : "Answer";
+      asking.note(`The question stays open. ${first} it with: ${toAnswer(request.taskId ?? "")}`);
       return undefined;
     }
     return answer.action === "accept" && isForm ? answer : { action: answer.action };

@@ -1,6 +1,7 @@
 import type { ClientClock } from "../../client/clock.ts";
 import type { SignalWatch } from "./signal-watch.ts";
 import type { ShownTask } from "./terminal.ts";
+import { wayBack } from "./way-back.ts";
 
 /** How long a second Ctrl-C is waited for. */
 const pauseMs = 3_000;
@@ -22,12 +23,7 @@ export async function decide(
     );
     return "detach";
   }
-  say(`The task goes on. Come back to it with: ${task.comeBack}`);
-  if (task.serverEnds === true) {
-    say(
-      "Its server ends with this command and starts with the next. It goes on with the task then if it keeps tasks on disk; one that keeps them in memory has lost it.",
-    );
-  }
+  say(wayBack(task));
   if (!terminated.aborted && !again.aborted) {
     say(`Press Ctrl-C again within ${pauseMs / 1000} seconds to cancel the task.`);
     const pause = clock.deadline(pauseMs);

@@ -38,6 +38,7 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
       ? askUser({
           prompts: new Prompts(stdin, stderr, () => watch.press()),
           asker: () => display.asker,
+          ownsServer,
           suspend: () => {
             const room = display.suspend();
             const released = keys?.release();

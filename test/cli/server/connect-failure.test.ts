@@ -37,6 +37,6 @@ it("leaves out what libraries say of themselves, and tells the innermost reason"
   );
   expect(explained(cause)).toMatch(/^Could not connect to serve --all: certificate has expired\n/);
   expect(explained(new Error("Connection closed"), "no licence\n")).toBe(
-    "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it had answered.\nThe server wrote:\nno licence",
+    "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it had answered. If another command runs this server, end that first: few can use the same files at the same time.\nThe server wrote:\nno licence",
   );
 });
