@@ -26,7 +26,7 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
   try {
     // First what ran out of time while nobody was there.
     await sweeper.start();
-    await takeOver(store, clock, options.onRestart);
+    await takeOver({ store, clock, unreadable }, options.onRestart);
   } catch (error) {
     await sweeper.stop();
     await store.close();

@@ -1,6 +1,8 @@
 import type { Request, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
+import type { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { TaskStore } from "../store/store.ts";
+import { HoldfastError, isUnreadable } from "../task/fault.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isSdkV1Task, token, type KeptRequest } from "./new-task.ts";
@@ -20,6 +22,12 @@ export interface UnfinishedTask {
 
 type Fate = "fail" | "keep";
 
+interface TakeOverServices {
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly unreadable: UnreadableTasks;
+}
+
 /** What happens to unfinished tasks when a server starts: one answer for all, or a function that decides for each. */
 export type OnRestart = Fate | ((task: UnfinishedTask) => Fate | Promise<Fate>);
 
@@ -32,14 +40,14 @@ const message = "The server stopped while it worked on this task, and does not t
  * Requests that wait in queues go first: the process that would know their answers is gone, and their JSON-RPC ids
  * would be those of other requests by now.
  */
-export async function takeOver(store: TaskStore, clock: Clock, onRestart: OnRestart): Promise<void> {
+export async function takeOver(services: TakeOverServices, onRestart: OnRestart): Promise<void> {
+  const { store, clock } = services;
   await store.write({ type: "drop_bound_messages", now: clock.now() });
   for (let after = ""; ;) {
     const tasks = await store.unfinished(after, pageSize);
     const decided: (readonly [TaskRecord, Fate])[] = [];
     for (const task of tasks.filter(isSdkV1Task)) {
-      const fate = typeof onRestart === "string" ? onRestart : await onRestart(await describe(store, task));
-      decided.push([task, fate]);
+      decided.push([task, await fateOf(services, task, onRestart)]);
     }
     // Side by side, so that the store commits many of them at once.
     await Promise.all(
@@ -51,17 +59,44 @@ export async function takeOver(store: TaskStore, clock: Clock, onRestart: OnRest
   }
 }
 
+/** A task whose request cannot be read is described to nobody: nobody could take it up. */
+async function fateOf(services: TakeOverServices, task: TaskRecord, onRestart: OnRestart): Promise<Fate> {
+  if (typeof onRestart === "string") return onRestart;
+  let unfinished: UnfinishedTask;
+  try {
+    unfinished = await describe(services.store, task);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    services.unreadable.report(task.id, error);
+    return "fail";
+  }
+  return onRestart(unfinished);
+}
+
 async function describe(store: TaskStore, task: TaskRecord): Promise<UnfinishedTask> {
   const kept = await store.request(task.id);
-  const { request, context } = JSON.parse(kept?.arguments ?? "{}") as KeptRequest;
+  if (kept === undefined) throw unreadable(task, "it has no request");
+  const { request, context } = parsed(task, kept.arguments);
   return {
     taskId: task.id,
     request,
-    requestId: kept?.origin.requestId ?? "",
-    sessionId: kept?.origin.session,
+    requestId: kept.origin.requestId ?? "",
+    sessionId: kept.origin.session,
     context,
     createdAt: new Date(task.createdAt),
   };
+}
+
+function parsed(task: TaskRecord, json: string): KeptRequest {
+  try {
+    return JSON.parse(json) as KeptRequest;
+  } catch (cause) {
+    throw unreadable(task, "its request is not JSON", cause);
+  }
+}
+
+function unreadable({ id }: TaskRecord, problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause });
 }
 
 /** Nobody waits for an answer any more, hence it works again; and it runs, should a runtime have taken it off. */

@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { QueuedMessage } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
+import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
 import { createTask } from "../../src/sdk-v1/new-task.ts";
 import { takeOver, type UnfinishedTask } from "../../src/sdk-v1/restart.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
@@ -90,10 +92,36 @@ describe("tasks that the last process left", () => {
       ttlMs: null,
     };
     await Promise.all(Array.from({ length: 1001 }, () => store.write(createTask(asked, clock))));
-    await takeOver(store, clock, "keep");
+    const services = { store, clock, unreadable: new UnreadableTasks(() => undefined) };
+    await takeOver(services, "keep");
     expect(await store.unfinished("", 2000)).toHaveLength(1001);
-    await takeOver(store, clock, "fail");
+    await takeOver(services, "fail");
     expect(await store.unfinished("", 2000)).toEqual([]);
+  });
+
+  it("fail, and are reported, where what was asked for cannot be read, and the others are taken over", async () => {
+    const path = await newDatabase();
+    const first = await nextProcess(path);
+    const made = await Promise.all([1, 2, 3, 4].map((id) => first.taskStore.createTask({}, id, call)));
+    const [noJson, noOrigin, noRequest, fine] = made.map(({ taskId }) => taskId);
+    await first.close();
+    const db = new DatabaseSync(path);
+    db.prepare("UPDATE request SET arguments = '{' WHERE task_id = ?").run(noJson ?? "");
+    db.prepare("UPDATE request SET origin = '{' WHERE task_id = ?").run(noOrigin ?? "");
+    db.prepare("DELETE FROM request WHERE task_id = ?").run(noRequest ?? "");
+    db.close();
+    const told: string[] = [];
+    const errors: unknown[] = [];
+    const { taskStore } = await nextProcess(path, {
+      onRestart: ({ taskId }) => (told.push(taskId), "keep"),
+      onError: (error) => errors.push(error),
+    });
+    expect(told).toEqual([fine]);
+    expect(errors).toMatchObject(Array.from({ length: 3 }, () => ({ code: "task_unreadable" })));
+    const statuses = await Promise.all(
+      made.map(async ({ taskId }) => (await taskStore.getTask(taskId))?.status),
+    );
+    expect(statuses).toEqual(["failed", "failed", "failed", "working"]);
   });
 
   it("keep the file free where the server cannot decide", async () => {

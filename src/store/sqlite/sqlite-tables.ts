@@ -149,7 +149,7 @@ export class SqliteTables implements TaskTables {
     const last = rows.at(-1);
     // Most of the time nothing waits, and a transaction that writes nothing costs no fsync.
     if (last !== undefined) this.#deleteMessagesTo.run(toStored(id), integer(last, "seq"));
-    return rows.map((row) => text(row, "body"));
+    return readTask(id, () => rows.map((row) => text(row, "body")));
   }
 
   dropBoundMessages(): void {
