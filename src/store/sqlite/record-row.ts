@@ -4,7 +4,7 @@ import type { OutcomeKind } from "../../task/outcome.ts";
 import type { GenerationName, Progress, TaskMethod, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
 import { readTask } from "./read-task.ts";
-import { flag, integer, integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
+import { flag, integer, integerOrNull, oneOf, text, textOrNull, time, type Row } from "./row.ts";
 import { toStored } from "./stored-text.ts";
 
 interface Column {
@@ -111,8 +111,8 @@ function decode(row: Row): TaskRecord {
     requiredScopes: scopesOf(text(row, "required_scopes")),
     state: oneOf(row, "state", states),
     version: integer(row, "version"),
-    createdAt: integer(row, "created_at"),
-    updatedAt: integer(row, "updated_at"),
+    createdAt: time(row, "created_at"),
+    updatedAt: time(row, "updated_at"),
     finishedAt: integerOrNull(row, "finished_at"),
     expiry: { from: oneOf(row, "expiry_from", expiryStarts), ms: integerOrNull(row, "expiry_ms") },
     runUntil: integerOrNull(row, "run_until"),

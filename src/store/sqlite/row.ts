@@ -1,4 +1,5 @@
 import type { SQLOutputValue } from "node:sqlite";
+import { storable } from "../../task/time.ts";
 import { fromStored } from "./stored-text.ts";
 
 /** A row as SQLite gives it; its values are read through the functions here, which check what they find. */
@@ -38,6 +39,13 @@ export function integerOrNull(row: Row, column: string): number | null {
 
 export function integer(row: Row, column: string): number {
   return integerOrNull(row, column) ?? missing(column);
+}
+
+/** A time that clients are shown: one that no `Date` can show would break the page that it stands on. */
+export function time(row: Row, column: string): number {
+  const value = integer(row, column);
+  if (storable(value) !== value) throw unexpected(column, value);
+  return value;
 }
 
 export function flag(row: Row, column: string): boolean {

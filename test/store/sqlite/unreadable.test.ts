@@ -63,6 +63,7 @@ async function storeWith(damage: string) {
 }
 
 describe.each([
+  ["a time that no client can be shown", "updated_at = 8640000000000001"],
   ["a number that JavaScript cannot hold", "created_at = 9007199254740993"],
   ["a time that is too late", "sweep_at = 9007199254740993"],
   ["a time that is too early", "sweep_at = -9007199254740993"],
