@@ -26,7 +26,7 @@ export function assertOptions(options: ConnectOptions): void {
   if (problem !== undefined) throw new RangeError(problem);
   const { pollFloorMs = 0, protocolVersion, generation } = options;
   if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
-    throw new RangeError(`pollFloorMs has to be a number from 0 on, not ${pollFloorMs}.`);
+    throw new RangeError(`pollFloorMs has to be a number of at least 0, not ${pollFloorMs}.`);
   }
   if (protocolVersion !== undefined && !protocolVersions.includes(protocolVersion)) {
     const known = protocolVersions.join(", ");

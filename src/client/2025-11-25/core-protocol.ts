@@ -117,7 +117,7 @@ export class CoreProtocol implements TaskProtocol {
 
   async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     if (!this.#cancels) {
-      const message = "The server has tasks, and none that can be cancelled.";
+      const message = "The server has tasks but cannot cancel them.";
       return { kind: "error", error: { code: -32601, message } }; // C-011
     }
     const reply = readReply(await this.#request("tasks/cancel", { taskId }, signal), (answer) =>

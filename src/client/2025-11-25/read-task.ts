@@ -61,7 +61,7 @@ export function readCallAnswer(answer: JsonObject): CallAnswer | Violation {
   }
   const { taskId } = task;
   if (typeof taskId !== "string" || taskId === "")
-    return new Violation("The server made a task and gave no taskId");
+    return new Violation("The server created a task without a taskId");
   const seen = readTask(task);
   // In any other status a poll has more to tell; so it is polled at once.
   const isWhole = !(seen instanceof Violation) && seen.status === "working";

@@ -64,7 +64,7 @@ interface Page {
 }
 
 function readPage({ tools, nextCursor }: JsonObject): Page | Violation {
-  if (!Array.isArray(tools)) return new Violation("The server sent a list of tools that is no list");
+  if (!Array.isArray(tools)) return new Violation("The server sent a list of tools that is not an array");
   const names = tools
     .filter(isJsonObject)
     .filter(takesTasks)

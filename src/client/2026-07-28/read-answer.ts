@@ -31,7 +31,7 @@ export function readAcknowledgement(answer: JsonObject): undefined | Violation {
 function readCreated(answer: JsonObject): CallAnswer | Violation {
   const { taskId } = answer;
   if (typeof taskId !== "string" || taskId === "")
-    return new Violation("The server made a task and gave no taskId");
+    return new Violation("The server created a task without a taskId");
   // In any other status the answer lacks what a poll tells (the result, the questions); so it is polled at once.
   const task = answer["status"] === "working" ? readTask(answer) : undefined;
   return { kind: "task", taskId, task: task instanceof Violation ? undefined : task };
@@ -40,7 +40,7 @@ function readCreated(answer: JsonObject): CallAnswer | Violation {
 function readRound(answer: JsonObject): CallAnswer | Violation {
   const { inputRequests, requestState } = answer;
   if (requestState !== undefined && typeof requestState !== "string") {
-    return new Violation("The server asks for input with a requestState that is no string");
+    return new Violation("The server asks for input with a requestState that is not a string");
   }
   if (!isJsonObject(inputRequests) && requestState === undefined) {
     return new Violation("The server asks for input with neither inputRequests nor requestState");

@@ -4,7 +4,7 @@ import { Violation } from "../reply/reply.ts";
 
 /** Reads `inputRequests`. Which methods can be answered is not decided here. */
 export function readQuestions(value: unknown): ReadonlyMap<string, OpenQuestion> | Violation {
-  if (!isJsonObject(value)) return new Violation("The server sent inputRequests that are no object");
+  if (!isJsonObject(value)) return new Violation("The server sent inputRequests that are not an object");
   const questions = new Map<string, OpenQuestion>();
   for (const [key, request] of Object.entries(value)) {
     if (!isJsonObject(request) || typeof request["method"] !== "string") {

@@ -58,7 +58,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<InputResult> {
   const request = toRequest(question, signal);
-  if (onInput === undefined) throw new Error("There is no onInput to ask");
+  if (onInput === undefined) throw new Error("There is no onInput to answer it");
   if (!declares(question))
     throw new Error(`This client did not declare that it answers such a ${question.method}`);
   events.tell({ type: "question_asked", ...aboutOf(question) });

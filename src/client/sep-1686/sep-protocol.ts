@@ -107,7 +107,7 @@ export class SepProtocol implements TaskProtocol {
       case "failed":
         return this.#failed(told, told.error ?? "The task failed, and the server does not say why");
       case "unknown": // an end as well
-        return this.#failed(told, told.error ?? "The server cannot tell what became of the task");
+        return this.#failed(told, told.error ?? "The server does not report what happened to the task");
       case "cancelled":
         return { kind: "value", value: this.#over(this.#seen.cancelled(taskId, told)) };
     }

@@ -28,7 +28,7 @@ export class LooseQuestions {
 
   withdraw(id: unknown): void {
     if (typeof id !== "string" && typeof id !== "number") return;
-    this.#open.get(id)?.abort(new Error("The server took the question back"));
+    this.#open.get(id)?.abort(new Error("The server withdrew the question"));
   }
 
   async #answer({ id, method, params = {} }: JSONRPCRequest, signal: AbortSignal): Promise<void> {

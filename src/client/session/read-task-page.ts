@@ -11,12 +11,12 @@ export function readTaskPage(
   if (!Array.isArray(tasks)) return new Violation("The server sent a list without tasks");
   // To leave it away would end the list before its time.
   if (nextCursor !== null && typeof nextCursor !== "string")
-    return new Violation("The server sent a nextCursor that is no string");
+    return new Violation("The server sent a nextCursor that is not a string");
   const summaries: TaskSummary[] = [];
   for (const task of tasks as readonly unknown[]) {
     const summary = isJsonObject(task)
       ? readSummary(task)
-      : new Violation("The server listed what is no task");
+      : new Violation("The server listed something that is not a task");
     if (summary instanceof Violation) return summary;
     summaries.push(summary);
   }

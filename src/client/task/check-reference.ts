@@ -10,7 +10,7 @@ export function checkReference(value: unknown, server: string, generation: strin
   if (!isReference(value)) {
     throw new TaskClientError(
       "reference",
-      "This is no task reference: it needs server, generation and taskId",
+      "This is not a task reference: it needs server, generation and taskId",
     );
   }
   if (value.server !== server || value.generation !== generation) {

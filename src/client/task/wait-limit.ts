@@ -27,7 +27,7 @@ export class WaitLimit {
 
   #error(timeoutMs: number): TaskClientError {
     const { reference } = this;
-    return new TaskClientError("timeout", `Not done within ${timeoutMs} ms`, { reference });
+    return new TaskClientError("timeout", `Timed out after ${timeoutMs} ms`, { reference });
   }
 }
 
@@ -39,7 +39,7 @@ export function assertWait({ timeoutMs, pollIntervalMs }: WaitOptions): void {
 
 export function assertMs(name: string, ms: number | undefined): void {
   if (ms !== undefined && !(Number.isFinite(ms) && ms >= 0)) {
-    throw new RangeError(`${name} has to be a number from 0 on, not ${ms}.`);
+    throw new RangeError(`${name} has to be a number of at least 0, not ${ms}.`);
   }
 }
 

@@ -27,7 +27,7 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
     return {
       kind: "bad",
       code: "protocol",
-      message: `The answer is no JSON-RPC: ${describeCause(cause)}`,
+      message: `The answer is not JSON-RPC: ${describeCause(cause)}`,
       cause,
     };
   }

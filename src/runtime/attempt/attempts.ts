@@ -46,7 +46,7 @@ export interface TakenAttempt {
   readonly end: (end: HandlerEnd) => Promise<void>;
 }
 
-const cannotRun = "What the server has stored of this task is damaged, so that the task cannot run.";
+const cannotRun = "The stored data of this task is damaged, so the task cannot run.";
 
 /** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
 export class Attempts {

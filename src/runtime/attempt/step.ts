@@ -74,7 +74,7 @@ function assertStep(entry: JournalEntry): void {
   if (entry.kind === "step") return;
   throw new HoldfastError(
     "replay_mismatch",
-    `The journal has another thing (${entry.kind}) under the key "${entry.key}", but the handler asks for a step. Keys must not change their meaning while tasks that used them run.`,
+    `The journal has a different entry (${entry.kind}) under the key "${entry.key}", but the handler asks for a step. Keys must not change their meaning while tasks that used them run.`,
   );
 }
 

@@ -64,7 +64,7 @@ function lifeOf(
 function ttlOf({ ttlMs }: TaskCall, tool: Tool, options: RuntimeOptions): number | null {
   if (ttlMs === undefined) return tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs;
   if (!Number.isFinite(ttlMs) || ttlMs < 0) {
-    throw new HoldfastError("invalid_params", "A ttl is a number of milliseconds from 0 on.");
+    throw new HoldfastError("invalid_params", "A ttl is a number of milliseconds of at least 0.");
   }
   return Math.min(Math.max(Math.floor(ttlMs), options.minTtlMs), options.maxTtlMs);
 }

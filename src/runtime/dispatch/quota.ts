@@ -19,7 +19,7 @@ export function quotaOf(options: RuntimeOptions): Quota {
 export function noRoom(): HoldfastError {
   return new HoldfastError(
     "limit_reached",
-    "There are too many tasks. Try again when some have ended and were deleted.",
+    "There are too many tasks. Try again when some have ended and been deleted.",
     { data: { retryAfterMs } },
   );
 }

@@ -65,7 +65,7 @@ export function assertToolConfig(
   const { ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs, promoteAfterMs } = config;
   assertOptions({ ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs });
   if (promoteAfterMs !== undefined && !(Number.isFinite(promoteAfterMs) && promoteAfterMs >= 0)) {
-    throw wrong(name, "promoteAfterMs has to be a number from 0 on");
+    throw wrong(name, "promoteAfterMs has to be a number of at least 0");
   }
   assertPlain(name, config);
   const { immediateResponse } = config;
@@ -93,7 +93,7 @@ function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolCo
 /** Throws `configuration`, naming `what`, for a time that no call can wait. */
 export function assertPlainDeadline(what: string, ms: unknown): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return;
-  throw new HoldfastError("configuration", `${what} has to be a whole number from 0 on.`);
+  throw new HoldfastError("configuration", `${what} has to be a whole number of at least 0.`);
 }
 
 /** The SDK lists a schema by its JSON form; one without it would break the list of all tools. */

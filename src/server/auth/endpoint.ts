@@ -48,7 +48,7 @@ export class Endpoint {
       if (response.status !== 200) throw new Error(`It answered with status ${response.status}.`);
       const json: unknown = JSON.parse(body);
       if (isJsonObject(json)) return json;
-      throw new Error("It answered with something else than a JSON object.");
+      throw new Error("It did not answer with a JSON object.");
     } catch (cause) {
       throw unavailable(`${what} at ${new URL(this.#href).origin} cannot be read.`, cause);
     } finally {

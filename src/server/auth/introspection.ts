@@ -56,7 +56,7 @@ export class Introspection implements TokenVerifier {
     const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
     if (this.#asked.size >= this.#setup.maxConcurrent) {
-      return Promise.reject(unavailable("Too many tokens are being asked for."));
+      return Promise.reject(unavailable("Too many tokens are being verified."));
     }
     const verdict = this.#ask(key, token).finally(() => this.#asked.delete(key));
     this.#asked.set(key, verdict);
@@ -66,7 +66,7 @@ export class Introspection implements TokenVerifier {
   async #ask(key: string, token: string): Promise<Verdict> {
     const { endpoint, authorization, clock, maxAgeMs, refusedMaxAgeMs } = this.#setup;
     const credentials = (async () => authorization())().catch((cause: unknown) => {
-      throw unavailable("There are no credentials to ask for tokens with.", cause);
+      throw unavailable("There are no credentials for the introspection endpoint.", cause);
     });
     const answer = await endpoint.ask({
       method: "POST",
@@ -101,6 +101,6 @@ export class Introspection implements TokenVerifier {
     }
     // A token that is bound to a key (DPoP) must not count without the proof.
     const isBearer = typeof token_type !== "string" || /^(?:bearer|access_token)$/i.test(token_type);
-    return isBearer ? undefined : "The token is no bearer token";
+    return isBearer ? undefined : "The token is not a bearer token";
   }
 }

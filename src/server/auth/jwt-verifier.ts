@@ -83,7 +83,7 @@ function localKeys(jwks: JSONWebKeySet): JWTVerifyGetKey<CryptoKey> {
   try {
     const keys = createLocalJWKSet(jwks);
     if (jwks.keys.some((key) => key.kty === "oct" || key.d !== undefined)) {
-      throw new Error("It has keys in it that are not public.");
+      throw new Error("It contains keys that are not public.");
     }
     return keys;
   } catch (cause) {

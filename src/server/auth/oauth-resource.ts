@@ -121,7 +121,7 @@ function hasAll(given: readonly string[], needed: Iterable<string>): boolean {
 
 /** Two issuers may each have an `alice`, and either name may have any sign in it: hence a list, and as JSON. */
 function issuerAndSubject({ issuer, subject }: AccessToken): string {
-  if (subject === undefined) throw invalidToken("The token names no subject");
+  if (subject === undefined) throw invalidToken("The token has no subject");
   return JSON.stringify([issuer, subject]);
 }
 

@@ -64,7 +64,7 @@ export class RemoteKeys {
     if (this.#mayTry()) await this.#read();
     const known = this.#known;
     if (known !== undefined && this.#since(known.at) < Math.max(maxAgeMs, longestStaleMs)) return known;
-    throw this.#failure ?? unavailable("The keys of the issuer are not known.");
+    throw this.#failure ?? unavailable("The issuer's keys are not known.");
   }
 
   /** The keys that came after `known`, if any; rejects where that cannot be found out. */
@@ -107,7 +107,7 @@ export class RemoteKeys {
       const isOurs = !(error instanceof errors.JOSEError);
       this.#failure = isOurs
         ? (error as Error)
-        : unavailable("The keys of the issuer are no key set.", error);
+        : unavailable("The issuer's keys are not a JSON Web Key Set.", error);
     }
   }
 }

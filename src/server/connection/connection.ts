@@ -280,7 +280,7 @@ export class Connection implements Tap {
 }
 
 function streamLost(): HoldfastError {
-  const message = "The connection of this request broke, and nobody came back for the answer. Ask again.";
+  const message = "The connection of this request broke and was not resumed. Send the request again.";
   return new HoldfastError("stream_lost", message);
 }
 

@@ -34,7 +34,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
       over = true;
       how();
     };
-    const broken = (): void => end(() => controller.error(new Error("The client broke off its request.")));
+    const broken = (): void => end(() => controller.error(new Error("The client aborted its request.")));
     incoming.on("data", (chunk: Buffer) => {
       if (over) return;
       incoming.pause(); // until the next one is asked for
@@ -47,7 +47,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
     {
       pull(controller) {
         // Who left before anybody read tells nobody of it any more.
-        if (!begun && incoming.destroyed) throw new Error("The client broke off its request.");
+        if (!begun && incoming.destroyed) throw new Error("The client aborted its request.");
         if (!begun) begin(controller);
         begun = true;
         incoming.resume();

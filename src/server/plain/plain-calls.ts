@@ -197,4 +197,4 @@ function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): 
 
 /** A call that joined another one, whose client could be asked: this one would wait for an answer that may never come. */
 const asksSomebodyElse =
-  "The same call was made before and waits for an answer of its user, for which this client cannot be asked.";
+  "The same call was made before and waits for its user's answer, which this client cannot give.";

@@ -67,7 +67,7 @@ function namesFrom(companions: Readonly<Record<string, unknown>>): CompanionName
   const all = Object.values(names);
   const fit = all.every((name) => typeof name === "string" && /^[\w.-]{1,128}$/.test(name) && !(name in {}));
   if (!fit || all.length > companionKinds.length || new Set(all).size < all.length) {
-    throw new HoldfastError("configuration", "The companions need four names of their own.");
+    throw new HoldfastError("configuration", "Each companion tool needs a name of its own.");
   }
   return names as CompanionNames;
 }

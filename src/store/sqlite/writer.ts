@@ -164,10 +164,8 @@ export class Writer {
 
   #die(cause: string): void {
     if (this.#dead !== undefined) return;
-    this.#dead = failed(`The thread that writes has ended (${cause}). Restart the process.`);
-    this.#started.reject(
-      new HoldfastError("store_unusable", `The thread that writes did not start (${cause}).`),
-    );
+    this.#dead = failed(`The writer thread has ended (${cause}). Restart the process.`);
+    this.#started.reject(new HoldfastError("store_unusable", `The writer thread did not start (${cause}).`));
     const lost = [...this.#takeGroup(), ...this.#waiting];
     this.#waiting = [];
     for (const write of lost) write.reject(this.#dead);

@@ -94,7 +94,7 @@ it("takes unknown for an end, of which nobody can say more [A-17]", async () => 
   setup.peer.always("tasks/get", task("unknown"));
   await expect(handle.result()).rejects.toMatchObject({
     code: "failed",
-    error: { code: -32603, message: "The server cannot tell what became of the task" },
+    error: { code: -32603, message: "The server does not report what happened to the task" },
   });
   expect(setup.peer.of("tasks/get")).toHaveLength(1);
 });

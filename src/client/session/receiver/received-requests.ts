@@ -36,7 +36,7 @@ export class ReceivedRequests {
   close(): void {
     this.#leave();
     for (const { controller } of this.#waiting.values())
-      controller.abort(new Error("The connection is over"));
+      controller.abort(new Error("The connection has ended"));
   }
 
   /** Runs `action` once the result of this request is out. */
@@ -75,7 +75,7 @@ export class ReceivedRequests {
       return false;
     const waiting = this.#waiting.get(id);
     if (waiting?.session === this.#requester.session)
-      waiting.controller.abort(new TakenBack("The server took the request back"));
+      waiting.controller.abort(new TakenBack("The server withdrew the request"));
     return false;
   }
 

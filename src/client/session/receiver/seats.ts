@@ -25,7 +25,7 @@ export class Seats {
     return () => {
       seats.delete(seat);
       if (seats.size === 0 && this.#seats.get(server) === seats) this.#seats.delete(server);
-      leaving.abort(new Error("The connection is over"));
+      leaving.abort(new Error("The connection has ended"));
     };
   }
 
