@@ -23,6 +23,8 @@ const options = {
     pollsPerInterval: null,
     maxLoopDelayMs: null,
   },
+  // One tool is there to ignore its cancel, as often as it is called.
+  maxLeakedHandlers: 10_000,
   maxUnfinishedPerPrincipal: null,
   maxUnfinished: null,
 };
