@@ -1,6 +1,7 @@
 import { defaultOptions } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { OnRestart } from "./restart.ts";
 
 /** Options of `openSdkV1Tasks`. */
@@ -30,8 +31,18 @@ export interface SdkV1Options {
   readonly onError?: (error: unknown) => void;
 }
 
+const sdkV1Options: OptionNames<SdkV1Options> = {
+  store: true,
+  onRestart: true,
+  ttlMs: true,
+  maxTtlMs: true,
+  owner: true,
+  onError: true,
+};
+
 /** The options with their defaults; throws `configuration` for a value that could not work. */
 export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options> {
+  assertOptionNames("openSdkV1Tasks", given, sdkV1Options);
   return {
     store: given.store,
     onRestart: given.onRestart ?? "fail",

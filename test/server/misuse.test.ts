@@ -2,12 +2,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
+import { oauthResource } from "holdfast/auth";
 import { connect } from "holdfast/client";
 import { createFetchHandler, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
+
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it } from "vitest";
+import { openSdkV1Tasks } from "../../src/sdk-v1.ts";
 
 // What JavaScript lets through: no compiler looks at these.
 const misuse = (value: unknown): never => value as never;
@@ -71,6 +74,18 @@ it.each<[string, () => unknown, ...string[]]>([
     'sqliteStore has no option "maxSize"',
   ],
   ["a path that is none", () => sqliteStore(misuse(undefined)), "The SQLite store needs a file"],
+  ["a rule of scopes", () => resourceWith({ scopes: { tool: {} } }), 'scopes has no option "tool"', "tools?"],
+  ["an option of oauthResource", () => resourceWith({ scope: {} }), "Did you mean scopes?"],
+  [
+    "an option of cors",
+    () => serveHttp(taskServer(), { cors: misuse({ origin: [] }) }),
+    "Did you mean origins?",
+  ],
+  [
+    "an option of SDK v1",
+    () => openSdkV1Tasks(misuse({ store: memoryStore(), ttl: 5 })),
+    "Did you mean ttlMs?",
+  ],
   ["an option of connect", () => connect("http://127.0.0.1:9/mcp", misuse({ oninput: 0 })), "mean onInput?"],
 ])("names the mistake and the right form: %s", async (_what, act, ...parts) => {
   const message = await messageOf(act);
@@ -97,6 +112,17 @@ function tasksWith(options: object) {
 
 function toolWith(options: object): void {
   someTasks().tool("t", misuse(options), handler);
+}
+
+function resourceWith(options: object) {
+  return oauthResource(
+    misuse({
+      resource: new URL("https://reports.example.com/mcp"),
+      authorizationServers: ["https://login.example.com"],
+      verifier: { verifyAccessToken: async () => Promise.reject(new Error("none")) },
+      ...options,
+    }),
+  );
 }
 
 function taskServer() {

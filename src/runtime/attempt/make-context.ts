@@ -1,6 +1,7 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import type { InputMethod } from "../../task/input.ts";
 import type { JournalKey } from "../../task/journal.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { Progress } from "../../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import type { Clock } from "../clock.ts";
@@ -18,6 +19,9 @@ export interface ContextEffects {
   progress(progress: Progress): void;
 }
 
+const stepOptions: OptionNames<StepOptions> = { retries: true, timeoutMs: true };
+const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
+
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
 /** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */
@@ -32,7 +36,13 @@ export function makeContext(
     method: InputMethod,
     params: object,
     options: QuestionOptions = {},
-  ): Promise<T> => handled(outside(key, () => effects.ask(key, method, params, options) as Promise<T>));
+  ): Promise<T> =>
+    handled(
+      outside(key, () => {
+        assertOptionNames("A question", options, questionOptions);
+        return effects.ask(key, method, params, options) as Promise<T>;
+      }),
+    );
   const outside = async <T>(key: JournalKey, call: () => Promise<T>): Promise<T> => {
     assertOutsideStep(journal, key);
     return call();
@@ -51,6 +61,7 @@ export function makeContext(
   function step<T>(key: JournalKey, second: StepOptions | StepFn<T>, third?: StepFn<T>): Promise<T> {
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third];
     if (fn === undefined) throw new TypeError("task.step needs a function");
+    assertOptionNames("task.step", options, stepOptions);
     return handled(runStep(journal, clock, key, options, fn));
   }
 

@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from "../../runtime/clock.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { TokenVerifier } from "./access-token.ts";
 import { assertIssuer, audiencesOf } from "./claims.ts";
 import { assertNumbers } from "./durations.ts";
@@ -37,6 +38,22 @@ interface Options {
 
 export type IntrospectionVerifierOptions = Options & IntrospectionCredentials;
 
+const verifierOptions: OptionNames<IntrospectionVerifierOptions> = {
+  url: true,
+  issuer: true,
+  audience: true,
+  maxAgeMs: true,
+  refusedMaxAgeMs: true,
+  maxEntries: true,
+  maxConcurrent: true,
+  clockToleranceMs: true,
+  timeoutMs: true,
+  allowInsecureUrl: true,
+  clientId: true,
+  clientSecret: true,
+  authorization: true,
+};
+
 /**
  * Verifies access tokens of any format by asking the authorization server (RFC 7662). Answers are cached by a hash of the
  * token, for a limited time and number; requests with the same token at the same time share one lookup. While the
@@ -61,6 +78,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
 
 /** `introspectionVerifier` on another clock. */
 export function introspectionVerifierBy(clock: Clock, options: IntrospectionVerifierOptions): TokenVerifier {
+  assertOptionNames("introspectionVerifier", options, verifierOptions);
   const { url, issuer, audience, clockToleranceMs = 5_000, timeoutMs = 5_000 } = options;
   const { maxAgeMs = 60_000, refusedMaxAgeMs = 10_000, maxEntries = 10_000, maxConcurrent = 100 } = options;
   const { allowInsecureUrl = false } = options;

@@ -1,6 +1,7 @@
 import { createLocalJWKSet, type CryptoKey, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { systemClock, type Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { TokenVerifier } from "./access-token.ts";
 import { algorithms as asymmetric, assertAlgorithms, type Algorithm } from "./algorithms.ts";
 import { assertIssuer, audiencesOf } from "./claims.ts";
@@ -34,6 +35,20 @@ export interface JwtVerifierOptions {
   readonly allowInsecureUrl?: boolean;
 }
 
+const verifierOptions: OptionNames<JwtVerifierOptions> = {
+  issuer: true,
+  audience: true,
+  jwks: true,
+  algorithms: true,
+  clockToleranceMs: true,
+  requiredClaims: true,
+  type: true,
+  jwksMaxAgeMs: true,
+  jwksCooldownMs: true,
+  timeoutMs: true,
+  allowInsecureUrl: true,
+};
+
 /**
  * Verifies access tokens that are JWTs (RFC 9068) by the issuer's public keys. Keys that the issuer begins to use are
  * found by themselves. While they cannot be read, the known ones count for up to an hour; where there are none, or a
@@ -56,6 +71,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
 
 /** `jwtVerifier` on another clock. */
 export function jwtVerifierBy(clock: Clock, options: JwtVerifierOptions): TokenVerifier {
+  assertOptionNames("jwtVerifier", options, verifierOptions);
   const { issuer, jwks, clockToleranceMs = 5_000, requiredClaims = [], type } = options;
   const { jwksMaxAgeMs = 600_000, jwksCooldownMs = 30_000, timeoutMs = 5_000 } = options;
   const { algorithms = asymmetric, allowInsecureUrl = false } = options;

@@ -1,5 +1,6 @@
 import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { OnError } from "../answer.ts";
 import type { Identity, ProtectedResource } from "../http/http-options.ts";
 import { refuse } from "../http/refuse.ts";
@@ -37,6 +38,16 @@ const withoutToken: Readonly<Record<Tokenless, Reason>> = {
 };
 const scopeMissing: Reason = { error: "insufficient_scope", message: "A scope is missing" };
 
+const resourceOptions: OptionNames<OAuthResourceOptions> = {
+  resource: true,
+  authorizationServers: true,
+  verifier: true,
+  principal: true,
+  scopes: true,
+  name: true,
+  documentation: true,
+};
+
 /**
  * Protects a server as an OAuth resource server; use it as `authenticate`. Requests need a bearer token in their
  * `Authorization` header, and their tasks belong to the token's principal. It serves the metadata (RFC 9728) in which
@@ -61,6 +72,7 @@ const scopeMissing: Reason = { error: "insufficient_scope", message: "A scope is
  * ```
  */
 export function oauthResource(options: OAuthResourceOptions): ProtectedResource {
+  assertOptionNames("oauthResource", options, resourceOptions);
   const {
     resource,
     authorizationServers,

@@ -1,3 +1,4 @@
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 import { listenMethod, taskListening } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -17,6 +18,13 @@ export interface ScopeRules {
   readonly advertised?: readonly string[];
 }
 
+const scopeRules: OptionNames<ScopeRules> = {
+  required: true,
+  tools: true,
+  tasks: true,
+  advertised: true,
+};
+
 /** Whether a tool stands for a method about tasks. */
 export type IsCompanion = (tool: string) => boolean;
 
@@ -29,7 +37,9 @@ export class Scopes {
   readonly #tasks: readonly string[];
 
   /** Throws `configuration` for what is no scope. */
-  constructor({ required = [], tools = {}, tasks = [], advertised = required }: ScopeRules) {
+  constructor(rules: ScopeRules) {
+    assertOptionNames("scopes", rules, scopeRules);
+    const { required = [], tools = {}, tasks = [], advertised = required } = rules;
     this.required = [...required];
     this.advertised = [...advertised];
     this.#tools = new Map(Object.entries(tools).map(([name, scopes]) => [name, [...scopes]]));

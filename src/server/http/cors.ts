@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { CorsOptions, FetchHandlerOptions } from "./http-options.ts";
 
 /** What clients of either era send. */
@@ -8,6 +9,8 @@ const requestHeaders =
 const parameterHeader = /^mcp-param-[\w!#$%&'*+.^`|~-]+$/i;
 const exposedHeaders = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
 
+const corsOptions: OptionNames<CorsOptions> = { origins: true, maxAgeS: true, credentials: true };
+
 /** Tells browsers what pages of other origins may do. */
 export class Cors {
   readonly #origins: ReadonlySet<string> | "any";
@@ -15,7 +18,9 @@ export class Cors {
   readonly #credentials: boolean;
 
   /** Throws `configuration` for what no browser would ever match, and for what lets every page act as its user. */
-  constructor({ origins, maxAgeS = 600, credentials = false }: CorsOptions, allowed: AllowedOrigins) {
+  constructor(options: CorsOptions, allowed: AllowedOrigins) {
+    assertOptionNames("cors", options, corsOptions);
+    const { origins, maxAgeS = 600, credentials = false } = options;
     if (origins === "any") {
       if (allowed !== "any") throw wrong('origins "any" needs allowedOrigins "any" beside it.');
       if (credentials) throw wrong('origins "any" with credentials would let every page act as its user.');
