@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it, onTestFinished } from "vitest";
@@ -35,6 +36,32 @@ it.each([
   expect(refused.stderr).toMatch(message);
   expect(refused.stderr).not.toContain("<");
 });
+
+it.each([[], ["--token", "s3cret"]])(
+  "tells what a server says that refuses only the list of its tools %j",
+  { timeout: 60_000 },
+  async (...options) => {
+    const status = options.length > 0 ? 401 : 403;
+    const url = await serve((request, response) => {
+      void text(request).then((body) => {
+        const { id, method } = JSON.parse(body || "{}") as { id?: number; method?: string };
+        if (method === "tools/list") return response.writeHead(status).end("Only for staff");
+        if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+        const serverInfo = { name: "late", version: "1.0.0" };
+        const result = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo };
+        const answer = method === "initialize" ? { result } : { error: { code: -32601, message: "unknown" } };
+        response.setHeader("content-type", "application/json");
+        return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+      });
+    });
+    const refused = await runMain(["tools", url, ...options]);
+    expect(refused).toMatchObject({ code: 6, stdout: "" });
+    expect((await runMain(["doctor", url, ...options])).stdout).toMatch(
+      /^connection +yes.*\n(.*\n)*tools +no/,
+    );
+    expect(refused.stderr).toMatch(status === 403 ? /403: Only for staff\n$/ : /^holdfast: Unauthorized\n$/);
+  },
+);
 
 it("tells a server of HTTP+SSE for what it is", { timeout: 60_000 }, async () => {
   const url = await serve(({ method, headers }, response) => {

@@ -1,9 +1,9 @@
 import { SdkError, ProtocolError, type Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
-import { throwIfLost } from "../server/lost-connection.ts";
+import { throwIfLost, throwIfRefused } from "../server/lost-connection.ts";
 import { UsageError } from "../usage-error.ts";
 
-/** All tools that the server lists; undefined where it lists none at all, or in a form that nobody can read. Rejects with a `TaskClientError` where it is gone. */
+/** All tools that the server lists; undefined where it lists none at all, or in a form that nobody can read. Rejects with a `TaskClientError` where it is gone, or refuses the caller. */
 export async function listTools(
   client: TaskClient,
   signal: AbortSignal,
@@ -22,6 +22,7 @@ export async function listTools(
   } catch (error) {
     signal.throwIfAborted();
     throwIfLost(error);
+    throwIfRefused(error);
     if (error instanceof ProtocolError || error instanceof SdkError) return undefined;
     throw error;
   }

@@ -1,3 +1,4 @@
+import { TaskClientError } from "../../client/task-client-error.ts";
 import { listTools } from "../command/find-tool.ts";
 import { taskSupport } from "../command/tools.ts";
 import type { CheckJson } from "../output/json-shapes.ts";
@@ -37,7 +38,11 @@ function authorization(isHttp: boolean, sendsToken: boolean): CheckJson {
 
 async function tools({ client, signal }: Session): Promise<CheckJson> {
   const check = "tools";
-  const listed = await listTools(client, signal);
+  const listed = await listTools(client, signal).catch((error: unknown) => {
+    if (error instanceof TaskClientError && error.code === "unauthorized") return error;
+    throw error;
+  });
+  if (listed instanceof TaskClientError) return { check, works: false, detail: listed.message };
   if (listed === undefined) return { check, works: false, detail: "the server does not list its tools" };
   const support = taskSupport(client);
   const takers = listed.filter((tool) => support(tool) === "optional" || support(tool) === "required");
