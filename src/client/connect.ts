@@ -15,6 +15,7 @@ import { ConnectedClient } from "./connected-client.ts";
 import { ClientEvents } from "./events/client-events.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
 import { packageVersion } from "./package-version.ts";
+import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { ServerTarget } from "./transport/line.ts";
 import { openConnection } from "./transport/open-connection.ts";
@@ -100,7 +101,7 @@ export async function connectWith(
     await shared?.runtime.leave();
     throw error;
   });
-  const onError = (error: unknown): void => requester.onerror?.(toError(error));
+  const onError = errorReporter((error) => requester.onerror?.(toError(error)));
   const progress = new ProgressTokens(onError);
   const services = { requester, clock };
   const declared = sdk.getServerCapabilities();

@@ -11,6 +11,7 @@ import { Cancellation } from "./dispatch/cancellation.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Deadline } from "./deadline.ts";
+import { errorReporter } from "./error-reporter.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
@@ -43,7 +44,7 @@ export interface RuntimeSetup {
 
 /** A runtime on one store; `start` opens it. */
 export function createRuntime(setup: RuntimeSetup): Runtime {
-  const onError = setup.onError ?? ((error) => console.error("holdfast:", error));
+  const onError = errorReporter(setup.onError);
   return new LocalRuntime({
     store: setup.store,
     registry: setup.registry,

@@ -1,3 +1,4 @@
+import { errorReporter } from "../runtime/error-reporter.ts";
 import { defaultOptions } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -49,7 +50,7 @@ export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options>
     ttlMs: lifetime("ttlMs", given.ttlMs, defaultOptions.ttlMs),
     maxTtlMs: lifetime("maxTtlMs", given.maxTtlMs, defaultOptions.maxTtlMs),
     owner: given.owner ?? ((sessionId) => sessionId),
-    onError: given.onError ?? ((error) => console.error("holdfast:", error)),
+    onError: errorReporter(given.onError),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime } from "../runtime/create-runtime.ts";
+import { errorReporter } from "../runtime/error-reporter.ts";
 import { defaultOptions, type RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -99,7 +100,7 @@ export function createTasks(given: TasksOptions): Tasks {
   assertTasksOptions(given);
   const {
     store,
-    onError = report,
+    onError: told,
     legacyErrorCodes = false,
     requireTasks = false,
     listRequiredTools = false,
@@ -111,6 +112,7 @@ export function createTasks(given: TasksOptions): Tasks {
     maxIdsPerListen = defaultListenLimits.maxIdsPerListen,
     ...options
   } = given;
+  const onError = errorReporter(told);
   const registry = new Registry();
   const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, companions });
   const setup = {
@@ -159,8 +161,4 @@ function assertTasksOptions(given: unknown): void {
     );
   }
   assertOptionNames("createTasks", given, { ...defaultOptions, ...ownOptions });
-}
-
-function report(error: unknown): void {
-  console.error("holdfast:", error);
 }

@@ -1,5 +1,6 @@
 import type { JSONRPCNotification, RequestId } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../generation/json-object.ts";
+import { errorReporter, type OnError } from "../../../runtime/error-reporter.ts";
 import { HoldfastError, jsonRpcCodeOf } from "../../../task/fault.ts";
 import type { JsonRpcError } from "../../../task/outcome.ts";
 import type { RawRequester } from "../../transport/raw-requester.ts";
@@ -21,14 +22,14 @@ interface Waiting {
 /** A server's requests that are answered here and not by the SDK's client, until their answers are out. */
 export class ReceivedRequests {
   readonly #requester: RawRequester;
-  readonly #onError: ((error: unknown) => void) | undefined;
+  readonly #onError: OnError;
   readonly #waiting = new Map<RequestId, Waiting>();
   readonly #afterAnswer = new Map<RequestId, () => void>();
   readonly #leave: () => void;
 
-  constructor(requester: RawRequester, onError: ((error: unknown) => void) | undefined) {
+  constructor(requester: RawRequester, onError: OnError | undefined) {
     this.#requester = requester;
-    this.#onError = onError;
+    this.#onError = errorReporter(onError);
     this.#leave = requester.takers.onNotification((notification) => this.#hear(notification));
   }
 
@@ -85,7 +86,7 @@ export class ReceivedRequests {
       const { message, data } = thrown;
       if (code !== -32603) return { code, message, ...(data !== undefined && { data }) };
     }
-    if (!(thrown instanceof TakenBack) && !this.#requester.over.aborted) this.#onError?.(thrown);
+    if (!(thrown instanceof TakenBack) && !this.#requester.over.aborted) this.#onError(thrown);
     return { code: -32603, message: "Internal error" };
   }
 }

@@ -1,0 +1,27 @@
+import { inspect } from "node:util";
+
+/** Hears of faults that no caller is told about. */
+export type OnError = (error: unknown) => void;
+
+/**
+ * The `onError` of whoever runs us, made safe: where it throws, or returns a promise that rejects, both errors go to stderr
+ * and nothing else happens. Where there is none, errors go to stderr.
+ */
+export function errorReporter(onError: ((error: unknown) => unknown) | undefined): OnError {
+  if (onError === undefined) return print;
+  return (error) => {
+    const failed = (thrown: unknown): void => {
+      print(error);
+      print(`onError failed at this: ${inspect(thrown)}`);
+    };
+    try {
+      Promise.resolve(onError(error)).catch(failed);
+    } catch (thrown) {
+      failed(thrown);
+    }
+  };
+}
+
+function print(error: unknown): void {
+  console.error("holdfast:", error);
+}
