@@ -21,6 +21,7 @@ import type { ServerTarget } from "./transport/line.ts";
 import { openConnection } from "./transport/open-connection.ts";
 import { declaredBy, defaultCapabilities } from "./question/declared.ts";
 import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
+import { TaskSessions } from "./session/task-sessions.ts";
 import { readableHandshake, tasksTaken as sepTasks } from "./sep-1686/handshake.ts";
 import type { SepReceiver } from "./sep-1686/receiver/sep-receiver.ts";
 import { SepProtocol } from "./sep-1686/sep-protocol.ts";
@@ -106,6 +107,9 @@ export async function connectWith(
   const services = { requester, clock };
   const declared = sdk.getServerCapabilities();
   const legacy = { ...services, callbacks, server: { ...declared } };
+  const store = typeof handles === "string" ? fileHandles(handles) : handles;
+  const keptSession = async (taskId: string): Promise<string | undefined> =>
+    (await store?.find({ server: name, generation: core, taskId }))?.sessionId;
   const protocol =
     sdk.getProtocolEra() === "modern"
       ? new ExtensionProtocol({
@@ -115,10 +119,9 @@ export async function connectWith(
           headers,
         })
       : hasCore(sdk.getNegotiatedProtocolVersion())
-        ? new CoreProtocol(legacy)
+        ? new CoreProtocol({ ...legacy, sessions: new TaskSessions({ requester, keptSession }) })
         : new SepProtocol(legacy);
   requester.takers.onNotification((notification) => progress.take(notification));
-  const { over } = requester;
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
   events.tell({ type: "connected", protocolVersion, generation: protocol.generation });
   const receiver =
@@ -139,9 +142,9 @@ export async function connectWith(
     pollFloorMs,
     listen,
     progress,
-    handles: typeof handles === "string" ? fileHandles(handles) : handles,
+    handles: store,
     onError,
-    over,
+    requester,
     closeReceiver: receiver && (async () => receiver.close()),
   });
 }

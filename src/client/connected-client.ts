@@ -31,6 +31,7 @@ import type { TaskReference } from "./task/task-reference.ts";
 import { TaskWatch, type TaskOrigin, type WatchServices } from "./task/task-watch.ts";
 import { TaskWatches } from "./task/task-watches.ts";
 import { assertMs, assertWait, WaitLimit } from "./task/wait-limit.ts";
+import type { RawRequester } from "./transport/raw-requester.ts";
 import { WatchedHandle } from "./task/watched-handle.ts";
 
 interface ConnectedClientOptions {
@@ -48,8 +49,8 @@ interface ConnectedClientOptions {
   readonly handles: HandleStore | undefined;
   /** Hears of faults that stop nobody. */
   readonly onError: (error: unknown) => void;
-  /** Aborts when the connection is over, which ends all that waits. */
-  readonly over: AbortSignal;
+  /** Its end ends all that waits. */
+  readonly requester: RawRequester;
   /** Leaves the server's own questions, where they are taken as tasks, in their store. */
   readonly closeReceiver: (() => Promise<void>) | undefined;
 }
@@ -74,7 +75,9 @@ export class ConnectedClient implements TaskClient {
   readonly #reports = new Map<string, ProgressReports>();
 
   constructor(options: ConnectedClientOptions) {
-    const { sdk, server, over, listen, progress, handles, onError, closeReceiver, ...services } = options;
+    const { sdk, server, requester, listen, progress, handles, onError, closeReceiver, ...services } =
+      options;
+    const { over } = requester;
     this.sdk = sdk;
     this.#server = server;
     this.#progress = progress;
@@ -83,11 +86,14 @@ export class ConnectedClient implements TaskClient {
     const run = (work: Promise<unknown>): void => this.#keep(work);
     const { protocol, clock, events } = services;
     const now = (): number => clock.now();
-    const keeping = { store: handles, server, generation: protocol.generation, now, run, onError };
+    const sessionId = (): string | undefined => requester.sessionId;
+    const { generation } = protocol;
+    const keeper = new CallKeeper({ store: handles, server, generation, now, sessionId, run, onError });
+    requester.isSessionNeeded = async () => keeper.needsSession();
     const hears = { listen: listen ? protocol.listen : undefined, clock, events, closing, run };
     this.#services = {
       ...services,
-      keeper: new CallKeeper(keeping),
+      keeper,
       onError,
       traffic: new PollTraffic(),
       listening: new Listening(hears),

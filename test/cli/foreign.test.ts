@@ -116,7 +116,14 @@ it("an SDK v1 server with tasks in memory: runs what is no task, and cancels wha
   expect(await run("call", url, "echo")).toEqual({ code: 0, stdout: "echo\n", stderr: "" });
   // That store shows a task to the session that made it, and to no other.
   const id = (await run("call", url, "ask", "--detach")).stdout.trim();
-  const lost = await run("get", id);
+  expect(await run("get", id, "--json")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"input_required"') as string,
+  });
+  expect(await run("answer", id, "--accept")).toMatchObject({ code: 0 });
+  expect(await run("result", id)).toMatchObject({ code: 0, stdout: "said accept\n" });
+  expect(await run("ls")).toMatchObject({ stdout: "" });
+  const lost = await run("get", "of-another-session", "--server", url);
   expect(lost).toMatchObject({ code: 5, stdout: "" });
   expect(lost.stderr).toContain("the session that started it");
   const asking = startHoldfast(["call", url, "ask"], { env: { HOLDFAST_STATE: await folder() } });

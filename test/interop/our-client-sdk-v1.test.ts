@@ -4,7 +4,7 @@ import {
 } from "@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
-import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
+import { connect, memoryHandles, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
 import { serveSessions } from "../sdk-v1/http.ts";
 
@@ -20,6 +20,18 @@ interface Peer {
 
 /** Our client of a server that is written against the experimental tasks of SDK v1, as its makers show it. */
 async function setUp(options: ConnectOptions = {}): Promise<Peer> {
+  const { url, store } = await serve();
+  const client = await connectTo(url, options);
+  return { client, store };
+}
+
+async function connectTo(url: URL, options: ConnectOptions): Promise<TaskClient> {
+  const client = await connect(url, { pollFloorMs: 1, ...options });
+  onTestFinished(async () => client.close());
+  return client;
+}
+
+async function serve(): Promise<{ url: URL; store: InMemoryTaskStore }> {
   const store = new InMemoryTaskStore();
   const queue = new InMemoryTaskMessageQueue();
   const http = await serveSessions(() => makeServer(store, queue));
@@ -27,9 +39,7 @@ async function setUp(options: ConnectOptions = {}): Promise<Peer> {
     store.cleanup();
     await http.close();
   });
-  const client = await connect(http.url, { pollFloorMs: 1, ...options });
-  onTestFinished(async () => client.close());
-  return { client, store };
+  return { url: http.url, store };
 }
 
 function makeServer(taskStore: InMemoryTaskStore, taskMessageQueue: InMemoryTaskMessageQueue): McpServer {
@@ -116,4 +126,24 @@ it("cancels a task that waits for an answer", async () => {
   await waiting.promise;
   await handle.cancel();
   await expect(result).rejects.toMatchObject({ code: "cancelled" });
+});
+
+it("takes up a task, and its question, in a session that an earlier client has left", async () => {
+  const { url } = await serve();
+  const handles = memoryHandles();
+  const first = await connectTo(url, { handles });
+  await first.startTool("ask");
+  await first.close();
+  const asked: string[] = [];
+  const second = await connectTo(url, {
+    handles,
+    onInput: async ({ method }) => {
+      asked.push(method);
+      return { action: "accept", content: {} };
+    },
+  });
+  const [call] = await second.pending();
+  expect(await (await call?.take())?.result()).toMatchObject(text("said accept"));
+  expect(asked).toEqual(["elicitation/create"]);
+  expect(await second.pending()).toEqual([]);
 });

@@ -11,6 +11,7 @@ import { readReply, Violation, type Reply } from "../reply/reply.ts";
 import { listParams, readTaskPage } from "../session/read-task-page.ts";
 import { readToolResult } from "../session/read-tool-result.ts";
 import { Recent } from "../session/recent.ts";
+import type { TaskSessions } from "../session/task-sessions.ts";
 import { withoutQuestions } from "../session/task-room.ts";
 import { TaskRooms } from "../session/task-rooms.ts";
 import { isUnknown } from "../task/poll-loop.ts";
@@ -29,6 +30,7 @@ interface CoreProtocolOptions {
   readonly callbacks: UserCallbacks;
   /** What the server declared. */
   readonly server: JsonObject;
+  readonly sessions: TaskSessions;
 }
 
 /** The tasks in the core of protocol 2025-11-25; with servers that have none, plain calls. */
@@ -44,14 +46,16 @@ export class CoreProtocol implements TaskProtocol {
   readonly #lists: boolean;
   readonly #support: TaskSupport;
   readonly #rooms: TaskRooms<CoreRoom>;
+  readonly #sessions: TaskSessions;
   /**
    * Tasks that this client knows as cancelled: their server may have dropped them since (C-082, C-083). Who asks for one
    * that was cancelled longer ago is told what the server says.
    */
   readonly #cancelled = new Recent<RemoteTask>(1_000);
 
-  constructor({ requester, clock, callbacks, server }: CoreProtocolOptions) {
+  constructor({ requester, clock, callbacks, server, sessions }: CoreProtocolOptions) {
     this.#services = { requester, clock };
+    this.#sessions = sessions;
     this.#hasTasks = serverTakesTasks(server); // C-008, C-014
     this.#cancels = serverCancels(server);
     this.#lists = serverLists(server);
@@ -60,7 +64,7 @@ export class CoreProtocol implements TaskProtocol {
     this.recognisesRepeats = isJsonObject(recognition);
     this.#keptMs = readKeptMs(recognition);
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
-    const makeRoom = (taskId: string): CoreRoom => new CoreRoom(taskId, requester);
+    const makeRoom = (taskId: string): CoreRoom => new CoreRoom(taskId, requester, sessions);
     this.#rooms = new TaskRooms({ requester, callbacks, relatedTaskOf, makeRoom });
     requester.takers.onNotification((notification) => this.#notified(notification));
   }
@@ -83,7 +87,7 @@ export class CoreProtocol implements TaskProtocol {
   }
 
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
-    const seen = readReply(await this.#request("tasks/get", { taskId }, signal), (answer) =>
+    const seen = readReply(await this.#about("tasks/get", taskId, signal), (answer) =>
       readAbout(answer, taskId),
     );
     const cancelled = this.#cancelled.get(taskId);
@@ -120,7 +124,7 @@ export class CoreProtocol implements TaskProtocol {
       const message = "The server has tasks but cannot cancel them.";
       return { kind: "error", error: { code: -32601, message } }; // C-011
     }
-    const reply = readReply(await this.#request("tasks/cancel", { taskId }, signal), (answer) =>
+    const reply = readReply(await this.#about("tasks/cancel", taskId, signal), (answer) =>
       readAbout(answer, taskId),
     );
     if (reply.kind === "value") {
@@ -192,7 +196,7 @@ export class CoreProtocol implements TaskProtocol {
     const early = this.#rooms.get(taskId)?.result;
     const reply: Reply<JsonObject> =
       early === undefined
-        ? await this.#request("tasks/result", { taskId }, signal)
+        ? await this.#about("tasks/result", taskId, signal)
         : { kind: "value", value: early };
     // Only a task that failed has an error for its outcome (C-061).
     if (reply.kind === "error" && seen.status === "failed") {
@@ -215,6 +219,24 @@ export class CoreProtocol implements TaskProtocol {
   }
 
   /** No request about a task relates to it in `_meta` as well (C-101). */
+  async #about(method: string, taskId: string, signal: AbortSignal): Promise<Reply<JsonObject>> {
+    const send = async (): Promise<Reply<JsonObject>> =>
+      requestInTime(this.#services, method, { taskId }, signal, this.#sessions.of(taskId));
+    const wasElsewhere = this.#sessions.of(taskId).headers !== undefined;
+    const reply = await send();
+    const isAnswered = reply.kind === "value" || reply.kind === "lost" || method === "tasks/result";
+    if (wasElsewhere && !isAnswered) {
+      // The session may be gone; an error of tasks/result is the task's own.
+      this.#sessions.forget(taskId);
+      return this.#about(method, taskId, signal);
+    }
+    if (!isUnknown(reply) || !(await this.#sessions.find(taskId))) return reply;
+    const there = await send();
+    if (there.kind === "value" || there.kind === "lost") return there;
+    this.#sessions.forget(taskId);
+    return reply;
+  }
+
   async #request(method: string, params: JsonObject, signal: AbortSignal): Promise<Reply<JsonObject>> {
     return requestInTime(this.#services, method, params, signal);
   }

@@ -1,5 +1,6 @@
 import { withRelatedTask } from "../../generation/2025-11-25/related-task.ts";
 import { TaskAskings } from "../session/task-askings.ts";
+import type { TaskSessions } from "../session/task-sessions.ts";
 import { TaskRoom, type OngoingTask } from "../session/task-room.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import type { TaskAttendant } from "../task-protocol.ts";
@@ -11,9 +12,9 @@ import { ResultVigil } from "./result-vigil.ts";
 export class CoreRoom extends TaskRoom {
   readonly #vigil: ResultVigil;
 
-  constructor(taskId: string, requester: RawRequester) {
-    super(new TaskAskings(taskId, requester, withRelatedTask));
-    this.#vigil = new ResultVigil(taskId, requester);
+  constructor(taskId: string, requester: RawRequester, sessions: TaskSessions) {
+    super(new TaskAskings(taskId, requester, withRelatedTask, () => sessions.of(taskId)));
+    this.#vigil = new ResultVigil(taskId, requester, sessions);
   }
 
   /** The result that came before the end was polled. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../generation/json-object.ts";
+import type { TaskSessions } from "../session/task-sessions.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 
 /**
@@ -8,12 +9,14 @@ import type { RawRequester } from "../transport/raw-requester.ts";
 export class ResultVigil {
   readonly #taskId: string;
   readonly #requester: RawRequester;
+  readonly #sessions: TaskSessions;
   #held: AbortController | undefined;
   #result: JsonObject | undefined;
 
-  constructor(taskId: string, requester: RawRequester) {
+  constructor(taskId: string, requester: RawRequester, sessions: TaskSessions) {
     this.#taskId = taskId;
     this.#requester = requester;
+    this.#sessions = sessions;
   }
 
   /** What it was answered with; not to be trusted before a poll shows that the task has ended. */
@@ -26,7 +29,9 @@ export class ResultVigil {
     if (this.#held !== undefined || this.#result !== undefined) return;
     const held = new AbortController();
     this.#held = held;
-    this.#requester.request("tasks/result", { taskId: this.#taskId }, held.signal).then(
+    const taskId = this.#taskId;
+    const inSession = this.#sessions.of(taskId);
+    this.#requester.request("tasks/result", { taskId }, held.signal, inSession).then(
       (reply) => {
         this.#held = undefined;
         if (reply.kind !== "value") return;

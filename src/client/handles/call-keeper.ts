@@ -13,6 +13,8 @@ interface CallKeeperOptions {
   readonly generation: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** The id of the session, where the server has sessions. */
+  readonly sessionId: () => string | undefined;
   /** Takes what runs on by itself, so that closing the client can wait for it. */
   readonly run: (work: Promise<void>) => void;
   /** Hears of faults of the store that stop nobody. */
@@ -37,6 +39,8 @@ export class CallKeeper {
   readonly #dropping = new Set<Promise<void>>();
   /** By task id. */
   readonly #noting = new Map<string, Promise<unknown>>();
+  /** The sessions of tasks that became known here, by task id. */
+  readonly #sessions = new Map<string, string>();
 
   constructor(options: CallKeeperOptions) {
     this.#options = options;
@@ -79,8 +83,11 @@ export class CallKeeper {
    * the reference.
    */
   async became(call: KeptCall, taskId: string, task?: RemoteTask): Promise<void> {
+    const sessionId = this.#options.sessionId();
+    if (sessionId !== undefined) this.#sessions.set(taskId, sessionId);
     try {
-      await this.#store.keep({ ...call, taskId, ...(task !== undefined && this.#expiry(task)) });
+      const expiry = task === undefined ? {} : this.#expiry(task);
+      await this.#store.keep({ ...call, taskId, ...expiry, ...(sessionId !== undefined && { sessionId }) });
     } catch (cause) {
       const message = "The task runs, and the handle store could not keep its reference";
       throw new TaskClientError("handles", message, { cause, reference: this.referenceTo(taskId) });
@@ -91,6 +98,16 @@ export class CallKeeper {
   lateTask(call: KeptCall, taskId: string): void {
     const { run, onError } = this.#options;
     run(this.became(call, taskId).catch(onError));
+  }
+
+  /** Whether a task is kept that was made in this session: its server may show it in no other. */
+  async needsSession(): Promise<boolean> {
+    const now = this.#options.sessionId();
+    for (const [taskId, sessionId] of this.#sessions) {
+      const isKept = sessionId === now && (await this.#store.find(this.referenceTo(taskId)));
+      if (isKept) return true;
+    }
+    return false;
   }
 
   /** The call has ended without a task. */
@@ -198,7 +215,11 @@ export class CallKeeper {
   async #dropTask(taskId: string): Promise<void> {
     await this.#drop(async () => {
       await this.#noting.get(taskId);
-      await this.#store.dropTask(this.referenceTo(taskId));
+      const reference = this.referenceTo(taskId);
+      await this.#store.dropTask(reference);
+      // A store may put it off.
+      if (this.#sessions.has(taskId) && (await this.#store.find(reference)) === undefined)
+        this.#sessions.delete(taskId);
     });
   }
 

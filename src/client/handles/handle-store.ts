@@ -21,6 +21,8 @@ export interface KeptCall {
   readonly taskId: string | null;
   /** When the server may delete the task: epoch milliseconds, by the client's clock; left out if unknown. */
   readonly expiresAt?: number | undefined;
+  /** The session that the task was made in, before 2026-07-28: some servers show it in no other. */
+  readonly sessionId?: string | undefined;
 }
 
 /** Identifies a call among those of all servers. */

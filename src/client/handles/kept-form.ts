@@ -24,13 +24,15 @@ export function decodeCall(text: string): KeptCall {
 }
 
 function isKeptCall(value: JsonObject): value is JsonObject & KeptCall {
-  const { key, server, generation, tool, args, ttlMs, startedAt, round, taskId, expiresAt } = value;
+  const { key, server, generation, tool, args, ttlMs, startedAt, round, taskId, expiresAt, sessionId } =
+    value;
   return (
     [key, server, generation, tool].every((name) => typeof name === "string") &&
     isJsonObject(args) &&
     typeof startedAt === "number" &&
     (ttlMs === undefined || typeof ttlMs === "number") &&
     (expiresAt === undefined || typeof expiresAt === "number") &&
+    (sessionId === undefined || typeof sessionId === "string") &&
     (round === undefined || isRound(round)) &&
     (taskId === null || (typeof taskId === "string" && taskId !== ""))
   );

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { LostReply, Reply } from "../reply/reply.ts";
-import type { RawRequester, SentRequest } from "../transport/raw-requester.ts";
+import type { SentRequest } from "../transport/raw-request.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
 
 /** One request that asks to be a task, from when it is sent until its task is over. */
 export interface OpenCall {

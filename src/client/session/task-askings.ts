@@ -6,6 +6,7 @@ import { unlessAborted } from "../unless-aborted.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { Reply } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
+import type { RawRequestOptions } from "../transport/raw-request.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 
 /** One arrival of a question, to be answered in the session that it came in. */
@@ -22,6 +23,9 @@ interface Asking {
   next: PromiseWithResolvers<void>;
 }
 
+/** What a message about the task is to be sent with. */
+type InSession = () => Pick<RawRequestOptions, "headers">;
+
 /** A result that says which task it is of. */
 export type Relate = (result: JsonObject, taskId: string) => JsonObject;
 
@@ -34,12 +38,14 @@ export class TaskAskings {
   readonly #taskId: string;
   readonly #requester: RawRequester;
   readonly #relate: Relate;
+  readonly #inSession: InSession;
   readonly #askings = new Map<string, Asking>();
 
-  constructor(taskId: string, requester: RawRequester, relate: Relate) {
+  constructor(taskId: string, requester: RawRequester, relate: Relate, inSession: InSession = () => ({})) {
     this.#taskId = taskId;
     this.#requester = requester;
     this.#relate = relate;
+    this.#inSession = inSession;
   }
 
   get size(): number {
@@ -106,7 +112,7 @@ export class TaskAskings {
         await unlessAborted(asking.next.promise, signal);
         continue;
       }
-      const reply = await this.#requester.tell({ ...message, id: arrival.id });
+      const reply = await this.#requester.tell({ ...message, id: arrival.id }, this.#inSession());
       const isLost = arrival.session !== this.#requester.session;
       if (reply.kind !== "value" && !isLost) return reply;
       told ||= reply.kind === "value";

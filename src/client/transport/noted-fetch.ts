@@ -4,6 +4,9 @@ import { boundedRetryAfter } from "../reply/retry-after.ts";
 /** Names our request to our own fetch; never leaves the process. */
 export const requestIdHeader = "holdfast-request-id";
 
+/** Names the session of one message, in place of the transport's own; never leaves the process. */
+export const sessionHeader = "holdfast-session-id";
+
 /** What the SDK's transport does not pass on of a response. */
 export interface ResponseNote {
   /** The header as it came: seconds, or an HTTP date. */
@@ -41,13 +44,16 @@ export class ResponseNotes {
   }
 }
 
-/** A fetch that notes the response to each request that bears our header, and takes the header off. */
+/** A fetch that heeds our headers and takes them off: it notes the response to each request that is named by one. */
 export function notedFetch(fetchIt: FetchLike, notes: ResponseNotes): FetchLike {
   return async (url, init) => {
     const headers = new Headers(init?.headers);
     const requestId = headers.get(requestIdHeader);
-    if (requestId === null) return fetchIt(url, init);
+    const sessionId = headers.get(sessionHeader);
     headers.delete(requestIdHeader);
+    headers.delete(sessionHeader);
+    if (sessionId !== null) headers.set("mcp-session-id", sessionId);
+    if (requestId === null) return fetchIt(url, sessionId === null ? init : { ...init, headers });
     const response = await fetchIt(url, { ...init, headers });
     const contentType = response.headers.get("content-type") ?? "";
     notes.set(requestId, {

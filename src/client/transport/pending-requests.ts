@@ -20,15 +20,15 @@ export interface Pending {
   session: number;
 }
 
-const idPrefix = "holdfast-";
-
 /** Our own requests that are not answered yet, under ids that the SDK's client never uses. */
 export class PendingRequests {
   readonly #pending = new Map<string, Pending>();
+  /** Another process may use the same session, whose server tells requests apart by their ids. */
+  readonly #prefix = `holdfast-${crypto.randomUUID().slice(0, 8)}-`;
   #count = 0;
 
   add(pending: Pending): string {
-    const id = `${idPrefix}${++this.#count}`;
+    const id = `${this.#prefix}${++this.#count}`;
     this.#pending.set(id, pending);
     return id;
   }
@@ -52,7 +52,7 @@ export class PendingRequests {
     if (isJSONRPCNotification(message)) return this.#isHeard(message);
     const isResult = isJSONRPCResultResponse(message);
     if (!isResult && !isJSONRPCErrorResponse(message)) return false;
-    if (typeof message.id !== "string" || !message.id.startsWith(idPrefix)) return false;
+    if (typeof message.id !== "string" || !message.id.startsWith(this.#prefix)) return false;
     const pending = this.#pending.get(message.id);
     pending?.settle(
       isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error },

@@ -13,9 +13,10 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { Line } from "./line.ts";
-import { requestIdHeader, retryAfterMs } from "./noted-fetch.ts";
-import { PendingRequests, type Hear, type Pending } from "./pending-requests.ts";
+import { requestIdHeader, retryAfterMs, sessionHeader } from "./noted-fetch.ts";
+import { PendingRequests, type Pending } from "./pending-requests.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
+import type { RawRequestOptions, SentRequest } from "./raw-request.ts";
 import { SessionRenewal } from "./session-renewal.ts";
 import { Takers } from "./takers.ts";
 
@@ -25,31 +26,6 @@ interface RawRequesterOptions {
   readonly amend: (message: JSONRPCMessage) => JSONRPCMessage;
   /** A first look at what it is given. */
   readonly admit: (message: JSONRPCMessage) => JSONRPCMessage;
-}
-
-interface RawRequestOptions {
-  /** The request is one that is answered by notifications first. */
-  readonly hear?: Hear;
-  /**
-   * The request cannot be taken back, only what it began: it stays out when the signal aborts, and an answer that
-   * still comes is given to this.
-   */
-  readonly late?: (reply: Reply<JsonObject>) => void;
-  /** Headers of this request alone, on lines that have some. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Called for each part of the response that arrives, on lines that can tell. */
-  readonly onPart?: () => void;
-  /** Told of the request as it goes out. Whoever knows it tells the server that it is over: aborting it does not. */
-  readonly sent?: (request: SentRequest) => void;
-}
-
-/** A request that is out. */
-export interface SentRequest {
-  readonly id: string;
-  /** The session that it was sent in: its id means something there alone. */
-  readonly session: number;
-  /** Whether the server can say something before it answers, on the request's own stream or on one for all. */
-  readonly hears: boolean;
 }
 
 interface Outgoing {
@@ -75,6 +51,8 @@ export class RawRequester implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
   /** Those who are shown what the server sends by itself. */
   readonly takers = new Takers();
+  /** Whether somebody may still want the session when the connection is closed. */
+  isSessionNeeded: () => Promise<boolean> = async () => false;
   readonly #line: Line;
   readonly #options: RawRequesterOptions;
   readonly #pending = new PendingRequests();
@@ -123,6 +101,11 @@ export class RawRequester implements Transport {
     return reason instanceof TaskClientError && reason.code === "connection";
   }
 
+  /** The id of the session, where the line has sessions that another one can be used beside. */
+  get sessionId(): string | undefined {
+    return this.#line.notes === undefined ? undefined : this.#line.transport.sessionId;
+  }
+
   /** Counts the sessions: the ids of a server's requests mean something only in the session that they came in. */
   get session(): number {
     return this.#renewal.session;
@@ -159,14 +142,15 @@ export class RawRequester implements Transport {
   /** Sends an answer or a notification, once; resolves with a value if it was taken. */
   async tell(
     message: JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification,
+    { headers = {} }: Pick<RawRequestOptions, "headers"> = {},
   ): Promise<Reply<undefined>> {
     const { session } = this;
     try {
-      await this.#transmit(message, {});
+      await this.#transmit(message, { headers });
       return { kind: "value", value: undefined };
     } catch (error) {
       // The new session is for the next request: this message belongs to the one that is gone.
-      void this.#renewal.after(error, session);
+      if (!isElsewhere(headers)) void this.#renewal.after(error, session);
       return sendFailure(error);
     }
   }
@@ -240,7 +224,9 @@ export class RawRequester implements Transport {
         const retryAfter = notes?.get(id)?.retryAfter ?? null;
         pending.session = Infinity; // it is not lost with the session: it was not looked at
         const renewed =
-          first && method !== "initialize" ? await this.#renewal.after(error, session) : undefined;
+          first && method !== "initialize" && !isElsewhere(headers)
+            ? await this.#renewal.after(error, session)
+            : undefined;
         pending.session = this.session;
         if (renewed?.kind === "value") this.#send(outgoing, false);
         else if (renewed?.kind === "lost") settle({ ...renewed, notReceived: true });
@@ -282,7 +268,7 @@ export class RawRequester implements Transport {
   }
 
   async #leave(): Promise<void> {
-    await this.#line.endSession?.();
+    if (!(await this.isSessionNeeded())) await this.#line.endSession?.();
     await this.#line.transport.close();
   }
 
@@ -291,4 +277,9 @@ export class RawRequester implements Transport {
     this.#over.abort(new TaskClientError(code, message));
     this.onclose?.();
   }
+}
+
+/** A message of another session says nothing of this one. */
+function isElsewhere(headers: Readonly<Record<string, string>>): boolean {
+  return headers[sessionHeader] !== undefined;
 }

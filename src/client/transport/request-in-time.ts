@@ -2,6 +2,7 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import { laterIfAsked } from "../reply/later.ts";
 import type { Reply } from "../reply/reply.ts";
+import type { RawRequestOptions } from "./raw-request.ts";
 import type { RawRequester } from "./raw-requester.ts";
 import { SilenceLimit } from "./silence-limit.ts";
 
@@ -14,12 +15,13 @@ export async function requestInTime(
   method: string,
   params: Record<string, unknown>,
   signal: AbortSignal,
+  options: Pick<RawRequestOptions, "headers"> = {},
 ): Promise<Reply<JsonObject>> {
   const limit = new SilenceLimit(clock, usualMs);
   const either = AbortSignal.any([signal, limit.signal]);
   try {
     const onPart = (): void => limit.heard();
-    return laterIfAsked(await requester.request(method, params, either, { onPart }));
+    return laterIfAsked(await requester.request(method, params, either, { ...options, onPart }));
   } catch (cause) {
     if (signal.aborted || !limit.signal.aborted) throw cause;
     const message = `The server sent nothing for ${usualMs / 1000} seconds in answer to ${method}`;

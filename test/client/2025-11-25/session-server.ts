@@ -27,8 +27,9 @@ export class SessionServer {
   readonly #watchers = new Set<() => void>();
   #server: Server | undefined;
   #sessions = 0;
-  /** The one session that it knows. */
+  /** The newest session, unless it was forgotten. */
   #session: string | undefined;
+  #older: string | undefined;
 
   static async start(): Promise<SessionServer> {
     const sessions = new SessionServer();
@@ -51,6 +52,11 @@ export class SessionServer {
   /** What the next ones of a kind are answered with; after that as a usual server does. */
   script(what: string, ...responds: Respond[]): void {
     this.#scripts.set(what, responds);
+  }
+
+  /** An older session goes on too. */
+  knows(session: string): void {
+    this.#older = session;
   }
 
   forgetSession(): void {
@@ -104,7 +110,7 @@ export class SessionServer {
       const serverInfo = { name: "scripted", version: "1" };
       return json({ protocolVersion: "2025-11-25", capabilities, serverInfo })(response, { body });
     }
-    if (session !== this.#session) return void response.writeHead(404).end();
+    if (session !== this.#session && session !== this.#older) return void response.writeHead(404).end();
     if (what === "GET") return void response.writeHead(405).end();
     if (what === "tools/list")
       return json({ tools: [tool("publish_report", "optional")] })(response, { body });

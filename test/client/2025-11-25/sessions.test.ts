@@ -1,7 +1,9 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { HandleStore } from "../../../src/client/handles/handle-store.ts";
+import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { approval, related, sent, task, taskId } from "./core-peer.ts";
-import { error, json, noSession, SessionServer, SessionStream } from "./session-server.ts";
+import { error, json, noSession, SessionServer, SessionStream, type Seen } from "./session-server.ts";
 
 const created = json({ task: task("working") });
 const accept = { action: "accept" as const, content: { ok: true } };
@@ -203,6 +205,80 @@ it("takes a plain call back over HTTP too, where leaving its stream says nothing
   await server.sees("notifications/cancelled");
   const [cancelled] = server.of("notifications/cancelled");
   expect(cancelled?.body["params"]).toMatchObject({ requestId: server.of("tools/call")[0]?.body["id"] });
+});
+
+describe("a task that is kept with its session", () => {
+  const unknown = error({ code: -32602, message: "Task not found" });
+  const only = (session: string, usual: ReturnType<typeof json>): typeof usual => {
+    return (response, message: Pick<Seen, "body"> & Partial<Seen>) =>
+      (message.session === session ? usual : unknown)(response, message);
+  };
+
+  /** A client has started it and is closed. */
+  async function leftTask(): Promise<{ server: SessionServer; handles: HandleStore }> {
+    const server = await SessionServer.start();
+    const handles = memoryHandles();
+    const first = await server.connect({ handles });
+    server.script("tools/call", created);
+    await first.startTool("publish_report");
+    await first.close();
+    return { server, handles };
+  }
+
+  it("leaves its session at the server, which is taken up by the next client", async () => {
+    const { server, handles } = await leftTask();
+    expect(server.of("DELETE")).toEqual([]);
+    server.knows("session-1");
+    const second = await server.connect({ handles });
+    server.script("tasks/get", unknown, only("session-1", json(task("completed"))));
+    server.script("tasks/result", only("session-1", json(sent)));
+    const [call] = await second.pending();
+    expect(await (await call?.take())?.result()).toEqual(sent);
+    expect(server.of("tasks/get").map(({ session }) => session)).toEqual(["session-2", "session-1"]);
+    expect(await second.pending()).toEqual([]);
+    await second.close();
+    expect(server.of("DELETE").map(({ session }) => session)).toEqual(["session-2"]);
+  });
+
+  it("does not keep its session once a wait was told the end", async () => {
+    const server = await SessionServer.start();
+    const client = await server.connect({ handles: memoryHandles() });
+    server.script("tools/call", created);
+    server.script("tasks/get", json(task("completed")));
+    server.script("tasks/result", json(sent));
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    await client.close();
+    expect(server.of("DELETE")).toHaveLength(1);
+  });
+
+  it("is unknown once its session is gone while somebody waits", async () => {
+    const { server, handles } = await leftTask();
+    const second = await server.connect({ handles });
+    server.script("tasks/get", unknown, json(task("working")), noSession, unknown, noSession);
+    const [call] = await second.pending();
+    const handle = await call?.take();
+    await expect(handle?.result()).rejects.toMatchObject({ code: "expired" });
+    expect(server.of("tasks/get")).toHaveLength(5);
+    expect(await second.pending()).toHaveLength(1);
+  });
+
+  it("is unknown, and kept, where its session is gone too, which ends no other session", async () => {
+    const { server, handles } = await leftTask();
+    const second = await server.connect({ handles });
+    server.script("tasks/get", unknown, noSession, unknown, noSession);
+    for (let times = 0; times < 2; times++) {
+      const [call] = await second.pending();
+      const handle = await call?.take();
+      await expect(handle?.result()).rejects.toMatchObject({ code: "expired" });
+    }
+    expect(server.of("initialize")).toHaveLength(2);
+    expect(server.of("tasks/get").map(({ session }) => session)).toEqual([
+      "session-2",
+      "session-1",
+      "session-2",
+      "session-1",
+    ]);
+  });
 });
 
 it("ends the session when it is closed", async () => {
