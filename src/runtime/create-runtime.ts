@@ -1,6 +1,5 @@
-import type { TaskStore, WireName } from "../store/store.ts";
+import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
-import { isOver } from "../task/expiry.ts";
 import { HoldfastError, isUnreadable, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
@@ -16,7 +15,7 @@ import { Dispatcher } from "./dispatch/dispatcher.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { judgeAnswers } from "./attempt/judge-answers.ts";
-import { ownRecord } from "./own-record.ts";
+import { ownRecord, ownScopes } from "./own-record.ts";
 import { openQuestions } from "./attempt/open-questions.ts";
 import { Recovery } from "./dispatch/recovery.ts";
 import type { Registry } from "./tool/registry.ts";
@@ -153,19 +152,20 @@ class LocalRuntime implements Runtime {
     return snapshot;
   }
 
-  async list({ generation, principal, scopes }: Requestor, page: ListPage): Promise<readonly TaskRecord[]> {
+  async list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]> {
     await this.#running();
-    const { store, clock } = this.#services;
-    const owner = { generation, principal, ...(page.scope === undefined ? {} : { scope: page.scope }) };
-    const visible = await listVisible(store, owner, page, scopes, clock.now());
+    const visible = await listVisible(this.#services, requestor, page);
     return Promise.all(visible.map((task) => this.#sweeper.ended(task)));
   }
 
   async scopesOf(id: string, principal: string | null): Promise<readonly string[] | undefined> {
     await this.#running();
-    const task = await this.#services.store.get(id);
-    if (task === undefined || task.principal !== principal) return undefined;
-    return isOver(task, this.#services.clock.now()) ? undefined : task.requiredScopes;
+    return ownScopes(this.#services, id, principal);
+  }
+
+  async withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
+    await this.#running();
+    return this.#services.store.withKeys(principal, prefix, limit);
   }
 
   async find(wire: WireName): Promise<string | undefined> {

@@ -1,16 +1,16 @@
-import type { TaskOwner, TaskStore } from "../store/store.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { hasScopes } from "../task/required-scopes.ts";
-import type { ListPage } from "./runtime.ts";
+import type { ListPage, Requestor } from "./runtime.ts";
+import type { Services } from "./services.ts";
 
-/** A page of an owner's tasks without those that need more than `scopes`, which make no page shorter. */
+/** A page of a requestor's tasks without those that need more scopes than it has, which make no page shorter. */
 export async function listVisible(
-  store: Pick<TaskStore, "list">,
-  owner: TaskOwner,
-  { after, limit }: ListPage,
-  scopes: readonly string[] | undefined,
-  now: number,
+  { store, clock }: Services,
+  { generation, principal, scopes }: Requestor,
+  { scope, after, limit }: ListPage,
 ): Promise<readonly TaskRecord[]> {
+  const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
+  const now = clock.now();
   const tasks: TaskRecord[] = [];
   for (let before = after ?? null; tasks.length < limit;) {
     const wanted = limit - tasks.length;

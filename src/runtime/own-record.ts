@@ -30,3 +30,14 @@ function assertVisible(task: TaskRecord, { generation, principal, scopes }: Requ
     throw unknownTask();
   assertScopes(task, scopes);
 }
+
+/** The scopes that a task of the principal needs; undefined where there is none, or its time is over. */
+export async function ownScopes(
+  { store, clock }: Services,
+  id: string,
+  principal: string | null,
+): Promise<readonly string[] | undefined> {
+  const task = await store.get(id);
+  if (task === undefined || task.principal !== principal || isOver(task, clock.now())) return undefined;
+  return task.requiredScopes;
+}

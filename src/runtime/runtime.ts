@@ -1,4 +1,4 @@
-import type { WireName } from "../store/store.ts";
+import type { KeyedTask, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
@@ -105,6 +105,8 @@ export interface Runtime {
   call(call: TaskCall, signal: AbortSignal): Promise<CallEnd>;
   /** Runs a tool without a record and resolves with what it answers. */
   runInline(run: InlineRun): Promise<Outcome>;
+  /** The principal's tasks whose idempotency keys begin with `prefix`, in order of the keys, at most `limit`. */
+  withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]>;
   /** The id of the task that is called so on the wire, whoever owns it, or undefined: whether it shows is for `get` to say. */
   find(wire: WireName): Promise<string | undefined>;
   /**

@@ -25,6 +25,12 @@ export interface TaskOwner {
 /** A task's id on the wire of its generation, unique within its scope. */
 export type WireName = Pick<TaskRecord, "generation" | "scope" | "wireId">;
 
+/** A task that is found by its idempotency key. */
+export interface KeyedTask {
+  readonly id: string;
+  readonly key: string;
+}
+
 /**
  * Where tasks are stored. A write resolves only after its commit, and nothing shows a change before that. A refused command
  * is a value; a failed write rejects with a `HoldfastError` and has changed nothing. Reads show every change that was
@@ -45,6 +51,8 @@ export interface TaskStore {
   get(id: string): Promise<TaskRecord | undefined>;
   /** The id of the task with this wire id, or undefined. */
   find(wire: WireName): Promise<string | undefined>;
+  /** A principal's tasks whose idempotency keys begin with `prefix`, in order of the keys, at most `limit`. */
+  withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]>;
   snapshot(id: string): Promise<TaskSnapshot | undefined>;
   request(id: string): Promise<TaskRequest | undefined>;
   /** All journal entries of a task, in the order of their first write. */

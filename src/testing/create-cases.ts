@@ -43,6 +43,33 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await store.get("task-b"), createRecord(second));
   },
 
+  "tasks of a principal whose idempotency keys begin alike are found, in order of these": async ({
+    store,
+  }) => {
+    const keys = ["call", "call#a", "call#b", "calling", "cal", 'call#"', "other"];
+    for (const [index, idempotencyKey] of keys.entries()) {
+      await store.write(createQueued(`a${index}`, { idempotencyKey }));
+      await store.write(
+        createQueued(`n${index}`, { idempotencyKey: `${idempotencyKey}#0`, principal: null }),
+      );
+    }
+    await store.write(createQueued("b", { idempotencyKey: "call#c", principal: "bob" }));
+    await store.write(createQueued("keyless"));
+    const found = async (prefix: string, limit = 9): Promise<readonly string[]> =>
+      (await store.withKeys("ann", prefix, limit)).map(({ key }) => key);
+    assert.deepEqual(await found("call#"), ['call#"', "call#a", "call#b"]);
+    assert.deepEqual(await found("call"), ["call", 'call#"', "call#a", "call#b", "calling"]);
+    assert.deepEqual(await found("call", 2), ["call", 'call#"']);
+    assert.deepEqual(await found("none"), []);
+    assert.deepEqual(await store.withKeys(null, "oth", 9), [{ id: "task-n6", key: "other#0" }]);
+    await store.write({ type: "cancel", now: noon, id: "task-a1" });
+    await store.write({ type: "release_key", now: noon, id: "task-a1" });
+    assert.deepEqual(await found("call#"), ['call#"', "call#b"]);
+    await store.write({ type: "cancel", now: noon, id: "task-a2" });
+    await store.write({ type: "delete", now: noon, id: "task-a2" });
+    assert.deepEqual(await found("call#"), ['call#"']);
+  },
+
   "the scopes that a task needs come back, wherever it is read": async ({ store }) => {
     const requiredScopes = ["reports:read", "urn:x/send"];
     const command = createRunning("a", { requiredScopes, idempotencyKey: "i" });

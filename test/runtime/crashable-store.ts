@@ -20,6 +20,7 @@ export class CrashableStore {
     close: () => this.#alive(() => Promise.resolve()),
     write: (command) => this.#alive(() => this.#inner.write(command)),
     get: (id) => this.#alive(() => this.#inner.get(id)),
+    withKeys: (...keys) => this.#alive(() => this.#inner.withKeys(...keys)),
     find: (wire) => this.#alive(() => this.#inner.find(wire)),
     snapshot: (id) => this.#alive(() => this.#inner.snapshot(id)),
     request: (id) => this.#alive(() => this.#inner.request(id)),

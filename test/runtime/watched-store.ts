@@ -19,6 +19,7 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
     },
     get: async (id) => (await before("get", id), inner.get(id)),
     find: (wire) => inner.find(wire),
+    withKeys: (...keys) => inner.withKeys(...keys),
     snapshot: async (id) => (await before("snapshot", id), inner.snapshot(id)),
     request: async (id) => (await before("request", id), inner.request(id)),
     journal: async (id) => (await before("journal", id), inner.journal(id)),

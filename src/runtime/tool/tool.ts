@@ -72,7 +72,8 @@ export interface ToolConfig<
   readonly plainDeadlineMs?: number;
   /**
    * Whether the same call of the same caller without tasks, made again before its result was handed out, is the call that
-   * was made before; default true. False for a tool that is meant to run twice when it is called twice.
+   * was made before. Left out, it is where nobody waits for that call any more, so that a call that was lost runs once; for a
+   * tool that is marked idempotent or read-only always. `true`: always. `false`: never, however the calls come.
    */
   readonly joinCalls?: boolean;
   /** Overrides the server's `ttlMs`. */

@@ -34,6 +34,7 @@ export function plainCall(
       if (connection.closing.aborted) action(false);
       else connection.afterAnswer(id, (end) => action(end === "sent"));
     },
+    isWaitedFor: () => !signal.aborted && !connection.isBroken(id),
     // When the connection ends, that has aborted all its requests, and nobody called anything off.
     calledOff: () => signal.aborted && !connection.closing.aborted,
   };

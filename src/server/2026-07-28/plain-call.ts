@@ -28,6 +28,7 @@ export function plainCall(
       stream.notify("notifications/progress", { progressToken, ...report }, id);
     },
     afterAnswer: (action) => stream.afterAnswer(id, (end) => action(end === "sent")),
+    isWaitedFor: () => !signal.aborted,
     calledOff: () => signal.aborted && stream.leftByClient,
   };
 }

@@ -29,7 +29,21 @@ export function callKey(owner: PlainOwner, tool: string, args: unknown): string 
   return `${prefix}${principal === null ? session : ""}:${requestHash(tool, args ?? {})}`;
 }
 
+/** Stands in no key of a call. */
+const mark = "#";
+
+/** The key of a further task of the same call, which is made while the first is waited for. */
+export function anotherKey(key: string, name: string): string {
+  return `${callKeyOf(key)}${mark}${name}`;
+}
+
+/** The key of the call that a task's key is one of. */
+export function callKeyOf(key: string): string {
+  const end = key.indexOf(mark);
+  return end === -1 ? key : key.slice(0, end);
+}
+
 /** Whether `key` is one that we made, and not the caller's own. */
-export function isCallKey(key: string | null): boolean {
+export function isCallKey(key: string | null): key is string {
   return key?.startsWith(prefix) === true;
 }

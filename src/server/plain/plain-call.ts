@@ -22,6 +22,8 @@ export interface PlainCall {
   progress(report: JsonObject): void;
   /** Runs `action` once with whether the answer that this call returns has reached its client, as far as can be known. */
   afterAnswer(action: (arrived: boolean) => void): void;
+  /** Whether its client waits for the answer now, as far as can be known; one whose connection is gone does not. */
+  isWaitedFor(): boolean;
   /** Of a call whose signal has aborted: whether its client does not want it any more. */
   calledOff(): boolean;
 }

@@ -10,7 +10,9 @@ import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Holds, type Hold } from "./holds.ts";
 import { KeepAlive } from "./keep-alive.ts";
+import { LiveCalls } from "./live-calls.ts";
 import { openCall, type Prepared } from "./open-call.ts";
+import { isCallKey } from "./owner.ts";
 import type { PlainCall } from "./plain-call.ts";
 import type { PlainPolicies } from "./policy.ts";
 import { ticket } from "./ticket.ts";
@@ -36,6 +38,7 @@ export class PlainCalls {
   readonly #onError: OnError;
   readonly #deliveries: Deliveries;
   readonly #holds = new Holds();
+  readonly #live = new LiveCalls();
   /** Tasks that nobody wants any more, until they have ended. */
   readonly #abandoned = new Map<string, Promise<void>>();
 
@@ -55,13 +58,16 @@ export class PlainCalls {
     const missing = lacking(tool, call.capabilities, policy);
     if (missing.length > 0) return call.answerOf(errorResult(cannotAsk(tool, missing)));
     call.request.signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
+    const opening = { runtime: this.#runtime, deliveries: this.#deliveries, live: this.#live, tool, policy };
     for (;;) {
-      const opened = await openCall(this.#runtime, this.#deliveries, { tool, policy }, call, preparation);
+      const opened = await openCall(opening, call, preparation);
       const { task } = opened.snapshot;
       const ending = this.#abandoned.get(task.id);
       const kept = opened.keyed || (!opened.fresh && policy === "ticket" && "unless_known");
       // From here to where the call waits nothing comes between.
-      if (ending === undefined) return this.#follow(task, call, { policy, kept });
+      const answer = ending === undefined ? this.#follow(task, call, { policy, kept }) : undefined;
+      opened.release(); // who follows a task is known to wait for it
+      if (answer !== undefined) return answer;
       await ending; // it was called off a moment ago: this is a new call
     }
   }
@@ -108,6 +114,8 @@ export class PlainCalls {
     const { clock } = this.#runtime;
     const { signal } = call.request;
     const hold = this.#holds.enter(task.id, terms.kept);
+    const { idempotencyKey: key } = task;
+    const stopWaiting = isCallKey(key) ? this.#live.enter(key, call) : undefined;
     const over = new AbortController();
     const deadline = new AbortController();
     const callOff =
@@ -133,6 +141,7 @@ export class PlainCalls {
       throw error;
     } finally {
       hold.leave();
+      stopWaiting?.();
       callOff?.();
       keepAlive.stop();
       over.abort();

@@ -6,7 +6,7 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
-import type { TaskOwner, TaskStore, WireName } from "../store.ts";
+import type { KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { MemoryTables, sweepsUntil, type StoredTask } from "./memory-tables.ts";
 
@@ -74,6 +74,11 @@ class MemoryStore implements TaskStore {
   async find(wire: WireName): Promise<string | undefined> {
     this.#lifecycle.assertOpen();
     return this.#tables.find(wire);
+  }
+
+  async withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
+    this.#lifecycle.assertOpen();
+    return this.#tables.withKeys(principal, prefix, limit);
   }
 
   async list(

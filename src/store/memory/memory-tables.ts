@@ -4,7 +4,7 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
-import type { TaskOwner, WireName } from "../store.ts";
+import type { KeyedTask, TaskOwner, WireName } from "../store.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { SortedSet } from "./sorted-set.ts";
 import { UsageCounts } from "./usage-counts.ts";
@@ -39,6 +39,8 @@ export class MemoryTables implements TaskTables {
   /** By owner, with and without scope, and by generation alone; the newest come last. */
   readonly #owned = new Map<string, SortedSet<string>>();
   readonly #idByIdempotencyKey = new Map<string, string>();
+  /** The keys of the map, in order. */
+  readonly #idempotencyKeys = new SortedSet<string>(compareText);
   readonly #idByWireId = new Map<string, string>();
   readonly #usage = new UsageCounts();
   readonly #secrets = new Map<string, string>();
@@ -56,6 +58,17 @@ export class MemoryTables implements TaskTables {
     return id === undefined ? undefined : this.task(id);
   }
 
+  withKeys(principal: string | null, prefix: string, limit: number): readonly KeyedTask[] {
+    const found: KeyedTask[] = [];
+    const start = idempotencyIndex(principal, prefix);
+    for (const index of this.#idempotencyKeys.from(start)) {
+      if (found.length >= limit || !index.startsWith(start)) break;
+      const id = this.#idByIdempotencyKey.get(index);
+      if (id !== undefined) found.push({ id, key: index.slice(idempotencyIndex(principal, "").length) });
+    }
+    return found;
+  }
+
   usage(principal?: string): Usage {
     return this.#usage.of(principal);
   }
@@ -67,7 +80,9 @@ export class MemoryTables implements TaskTables {
     this.#idByWireId.set(wireId, task.id);
     for (const owner of ownersOf(task)) this.#ownedBy(owner).add(task.id);
     if (task.idempotencyKey !== null) {
-      this.#idByIdempotencyKey.set(idempotencyIndex(task.principal, task.idempotencyKey), task.id);
+      const index = idempotencyIndex(task.principal, task.idempotencyKey);
+      this.#idByIdempotencyKey.set(index, task.id);
+      this.#idempotencyKeys.add(index);
     }
     this.#index(task);
     this.#usage.add(task.principal, Number(!isTerminal(task.state)), 1);
@@ -89,8 +104,7 @@ export class MemoryTables implements TaskTables {
   releaseKey(id: string): void {
     const stored = this.stored.get(id);
     if (stored === undefined) return;
-    const { principal, idempotencyKey } = stored.record;
-    if (idempotencyKey !== null) this.#idByIdempotencyKey.delete(idempotencyIndex(principal, idempotencyKey));
+    this.#forgetKey(stored.record);
     stored.record = { ...stored.record, idempotencyKey: null };
   }
 
@@ -114,9 +128,7 @@ export class MemoryTables implements TaskTables {
     this.stored.delete(id);
     this.#idByWireId.delete(wireIndex(task));
     for (const owner of ownersOf(task)) this.#disown(owner, id);
-    if (task.idempotencyKey !== null) {
-      this.#idByIdempotencyKey.delete(idempotencyIndex(task.principal, task.idempotencyKey));
-    }
+    this.#forgetKey(task);
   }
 
   keepSecret(name: string, value: string): string {
@@ -187,6 +199,13 @@ export class MemoryTables implements TaskTables {
     }
   }
 
+  #forgetKey({ principal, idempotencyKey }: TaskRecord): void {
+    if (idempotencyKey === null) return;
+    const index = idempotencyIndex(principal, idempotencyKey);
+    this.#idByIdempotencyKey.delete(index);
+    this.#idempotencyKeys.delete(index);
+  }
+
   #index(task: TaskRecord): void {
     if (!isTerminal(task.state)) this.unfinished.add(task.id);
     if (task.sweepAt !== null) this.#sweeps(task).add({ at: task.sweepAt, id: task.id });
@@ -230,8 +249,9 @@ function compareSweeps(a: Sweep, b: Sweep): number {
   return a.at === b.at ? compareText(a.id, b.id) : a.at - b.at;
 }
 
+/** The key comes last, so that keys which begin alike stand together. */
 function idempotencyIndex(principal: string | null, key: string): string {
-  return JSON.stringify([principal ?? "", key]);
+  return JSON.stringify(principal ?? "") + key;
 }
 
 function ownerIndex({ generation, principal, scope }: TaskOwner): string {

@@ -16,6 +16,12 @@ export const selectTaskByIdempotencyKey = `
   SELECT ${allOfTask} FROM task INDEXED BY task_idempotency
   WHERE coalesce(principal, '') = ? AND idempotency_key = ?`;
 
+/** Those from the first value on, below the second. */
+export const selectKeyed = `
+  SELECT id, idempotency_key FROM task INDEXED BY task_idempotency
+  WHERE coalesce(principal, '') = ? AND idempotency_key IS NOT NULL AND idempotency_key >= ? AND idempotency_key < ?
+  ORDER BY idempotency_key LIMIT ?`;
+
 /** One row per open input, or one without input: a single statement, hence one consistent view. */
 export const selectSnapshot = `
   SELECT ${allOfTask}, outcome.body AS outcome_body,

@@ -3,7 +3,7 @@ import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
-import type { TaskOwner, WireName } from "../store.ts";
+import type { KeyedTask, TaskOwner, WireName } from "../store.ts";
 import { connect } from "./connect.ts";
 import { inputMethodOf, journalEntryOf } from "./journal-row.ts";
 import { recordOf } from "./record-row.ts";
@@ -24,6 +24,7 @@ export class SqliteReader {
   readonly #task: StatementSync;
   readonly #snapshot: StatementSync;
   readonly #idByWireId: StatementSync;
+  readonly #keyed: StatementSync;
   readonly #request: StatementSync;
   readonly #journal: StatementSync;
   readonly #journalEntry: StatementSync;
@@ -39,6 +40,7 @@ export class SqliteReader {
     this.#task = db.prepare(sql.selectTask);
     this.#snapshot = db.prepare(sql.selectSnapshot);
     this.#idByWireId = db.prepare(sql.selectIdByWireId);
+    this.#keyed = db.prepare(sql.selectKeyed);
     this.#request = db.prepare(sql.selectRequest);
     this.#journal = db.prepare(sql.selectJournal);
     this.#journalEntry = db.prepare(sql.selectJournalEntry);
@@ -68,6 +70,12 @@ export class SqliteReader {
   find({ generation, scope, wireId }: WireName): string | undefined {
     const row = this.#idByWireId.get(generation, toStored(scope), toStored(wireId));
     return row === undefined ? undefined : idOf(row);
+  }
+
+  withKeys(principal: string | null, prefix: string, limit: number): KeyedTask[] {
+    const end = `${prefix}\u{10ffff}`;
+    const rows = this.#keyed.all(toStored(principal ?? ""), toStored(prefix), toStored(end), limit);
+    return rows.map((row) => ({ id: text(row, "id"), key: text(row, "idempotency_key") }));
   }
 
   request(id: string): TaskRequest | undefined {

@@ -5,7 +5,7 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
-import type { TaskOwner, TaskStore, WireName } from "../store.ts";
+import type { KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { databasePath } from "./database-path.ts";
 import { takeFileLock, type FileLock } from "./file-lock.ts";
@@ -137,6 +137,10 @@ class SqliteStore implements TaskStore {
 
   find(wire: WireName): Promise<string | undefined> {
     return this.#read((reader) => reader.find(wire));
+  }
+
+  withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
+    return this.#read((reader) => reader.withKeys(principal, prefix, limit));
   }
 
   list(owner: TaskOwner, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]> {

@@ -1,7 +1,10 @@
 import type { Tasks, ToolConfig } from "holdfast";
 import { text } from "../peer.ts";
 
-type Options = Pick<ToolConfig, "plain" | "plainDeadlineMs" | "joinCalls" | "outputSchema" | "task">;
+type Options = Pick<
+  ToolConfig,
+  "plain" | "plainDeadlineMs" | "joinCalls" | "outputSchema" | "task" | "annotations"
+>;
 
 /** Work that goes on until the test ends it, and counts how often it ran. */
 export class Job {

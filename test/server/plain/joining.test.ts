@@ -148,7 +148,7 @@ it("keeps the result of a caller whose stream broke for the same call", async ()
 
 it("tells a caller who joins a question that it cannot be asked, and leaves the question to the other", async () => {
   const { server } = await house((tasks) =>
-    tasks.tool("asks", {}, async (_args, task) => {
+    tasks.tool("asks", { joinCalls: true }, async (_args, task) => {
       const { action } = await task.elicit("sure", {
         message: "Sure?",
         requestedSchema: { type: "object", properties: {} },

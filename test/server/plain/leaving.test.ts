@@ -32,7 +32,7 @@ it("ends the work of a caller of 2026-07-28 who closes its stream before any ans
 
 it("goes on for another who waits, until that one leaves as well", async () => {
   const job = new Job();
-  const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
+  const { http } = await serve({ tools: (tasks) => job.add(tasks, { joinCalls: true }), http: shared });
   const callers = [new AbortController(), new AbortController()];
   const joined = callers.map(({ signal }) => new Peer(http.url).call("job", {}, { ...without, signal }));
   for (const call of joined) call.catch(() => undefined);
@@ -56,7 +56,7 @@ it("goes on for another who waits, until that one leaves as well", async () => {
 it("ends what nobody was given a ticket for, when all who waited have left", async () => {
   const job = new Job();
   const { http } = await serve({
-    tools: (tasks) => job.add(tasks, { plain: "ticket" }),
+    tools: (tasks) => job.add(tasks, { plain: "ticket", joinCalls: true }),
     http: shared,
   });
   const peer = new Peer(http.url);

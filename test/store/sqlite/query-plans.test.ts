@@ -30,6 +30,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
     "task INDEX task_due (sweep_at>? AND sweep_at<?)",
     "task INDEX task_deletable (sweep_at>? AND sweep_at<?)",
   ],
+  selectKeyed: ["task INDEX task_idempotency (<expr>=? AND idempotency_key>? AND idempotency_key<?)"],
   selectOfGeneration: ["task INDEX task_generation (generation=? AND id<?)"],
   selectOfScope: ["task INDEX task_scope (generation=? AND scope=? AND id<?)"],
   selectOwned: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],
