@@ -1,6 +1,7 @@
 import type { QueuedMessage, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { describe, expect, it } from "vitest";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
+import { latestTime } from "../../src/task/time.ts";
 import { FakeClock } from "../runtime/fake-clock.ts";
 import { newStore, openDurable, storeNames } from "./stores.ts";
 
@@ -33,7 +34,7 @@ describe("a ttl", () => {
     [undefined, { ttlMs: null }, 30 * 24 * hour],
     [undefined, { ttlMs: null, maxTtlMs: null }, null],
     [null, { maxTtlMs: null }, null],
-    [1e300, { maxTtlMs: null }, Number.MAX_SAFE_INTEGER],
+    [1e300, { maxTtlMs: null }, latestTime],
   ])("of %s with %o is %s", async (asked, options, given) => {
     const { create, taskStore } = await setUp(options);
     const { taskId, ttl } = await create(asked === undefined ? {} : { ttl: asked });

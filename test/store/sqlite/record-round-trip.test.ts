@@ -7,11 +7,12 @@ import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/sto
 import { toStored } from "../../../src/store/sqlite/stored-text.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { taskStates } from "../../../src/task/status.ts";
+import { storable } from "../../../src/task/time.ts";
 
 // Halves of surrogate pairs, U+0000 and whatever else a JavaScript string can hold.
 const anyText = fc.array(fc.nat({ max: 0xffff })).map((units) => String.fromCharCode(...units));
 const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }), anyText);
-const time = fc.maxSafeInteger();
+const time = fc.maxSafeInteger().map(storable);
 const count = fc.maxSafeNat();
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) => !Object.is(n, -0));
 const progress: fc.Arbitrary<Progress> = fc.record(
