@@ -27,6 +27,7 @@ import type { SepReceiver } from "./sep-1686/receiver/sep-receiver.ts";
 import { SepProtocol } from "./sep-1686/sep-protocol.ts";
 import { setSdkHandlers } from "./question/sdk-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
+import { TaskClientError } from "./task-client-error.ts";
 
 /**
  * Connects to an MCP server: at its Streamable HTTP endpoint, as a process to start, or over a transport of the SDK.
@@ -108,8 +109,14 @@ export async function connectWith(
   const declared = sdk.getServerCapabilities();
   const legacy = { ...services, callbacks, server: { ...declared } };
   const store = typeof handles === "string" ? fileHandles(handles) : handles;
-  const keptSession = async (taskId: string): Promise<string | undefined> =>
-    (await store?.find({ server: name, generation: core, taskId }))?.sessionId;
+  const keptSession = async (taskId: string): Promise<string | undefined> => {
+    try {
+      return (await store?.find({ server: name, generation: core, taskId }))?.sessionId;
+    } catch (cause) {
+      onError(new TaskClientError("handles", "The handle store cannot read a call", { cause }));
+      return undefined;
+    }
+  };
   const protocol =
     sdk.getProtocolEra() === "modern"
       ? new ExtensionProtocol({

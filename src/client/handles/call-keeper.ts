@@ -84,7 +84,7 @@ export class CallKeeper {
    */
   async became(call: KeptCall, taskId: string, task?: RemoteTask): Promise<void> {
     const sessionId = this.#options.sessionId();
-    if (sessionId !== undefined) this.#sessions.set(taskId, sessionId);
+    if (this.keeps && sessionId !== undefined) this.#sessions.set(taskId, sessionId);
     try {
       const expiry = task === undefined ? {} : this.#expiry(task);
       await this.#store.keep({ ...call, taskId, ...expiry, ...(sessionId !== undefined && { sessionId }) });
@@ -103,11 +103,16 @@ export class CallKeeper {
   /** Whether a task is kept that was made in this session: its server may show it in no other. */
   async needsSession(): Promise<boolean> {
     const now = this.#options.sessionId();
-    for (const [taskId, sessionId] of this.#sessions) {
-      const isKept = sessionId === now && (await this.#store.find(this.referenceTo(taskId)));
-      if (isKept) return true;
+    try {
+      for (const [taskId, sessionId] of this.#sessions) {
+        if (sessionId !== now) continue;
+        if ((await this.#store.find(this.referenceTo(taskId))) !== undefined) return true;
+      }
+      return false;
+    } catch (cause) {
+      this.#fault("The handle store cannot read a call", cause);
+      return true;
     }
-    return false;
   }
 
   /** The call has ended without a task. */

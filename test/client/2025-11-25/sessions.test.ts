@@ -240,6 +240,17 @@ describe("a task that is kept with its session", () => {
     expect(server.of("DELETE").map(({ session }) => session)).toEqual(["session-2"]);
   });
 
+  it("leaves its session where the handle store fails, which keeps no client from closing", async () => {
+    const server = await SessionServer.start();
+    const failing = { ...memoryHandles(), find: async () => Promise.reject(new Error("the disk is gone")) };
+    const client = await server.connect({ handles: failing });
+    server.script("tools/call", created);
+    await client.startTool("publish_report");
+    await client.close();
+    expect(client.sdk.transport).toBeUndefined();
+    expect(server.of("DELETE")).toEqual([]);
+  });
+
   it("does not keep its session once a wait was told the end", async () => {
     const server = await SessionServer.start();
     const client = await server.connect({ handles: memoryHandles() });
