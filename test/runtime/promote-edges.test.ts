@@ -57,3 +57,23 @@ it("a first status that cannot be stored costs neither the task nor its slot", a
   await process.clock.advance(10000);
   expect(await gauge.free(process)).toBe(1);
 });
+
+it("a step that is begun as the handler of a direct run ends makes no task behind its answer", async () => {
+  for (let turns = 0; turns < 20; turns++) {
+    const gauge = new SlotGauge();
+    const handler: Handler = (_, task) => {
+      let late = Promise.resolve();
+      for (let turn = 0; turn < turns; turn++) late = late.then(() => undefined);
+      void late.then(() => task.step("late", () => 1)).catch(() => undefined);
+      return text("x");
+    };
+    const process = await Process.started({
+      tools: { late: { config, handler }, gauge: gauge.handler },
+      options: { concurrency: 1 },
+    });
+    const end = await process.runtime.call(call(), new AbortController().signal);
+    await rest();
+    const left = await process.store.unfinished("", 9);
+    expect([turns, end.kind, left.length, await gauge.free(process)]).toEqual([turns, end.kind, 0, 1]);
+  }
+});

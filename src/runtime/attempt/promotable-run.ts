@@ -105,11 +105,12 @@ export class PromotableRun implements AttemptJournal {
   /** Makes the task now, unless there is one, or the handler has ended. */
   async promote(): Promise<TakenAttempt | undefined> {
     if (this.#over.signal.aborted) return undefined;
-    this.#promotion ??= this.#makeTask();
+    const promotion = (this.#promotion ??= this.#makeTask());
     try {
-      return await this.#promotion;
+      return await promotion;
     } catch (error) {
-      this.#promotion = undefined; // the run goes on as it was; a later try may succeed
+      // The run goes on as it was; a later try may succeed, and one may have begun.
+      if (this.#promotion === promotion) this.#promotion = undefined;
       throw error;
     }
   }
@@ -164,8 +165,12 @@ export class PromotableRun implements AttemptJournal {
 
   async #runHandler(tool: Tool, contextFor: () => TaskContext): Promise<PromotableEnd> {
     const end = await runToEnd(tool, this.#setup.arguments, contextFor, this.maxBodyBytes);
-    // A task that is being made is made: its id may be on its way.
-    const task = await this.#promotion?.catch(() => undefined);
+    // A task that is being made is made: its id may be on its way. Without one there is no pause here in which another
+    // branch of the handler could begin to make one.
+    let task: TakenAttempt | undefined;
+    while (task === undefined && this.#promotion !== undefined) {
+      task = await this.#promotion.catch(() => undefined);
+    }
     this.#over.abort();
     if (task === undefined) return { kind: "outcome", outcome: end.outcome };
     await task.end(end);
