@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Held } from "./server.ts";
 
-const script = fileURLToPath(new URL("./server.ts", import.meta.url));
+const usual = new URL("./server.ts", import.meta.url);
 
-/** The server in a process of its own, so that what its clients hold is not taken for its own. */
-export class LoadedServer {
+/** The server in a process of its own, so that what its clients hold is not taken for its own. It tells what it holds. */
+export class LoadedServer<Told = Held> {
   readonly url: string;
   readonly #child: ChildProcess;
   readonly #folder: string;
@@ -22,9 +22,9 @@ export class LoadedServer {
     child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
   }
 
-  static async start(): Promise<LoadedServer> {
+  static async start<Told = Held>(script: URL = usual): Promise<LoadedServer<Told>> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-load-"));
-    const child = spawn(process.execPath, ["--expose-gc", script, join(folder, "tasks.db")], {
+    const child = spawn(process.execPath, ["--expose-gc", fileURLToPath(script), join(folder, "tasks.db")], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     const exited = once(child, "exit").then(() => Promise.reject(new Error("The server did not start.")));
@@ -40,10 +40,10 @@ export class LoadedServer {
   }
 
   /** What it holds once it has collected its garbage. */
-  async held(): Promise<Held> {
+  async held(): Promise<Told> {
     const answered = once(this.#child, "message");
     this.#child.send("held");
-    const [held] = (await answered) as [Held];
+    const [held] = (await answered) as [Told];
     return held;
   }
 

@@ -24,7 +24,7 @@ async function assertEnds(url: string, id: string, text: string): Promise<void> 
   );
 }
 
-async function coreTask(session: SessionPeer, name: string, args: object): Promise<string> {
+export async function coreTask(session: SessionPeer, name: string, args: object): Promise<string> {
   const answer = await session.request("tools/call", { name, arguments: args, task: {} });
   const created = answer["result"] as { task: { taskId: string } } | undefined;
   assert(created !== undefined, `No task: ${JSON.stringify(answer)}`);
@@ -75,7 +75,7 @@ const droppedListeners: Phase = async (url, scale) => {
 };
 
 /** A response that nobody reads. */
-async function unread(
+export async function unread(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: object,

@@ -26,7 +26,11 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
     return all.fetch({ request, body, owner: { principal }, needed: [], refusal: () => undefined });
   };
-  return { clock, all, open: () => SessionPeer.open(url, {}, fetch) };
+  return {
+    clock,
+    all,
+    open: (version?: string) => SessionPeer.open(url, version === undefined ? {} : { version }, fetch),
+  };
 }
 
 /** Sends a request and breaks its connection; resolves with the id of the event from which it can be resumed. */
@@ -124,6 +128,19 @@ it("takes back no more than a session may have open, whether their connections a
   const again = await peer.begin("tasks/result", { taskId });
   job.end();
   expect((await again.rest()).at(-1)).toMatchObject({ result: text("run 1") });
+});
+
+it("counts no requests of a batch that were cancelled", async () => {
+  const job = new Job();
+  const { open } = await sessions((tasks) => job.add(tasks));
+  const peer = await open("2025-03-26");
+  const ids = ["a", "b"];
+  const call = { jsonrpc: "2.0", method: "tools/call", params: { name: "job", arguments: {} } };
+  await peer.post(ids.map((id) => ({ ...call, id })));
+  expect((await peer.post({ id: "c", method: "ping" })).status).toBe(429);
+  for (const requestId of ids) await peer.post({ method: "notifications/cancelled", params: { requestId } });
+  expect((await peer.post({ id: "d", method: "ping" })).status).toBe(200);
+  job.end();
 });
 
 it("ends a wait with the connection where there are no sessions [A-13]", async () => {
