@@ -1,4 +1,3 @@
-import type { ProtocolVersion } from "../../client/connect-options.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
@@ -8,6 +7,7 @@ import type { TaskOrigin } from "../output/task-json.ts";
 import { askedServer } from "../server/asked-server.ts";
 import { findServer, type FoundServer } from "../server/find-server.ts";
 import { generationOf } from "../server/server-facts.ts";
+import type { Speaking } from "../server/open-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
 import type { KnownTask, State } from "../state/state.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
@@ -48,7 +48,7 @@ export async function withTask<Value>(
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
   const server = asked ?? (await serverOf(known, options, io));
-  const target = { server, onInput, protocolVersion: versionFor(known) };
+  const target = { server, onInput, speaking: speakingFor(known) };
   const working = withServer(context, target, options, async (session) => {
     const handle = await handleOf(known, id, session);
     const taskId = handle.taskId ?? id;
@@ -108,9 +108,11 @@ function withMessage({ code, cause, reference, error }: TaskClientError, message
   return new TaskClientError(code, message, { cause, reference, error });
 }
 
-/** A task of the core of 2025-11-25 can be seen in that version only, whatever the server has learnt since. */
-function versionFor(known: KnownTask | undefined): ProtocolVersion | undefined {
-  return known?.call.generation === "2025-11-25" ? "2025-11-25" : undefined;
+/** A task of an earlier generation can be seen in that one only, whatever the server has learnt since. */
+function speakingFor(known: KnownTask | undefined): Speaking {
+  const generation = known?.call.generation;
+  if (generation === "2025-11-25") return { protocolVersion: generation };
+  return generation === "sep-1686" ? { generation } : {};
 }
 
 async function handleOf(

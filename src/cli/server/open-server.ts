@@ -1,5 +1,5 @@
 import { connect } from "../../client/connect.ts";
-import type { ProtocolVersion } from "../../client/connect-options.ts";
+import type { ConnectOptions } from "../../client/connect-options.ts";
 import type { HandleStore } from "../../client/handles/handle-store.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
@@ -14,6 +14,9 @@ import { isSseServer } from "./sse-server.ts";
 /** Characters of a server's stderr: a chatty one must not fill the memory. */
 const longestLog = 10_000;
 
+/** What has to be spoken, for tasks that can be seen in no other form; nothing: the latest that the server has. */
+export type Speaking = Pick<ConnectOptions, "protocolVersion" | "generation">;
+
 interface OpenOptions {
   readonly server: FoundServer;
   readonly options: ServerOptions;
@@ -22,7 +25,7 @@ interface OpenOptions {
   readonly signal: AbortSignal;
   readonly handles: HandleStore;
   readonly onInput: OnInput;
-  readonly protocolVersion: ProtocolVersion | undefined;
+  readonly speaking: Speaking;
 }
 
 interface OpenedServer {
@@ -40,7 +43,7 @@ export async function openServer({
   signal,
   handles,
   onInput,
-  protocolVersion,
+  speaking,
 }: OpenOptions): Promise<OpenedServer> {
   const { target, name } = server;
   let log = "";
@@ -59,7 +62,7 @@ export async function openServer({
         onInput,
         signal,
         handles,
-        ...(protocolVersion !== undefined && { protocolVersion }),
+        ...speaking,
       },
     );
     terminal.display.connected();

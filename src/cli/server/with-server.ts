@@ -1,5 +1,4 @@
 import { systemClock } from "../../client/clock.ts";
-import type { ProtocolVersion } from "../../client/connect-options.ts";
 import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
@@ -12,7 +11,7 @@ import { leavingOpen } from "../terminal/left-open.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { FoundServer } from "./find-server.ts";
-import { openServer } from "./open-server.ts";
+import { openServer, type Speaking } from "./open-server.ts";
 import { recognisesRepeats } from "./server-facts.ts";
 
 /** A connection, for as long as a command needs it. */
@@ -28,8 +27,7 @@ export interface Session {
 
 interface Target {
   readonly server: FoundServer;
-  /** The one to speak, for tasks that can be seen in no other. */
-  readonly protocolVersion?: ProtocolVersion | undefined;
+  readonly speaking?: Speaking;
   /** In place of asking whoever is there. */
   readonly onInput?: OnInput | undefined;
 }
@@ -37,7 +35,7 @@ interface Target {
 /** Connects to the server, and ends the connection and the display however `work` ends. */
 export async function withServer<Value>(
   context: Context,
-  { server, protocolVersion, onInput }: Target,
+  { server, speaking = {}, onInput }: Target,
   options: WaitingOptions,
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
@@ -54,7 +52,7 @@ export async function withServer<Value>(
   const signal = AbortSignal.any(signals);
   const handles = state.handlesFor(server);
   try {
-    const more = { handles, protocolVersion, onInput: onInput ?? leavingOpen(terminal.askUser, giveUp) };
+    const more = { handles, speaking, onInput: onInput ?? leavingOpen(terminal.askUser, giveUp) };
     const { client, explainLoss } = await openServer({
       server,
       options,
