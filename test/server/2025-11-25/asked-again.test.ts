@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { callAs, related as relatedInSep, start } from "../sep-1686/sep.ts";
 import { text } from "../peer.ts";
 import { form } from "../prepare-caller.ts";
-import { formClient, house, Session, type Message } from "./session.ts";
+import { formClient, house, Session, working, type Message } from "./session.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("size", {}, async (_args, task) => {
@@ -100,14 +100,6 @@ describe("an answer that breaks the question's schema", () => {
 });
 
 const receiver = { ...formClient, tasks: { requests: { elicitation: { create: {} } } } };
-const working = {
-  taskId: "c1",
-  status: "working",
-  createdAt: "",
-  lastUpdatedAt: "",
-  ttl: null,
-  pollInterval: 1,
-};
 const failure = { code: -32603, message: "no tasks today" };
 
 describe("a client that answers a question with an error where it is asked for a task", () => {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { questionKeyMeta } from "../../../src/generation/question-key.ts";
 import { text } from "../peer.ts";
-import { formClient, house, related, Session, type Message } from "./session.ts";
+import { formClient, house, related, Session, working, type Message } from "./session.ts";
 import { FakeStreams } from "./streams.ts";
 
 const schema = {
@@ -204,14 +204,6 @@ const receiver = {
   sampling: {},
   elicitation: {},
   tasks: { list: {}, cancel: {}, requests: { sampling: { createMessage: {} } } },
-};
-const working = {
-  taskId: "c1",
-  status: "working",
-  createdAt: "",
-  lastUpdatedAt: "",
-  ttl: null,
-  pollInterval: 100,
 };
 
 it("makes a task of a question where the client takes it so, and of no other [C-001 C-007 C-009]", async () => {

@@ -15,6 +15,16 @@ export type Message = Record<string, unknown>;
 
 export const formClient = { elicitation: { form: {} } };
 
+/** What a client answers that takes a question as a task of its own. */
+export const working = {
+  taskId: "c1",
+  status: "working",
+  createdAt: "",
+  lastUpdatedAt: "",
+  ttl: null,
+  pollInterval: 100,
+};
+
 export interface House {
   readonly server: TaskServer;
   readonly tasks: Tasks;
