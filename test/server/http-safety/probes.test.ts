@@ -64,14 +64,18 @@ it("looks at the store once for all who ask at a time", async () => {
   const held = new Held("nextSweepAt");
   let looks = 0;
   let started = false;
+  const swept = Promise.withResolvers<void>();
   const { tasks, handler, probe } = setup(async (call, id) => {
-    if (!started || call !== "nextSweepAt") return;
+    if (call !== "nextSweepAt") return;
+    swept.resolve(); // the sweep of the start asks for the time of the next one
+    if (!started) return;
     looks += 1;
     await held.before(call, id);
   });
   await tasks.start();
   onTestFinished(() => tasks.stop());
   onTestFinished(() => handler.close());
+  await swept.promise;
   started = true;
   const probes = Array.from({ length: 20 }, () => probe("/readyz"));
   await held.reached;
