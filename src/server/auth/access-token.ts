@@ -33,6 +33,15 @@ export function unavailable(message: string, cause?: unknown): OAuthError {
   return cause === undefined ? error : Object.assign(error, { cause });
 }
 
+/** The same where nothing is out of order, and whoever sends tokens could fill the operator's log with it. */
+export function undecided(message: string): OAuthError {
+  return Object.assign(unavailable(message), { undecided: true });
+}
+
+export function isUndecided(error: unknown): boolean {
+  return error instanceof OAuthError && "undecided" in error;
+}
+
 export function isUnavailable(error: unknown): boolean {
   return error instanceof OAuthError && error.code === OAuthErrorCode.TemporarilyUnavailable;
 }

@@ -24,6 +24,10 @@ export class ExpiringCache<T> {
     return entry.value;
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   set(key: string, value: T, from: number, until: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, { value, from, until });

@@ -26,7 +26,10 @@ interface Options {
   readonly refusedMaxAgeMs?: number;
   /** The number of cached tokens, for valid and invalid ones each. Default 10,000. */
   readonly maxEntries?: number;
-  /** How many tokens may be asked for at a time; beyond it requests get 503. Default 100. */
+  /**
+   * How many tokens may be asked for at a time, and as many again that were good before, so that strangers with made-up
+   * tokens keep nobody out who is known; beyond it requests get 503. Default 100.
+   */
   readonly maxConcurrent?: number;
   /** The accepted difference between the clocks of the two servers, in milliseconds. Default 5,000. */
   readonly clockToleranceMs?: number;

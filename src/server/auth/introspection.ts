@@ -19,6 +19,9 @@ export interface IntrospectionSetup {
   readonly clockToleranceMs: number;
 }
 
+/** For how long after its last verdict a good token has a place of its own, in ms. */
+const knownMs = 24 * 3_600_000;
+
 /** What is to be said of a token: what it says, or why it is refused. */
 type Verdict = { readonly claims: JsonObject } | { readonly refused: string };
 
@@ -28,12 +31,16 @@ export class Introspection implements TokenVerifier {
   readonly #good: ExpiringCache<JsonObject>;
   /** Apart from the good ones, which anyone could push out with tokens that he made up. */
   readonly #refused: ExpiringCache<string>;
-  readonly #asked = new Map<string, Promise<Verdict>>();
+  /** Tokens that were good and are asked for again. Those of strangers, made up perhaps, take no place from them. */
+  readonly #knownAsked = new Map<string, Promise<Verdict>>();
+  readonly #unknownAsked = new Map<string, Promise<Verdict>>();
+  readonly #known: ExpiringCache<true>;
 
   constructor(setup: IntrospectionSetup) {
     this.#setup = setup;
     this.#good = new ExpiringCache(setup.maxEntries);
     this.#refused = new ExpiringCache(setup.maxEntries);
+    this.#known = new ExpiringCache(setup.maxEntries);
   }
 
   async verifyAccessToken(token: string): Promise<AccessToken> {
@@ -53,13 +60,16 @@ export class Introspection implements TokenVerifier {
   }
 
   #shared(key: string, token: string): Promise<Verdict> {
-    const asked = this.#asked.get(key);
+    const asked = this.#knownAsked.get(key) ?? this.#unknownAsked.get(key);
     if (asked !== undefined) return asked;
-    if (this.#asked.size >= this.#setup.maxConcurrent) {
+    const { clock, maxConcurrent } = this.#setup;
+    const isKnown = this.#known.get(key, clock.now()) === true;
+    const places = isKnown ? this.#knownAsked : this.#unknownAsked;
+    if (places.size >= maxConcurrent) {
       return Promise.reject(unavailable("Too many tokens are being verified."));
     }
-    const verdict = this.#ask(key, token).finally(() => this.#asked.delete(key));
-    this.#asked.set(key, verdict);
+    const verdict = this.#ask(key, token).finally(() => places.delete(key));
+    places.set(key, verdict);
     return verdict;
   }
 
@@ -77,11 +87,13 @@ export class Introspection implements TokenVerifier {
     const refused = this.#reasonAgainst(answer, now);
     if (refused !== undefined) {
       this.#refused.set(key, refused, now, now + refusedMaxAgeMs);
+      this.#known.delete(key);
       return { refused };
     }
     const { exp } = answer;
     const end = typeof exp === "number" ? exp * 1_000 : Infinity;
     this.#good.set(key, answer, now, Math.min(now + maxAgeMs, end));
+    this.#known.set(key, true, now, Math.min(now + knownMs, end));
     return { claims: answer };
   }
 

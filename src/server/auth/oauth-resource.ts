@@ -4,7 +4,13 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import type { OnError } from "../answer.ts";
 import type { Identity, ProtectedResource } from "../http/http-options.ts";
 import { refuse } from "../http/refuse.ts";
-import { invalidToken, isUnavailable, type AccessToken, type TokenVerifier } from "./access-token.ts";
+import {
+  invalidToken,
+  isUnavailable,
+  isUndecided,
+  type AccessToken,
+  type TokenVerifier,
+} from "./access-token.ts";
 import { readBearer, type Tokenless } from "./bearer.ts";
 import { challenge, type Challenge } from "./challenge.ts";
 import { Metadata } from "./metadata.ts";
@@ -116,7 +122,7 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
           return refused({ error: "invalid_token", message: error.message });
         }
         if (!isUnavailable(error)) throw error;
-        onError(error); // whoever runs the server has to know; the client only comes again
+        if (!isUndecided(error)) onError(error); // whoever runs the server has to know; the client only comes again
         return refuse(503, "Tokens cannot be verified at the moment.", { "Retry-After": "5" }, -32000);
       }
     },

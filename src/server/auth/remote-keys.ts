@@ -7,7 +7,7 @@ import {
   type LocalJWKSet,
 } from "jose";
 import type { Clock } from "../../runtime/clock.ts";
-import { unavailable } from "./access-token.ts";
+import { unavailable, undecided } from "./access-token.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 export interface RemoteKeysSetup {
@@ -20,7 +20,15 @@ export interface RemoteKeysSetup {
 interface Known {
   readonly find: LocalJWKSet;
   readonly at: number;
+  /** The number of the request that brought them. */
+  readonly read: number;
+  /** Keys that tokens named before these were asked for, and that are not among them. */
+  readonly missing: Set<string>;
 }
+
+/** So many keys that are not there are remembered, and no longer names of them. */
+const maxMissing = 1_000;
+const maxNameLength = 256;
 
 /** How long keys count that cannot be read again; whoever was removed from them meanwhile is let in so long. */
 const longestStaleMs = 60 * 60_000;
@@ -30,14 +38,16 @@ const pauseWithoutKeysMs = 1_000;
 
 /**
  * The keys of an issuer, read again when they are old, and when a token names a key that is not among them, though not
- * more often than every `cooldownMs`: anyone can name keys. jose has the same, by its own clock and without a pause
- * after a failure.
+ * more often than every `cooldownMs`: anyone can name keys. Until then nobody knows whether a key is new, so its tokens are
+ * not refused for good: made-up keys keep no new one out. jose has the same, by its own clock, without a pause after a
+ * failure, and with a refusal.
  */
 export class RemoteKeys {
   readonly #setup: RemoteKeysSetup;
   #known: Known | undefined;
   #failure: Error | undefined;
   #triedAt = -Infinity;
+  #reads = 0;
   #pending: Promise<void> | undefined;
 
   constructor(setup: RemoteKeysSetup) {
@@ -46,14 +56,17 @@ export class RemoteKeys {
 
   /** The key for a token; rejects as jose does, and with `temporarily_unavailable` where it is not known. */
   readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
+    const readsBefore = this.#reads;
     const known = await this.#current();
     try {
       return await known.find(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       const newer = await this.#newerThan(known);
-      if (newer === undefined) throw error;
-      return newer.find(header, token);
+      const key = newer === undefined ? undefined : await newer.find(header, token).catch(unlessMissing);
+      if (key !== undefined) return key;
+      if (isMissingIn(newer ?? known, `${header.alg} ${header.kid ?? ""}`, readsBefore)) throw error;
+      throw undecided("The token names a key that may be new: the keys were read a moment ago.");
     }
   };
 
@@ -99,9 +112,15 @@ export class RemoteKeys {
   async #fetch(): Promise<void> {
     const { endpoint, clock } = this.#setup;
     this.#triedAt = clock.now();
+    const read = ++this.#reads;
     try {
       const found = await endpoint.ask({ headers: { Accept: "application/jwk-set+json, application/json" } });
-      this.#known = { find: createLocalJWKSet(found as unknown as JSONWebKeySet), at: clock.now() };
+      this.#known = {
+        find: createLocalJWKSet(found as unknown as JSONWebKeySet),
+        at: clock.now(),
+        read,
+        missing: new Set(),
+      };
       this.#failure = undefined;
     } catch (error) {
       const isOurs = !(error instanceof errors.JOSEError);
@@ -110,4 +129,14 @@ export class RemoteKeys {
         : unavailable("The issuer's keys are not a JSON Web Key Set.", error);
     }
   }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+}
+
+/** Whether the keys were asked for after a token named this one, and do not have it. */
+function isMissingIn({ read, missing }: Known, name: string, readsBefore: number): boolean {
+  if (read > readsBefore && name.length <= maxNameLength && missing.size < maxMissing) missing.add(name);
+  return read > readsBefore || missing.has(name);
 }

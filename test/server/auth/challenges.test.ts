@@ -2,7 +2,7 @@ import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { oauthResource, type OAuthResourceOptions } from "holdfast/auth";
 import { Peer } from "../peer.ts";
-import { audience, outage } from "./authorization-server.ts";
+import { audience, keyPair, outage } from "./authorization-server.ts";
 import { metadataUrl, protectedServer } from "./protected-server.ts";
 
 const initialize = {
@@ -213,3 +213,15 @@ it.each([null, "token", {}, { verifyAccessToken: () => undefined }])(
     });
   },
 );
+
+it("asks to come again where a token names a key that may be new, and fills no log with it", async () => {
+  const { url, issuer, reported } = await protectedServer();
+  const sendAs = async (name: string): Promise<Response> => {
+    const token = await issuer.token({}, await keyPair("ES256", name));
+    return send(url, { authorization: `Bearer ${token}` });
+  };
+  expect((await sendAs("made-up")).status).toBe(401); // the keys were read for it
+  const again = await sendAs("new");
+  expect([again.status, again.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(reported()).toContain("length]: 0");
+});

@@ -191,6 +191,32 @@ it("asks for so many at a time, and says of the rest that it does not know", asy
   await verify("good");
 });
 
+it("asks again for a token that was good, however many made-up ones are being asked for", async () => {
+  const { server, verify } = await setUp({ maxConcurrent: 2 });
+  await verify("good");
+  server.clock.jump(60_000);
+  const held: (() => void)[] = [];
+  const arrived = new Promise<void>((resolve) => {
+    server.instead = (response) => {
+      held.push(() => void response.end('{"active":false}'));
+      if (held.length === 2) resolve();
+    };
+  });
+  const made = ["a", "b"].map((token) => expect(verify(token)).rejects.toMatchObject(invalid));
+  await arrived;
+  server.instead = undefined;
+  await expect(verify("c")).rejects.toMatchObject(unavailable);
+  expect(await verify("good")).toMatchObject({ subject: "ann" });
+  // One that is taken back is a stranger's from then on.
+  server.tokens.delete("good");
+  server.clock.jump(60_000);
+  await expect(verify("good")).rejects.toMatchObject(invalid);
+  server.clock.jump(10_000);
+  await expect(verify("good")).rejects.toMatchObject(unavailable);
+  for (const release of held) release();
+  await Promise.all(made);
+});
+
 describe("while introspection does not answer", () => {
   it("nobody knows whether a token is good, unless that is remembered", async () => {
     const { server, verify } = await setUp();
