@@ -1,3 +1,4 @@
+import { open } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
@@ -88,4 +89,32 @@ describe.each([
     const { deleted } = await store.write({ type: "delete_expired", now: noon + 60_000, limit: 9 });
     expect(deleted).toEqual(readable);
   });
+});
+
+test("a page of the journal that was overwritten is a fault of the tasks that are read from it", async () => {
+  const before = await files.open();
+  await before.write(createRunning("a"));
+  const token = (await before.get("task-a"))?.token ?? "";
+  const step = {
+    type: "record_step",
+    now: noon,
+    id: "task-a",
+    token,
+    key: "s",
+    value: "1",
+    error: null,
+  } as const;
+  await before.write(step);
+  await before.close();
+  const db = new DatabaseSync(files.path());
+  const { page_size: size } = db.prepare("PRAGMA page_size").get() as { page_size: number };
+  const find = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'journal'");
+  const { rootpage } = find.get() as { rootpage: number };
+  db.close();
+  const file = await open(files.path(), "r+");
+  await file.write(new Uint8Array(size), 0, size, (rootpage - 1) * size);
+  await file.close();
+  const store = await files.open();
+  await expect(store.journal("task-a")).rejects.toMatchObject({ code: "task_unreadable" });
+  expect(await store.get("task-a")).toMatchObject({ state: "running" });
 });
