@@ -355,7 +355,7 @@ it.each([
   { results: "fetch_result" },
 ])("refuses companions' names that are none: %j", (companions) => {
   expect(() => createTasks({ store: memoryStore(), companions: companions as object })).toThrow(
-    "four names of their own",
+    "a name of its own",
   );
 });
 
