@@ -48,7 +48,9 @@ async function startJob(peer: SessionPeer): Promise<string> {
   return (result as { task: { taskId: string } }).task.taskId;
 }
 
-const lost = { error: { code: -32_000, message: expect.stringContaining("Ask again") as unknown } };
+const lost = {
+  error: { code: -32_000, message: expect.stringContaining("Send the request again") as unknown },
+};
 
 it.each<[string, (peer: SessionPeer) => Promise<[string, object]>]>([
   ["a wait for a result", async (peer) => ["tasks/result", { taskId: await startJob(peer) }]],
