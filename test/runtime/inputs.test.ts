@@ -8,6 +8,11 @@ const never = new Promise<never>(() => undefined);
 
 const ask: Handler = async (_, task) => text((await task.elicit("go", question)).action);
 
+const both: Handler = async (_, task) => {
+  const answers = await Promise.all([task.elicit("a", question), task.elicit("b", question)]);
+  return text(answers.map(({ action }) => action).join());
+};
+
 describe("questions", () => {
   it("shows a question until it is answered, and goes on with the answer [X-045 X-046]", async () => {
     const process = await Process.started({ tools: { ask } });
@@ -37,14 +42,7 @@ describe("questions", () => {
   });
 
   it("takes the answers of two open questions one by one, in any order [X-064 X-P-010]", async () => {
-    const process = await Process.started({
-      tools: {
-        both: async (_, task) => {
-          const answers = await Promise.all([task.elicit("a", question), task.elicit("b", question)]);
-          return text(answers.map(({ action }) => action).join());
-        },
-      },
-    });
+    const process = await Process.started({ tools: { both } });
     const id = await process.callId("both");
     await process.asked(id, 2);
     await process.answer(id, "b", { action: "decline" });
@@ -54,14 +52,7 @@ describe("questions", () => {
   });
 
   it("takes all answers to open questions or none, and ignores keys that are not open [X-063]", async () => {
-    const process = await Process.started({
-      tools: {
-        both: async (_, task) => {
-          const answers = await Promise.all([task.elicit("a", question), task.elicit("b", question)]);
-          return text(answers.map(({ action }) => action).join());
-        },
-      },
-    });
+    const process = await Process.started({ tools: { both } });
     const id = await process.callId("both");
     await process.asked(id, 2);
     const answer = (answers: Record<string, object>): Promise<void> => {
