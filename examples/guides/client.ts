@@ -16,7 +16,7 @@ console.log(result.content);
 // Or returns at once, with a reference that can be kept anywhere as JSON …
 const { reference } = await client.startTool("publish_report", { month: "2026-11" });
 
-// … and taken up later, by this process or by another.
+// … and resumed later, by this process or another.
 const handle = await client.resume(reference);
 for await (const task of handle.updates()) console.log(task.status);
 console.log((await handle.result()).content);

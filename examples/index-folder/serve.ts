@@ -38,9 +38,12 @@ function howToConnect(url: string): string {
 Tasks are in ${storeUrl}, reports in ${reportFolder}.
 Ctrl-C stops, ${afterwards}.
 
-To connect, take any MCP client that speaks protocol 2026-07-28 with the
-tasks extension and can be asked questions (elicitation), and call
-index_folder with {"folder": "/path/of/a/folder"}.
+To connect, take any MCP client that can be asked questions (elicitation),
+with tasks or without, and call index_folder with
+{"folder": "/path/of/a/folder"}. Or, from another terminal:
+
+  npm run --silent example dist/cli.js call ${url} index_folder folder=src
+
 Or, in a script in this repository:
 
     import { connect } from "holdfast/client";
