@@ -52,6 +52,20 @@ it("gives the stream of the session to who asks for it again, though nobody noti
   expect([streams.standaloneOpen, events]).toEqual([true, [true, false, true, false, true]]);
 });
 
+it("does not take the newest stream of a request for broken when an older one of the same id ends", async () => {
+  const { peer, events } = await heard();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const body = { id: "twice", method: "tools/call", params: { name: "ask_user", arguments: {} } };
+  await peer.post(body, { signal: first.signal });
+  await peer.post(body, { signal: second.signal });
+  first.abort();
+  await rest();
+  expect(events).toEqual([]);
+  second.abort();
+  await rest();
+  expect(events).toEqual(["twice"]);
+});
+
 it("knows whose stream broke before its answer, and not those that were answered", async () => {
   const { peer, events } = await heard();
   const leaving = new AbortController();

@@ -87,9 +87,14 @@ export class FlakyProxy {
     await this.#pass(answer, response);
   }
 
-  /** Events go on one by one, and some twice or not at all, with all that would have come after. */
+  /**
+   * Events go on one by one, and some twice or not at all, with all that would have come after. What went on before has
+   * left this process by then, or a client that resumes a long stream would get none of it.
+   */
   async #pass(answer: IncomingMessage, response: ServerResponse): Promise<void> {
     const streams = answer.headers["content-type"]?.includes("text/event-stream") === true;
+    const write = (text: string): Promise<void> =>
+      new Promise((resolve) => response.write(text, () => resolve()));
     let rest = "";
     for await (const chunk of answer) {
       if (!streams) response.write(chunk);
@@ -98,8 +103,8 @@ export class FlakyProxy {
         rest = events.pop() ?? "";
         for (const event of events) {
           if (this.#happens("answersCut")) return void (answer.destroy(), response.destroy());
-          response.write(`${event}\n\n`);
-          if (this.#happens("doubled")) response.write(`${event}\n\n`);
+          await write(`${event}\n\n`);
+          if (this.#happens("doubled")) await write(`${event}\n\n`);
         }
       }
     }

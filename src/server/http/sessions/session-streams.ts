@@ -2,6 +2,8 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import type { Streams } from "../../streams.ts";
 
 interface Unanswered {
+  /** Which arrival of requests it came with. */
+  readonly arrival: number;
   /** Not one of a batch, so the stream is its own. */
   readonly alone: boolean;
   reachable: boolean;
@@ -34,6 +36,7 @@ export class SessionStreams implements Streams {
   readonly #replies = new Map<RequestId, readonly string[]>();
   /** What the newest standalone stream was opened with. */
   #standaloneScopes: readonly string[] | undefined;
+  #arrivals = 0;
   /** A client may open the next stream before the end of the last one is noticed. */
   #standalone = 0;
 
@@ -105,9 +108,11 @@ export class SessionStreams implements Streams {
 
   received(requests: readonly RequestId[], needed: readonly string[]): void {
     const alone = requests.length === 1;
+    this.#arrivals += 1;
     for (const request of requests) {
       this.#forget(request); // an id that is used again means the new request
       this.#unanswered.set(request, {
+        arrival: this.#arrivals,
         alone,
         reachable: true,
         questions: new Set(),
@@ -115,6 +120,11 @@ export class SessionStreams implements Streams {
         returned: nothing,
       });
     }
+  }
+
+  /** How often requests have arrived so far. */
+  get arrivals(): number {
+    return this.#arrivals;
   }
 
   /** How many requests have a stream to be answered on, be it there or gone. */
@@ -159,11 +169,14 @@ export class SessionStreams implements Streams {
     return [...this.#unanswered].findLast(([, { reachable }]) => reachable)?.[0];
   }
 
-  /** The stream for the answers to `requests` is gone. They may still be sent: the client can come back for them. */
-  broken(requests: readonly RequestId[]): void {
+  /**
+   * The stream for the answers to `requests` is gone. They may still be sent: the client can come back for them. A request
+   * that came again after `arrivals` is answered on a newer stream.
+   */
+  broken(requests: readonly RequestId[], arrivals: number): void {
     for (const request of requests) {
       const unanswered = this.#unanswered.get(request);
-      if (unanswered === undefined) continue;
+      if (unanswered === undefined || unanswered.arrival > arrivals) continue;
       unanswered.reachable = false;
       unanswered.returned();
       for (const listener of this.#onBroken) listener(request);

@@ -130,6 +130,7 @@ export class Session {
     // What is answered without a stream has none to come back to, nor to ask on.
     if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
     else this.#streams.received(ids, incoming.needed);
+    const { arrivals } = this.#streams;
     const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
     // Who asks for it again has lost it, which nobody here may have noticed: a path that went silent ends no connection.
     if (standalone) this.#standalone.abort();
@@ -154,7 +155,7 @@ export class Session {
     this.#enter();
     const watched = watchedBody(stream, AbortSignal.any(signals), (end) => {
       if (standalone) this.#streams.standaloneEnded();
-      else if (end === "abandoned") this.#streams.broken(onStream);
+      else if (end === "abandoned") this.#streams.broken(onStream, arrivals);
       this.#leave();
     });
     const [id] = ids;
