@@ -82,17 +82,18 @@ export class DurableTaskStore implements TaskStore {
   }
 
   async listTasks(cursor?: string, sessionId?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
-    const { store, clock, options } = this.#services;
-    return listTasks(store, options.owner(sessionId), cursor, clock.now());
+    return listTasks(this.#services, this.#services.options.owner(sessionId), cursor);
   }
 
-  /** What time has run out for is gone, whether or not the sweeper was there yet. */
+  /** A task that has expired has ended, and one whose time is over is gone, whether or not the sweeper was there yet. */
   async #find(taskId: string, sessionId: string | undefined): Promise<TaskRecord | undefined> {
-    const { store, clock, options } = this.#services;
-    const task = await store.get(taskId);
-    if (task === undefined || !isSdkV1Task(task) || isOver(task, clock.now())) return undefined;
+    const { store, clock, sweeper, options } = this.#services;
+    const found = await store.get(taskId);
+    if (found === undefined || !isSdkV1Task(found)) return undefined;
     const owner = options.owner(sessionId);
-    return owner === undefined || task.principal === null || task.principal === owner ? task : undefined;
+    if (owner !== undefined && found.principal !== null && found.principal !== owner) return undefined;
+    const task = await sweeper.ended(found);
+    return isOver(task, clock.now()) ? undefined : task;
   }
 
   async #get(taskId: string, sessionId: string | undefined): Promise<TaskRecord> {

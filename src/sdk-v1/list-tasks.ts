@@ -4,6 +4,7 @@ import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isSdkV1Task } from "./new-task.ts";
 import { sdkTask } from "./sdk-task.ts";
+import type { SdkV1Services } from "./services.ts";
 
 const pageSize = 10;
 
@@ -17,10 +18,9 @@ const generation = "2025-11-25";
  * Throws `invalid_params` for a cursor that no page has given.
  */
 export async function listTasks(
-  store: TaskStore,
+  { store, clock, sweeper }: SdkV1Services,
   owner: string | undefined,
   cursor: string | undefined,
-  now: number,
 ): Promise<{ tasks: Task[]; nextCursor?: string }> {
   const before = cursor === undefined || cursor === "" ? null : cursor;
   if (before !== null && !cursorForm.test(before)) {
@@ -33,9 +33,10 @@ export async function listTasks(
           { generation, principal: owner },
           { generation, principal: null },
         ];
+  const now = clock.now();
   const found = await Promise.all(owners.map((each) => newest(store, each, before, now)));
   const sorted = found.flat().sort((a, b) => (a.id < b.id ? 1 : -1));
-  const page = sorted.slice(0, pageSize);
+  const page = await Promise.all(sorted.slice(0, pageSize).map((task) => sweeper.ended(task)));
   const last = sorted.length > pageSize ? page.at(-1) : undefined;
   return { tasks: page.map(sdkTask), ...(last === undefined ? {} : { nextCursor: last.id }) };
 }

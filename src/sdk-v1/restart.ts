@@ -2,6 +2,7 @@ import type { Request, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
 import type { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { TaskStore } from "../store/store.ts";
+import { hasExpired } from "../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../task/fault.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -38,7 +39,7 @@ const message = "The server stopped while it worked on this task, and does not t
 /**
  * Decides about what an earlier process left. Only for records of servers on SDK v1: all others have handlers elsewhere.
  * Requests that wait in queues go first: the process that would know their answers is gone, and their JSON-RPC ids
- * would be those of other requests by now.
+ * would be those of other requests by now. Leaves tasks that have expired to the sweeper.
  */
 export async function takeOver(services: TakeOverServices, onRestart: OnRestart): Promise<void> {
   const { store, clock } = services;
@@ -46,7 +47,9 @@ export async function takeOver(services: TakeOverServices, onRestart: OnRestart)
   for (let after = ""; ;) {
     const tasks = await store.unfinished(after, pageSize);
     const decided: (readonly [TaskRecord, Fate])[] = [];
-    for (const task of tasks.filter(isSdkV1Task)) {
+    const now = clock.now();
+    for (const task of tasks) {
+      if (!isSdkV1Task(task) || hasExpired(task, now)) continue; // the sweeper ends what has expired
       decided.push([task, await fateOf(services, task, onRestart)]);
     }
     // Side by side, so that the store commits many of them at once.

@@ -7,6 +7,6 @@ import type { SdkV1Options } from "./options.ts";
 export interface SdkV1Services {
   readonly store: TaskStore;
   readonly clock: Clock;
-  readonly sweeper: Pick<Sweeper, "consider">;
+  readonly sweeper: Pick<Sweeper, "consider" | "ended">;
   readonly options: Required<SdkV1Options>;
 }
