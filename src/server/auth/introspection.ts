@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { invalidToken, unavailable, type AccessToken, type TokenVerifier } from "./access-token.ts";
+import {
+  invalidToken,
+  unavailable,
+  undecided,
+  type AccessToken,
+  type TokenVerifier,
+} from "./access-token.ts";
 import { accessTokenOf } from "./claims.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
@@ -66,7 +72,7 @@ export class Introspection implements TokenVerifier {
     const isKnown = this.#known.get(key, clock.now()) === true;
     const places = isKnown ? this.#knownAsked : this.#unknownAsked;
     if (places.size >= maxConcurrent) {
-      return Promise.reject(unavailable("Too many tokens are being verified."));
+      return Promise.reject(undecided("Too many tokens are being verified."));
     }
     const verdict = this.#ask(key, token).finally(() => places.delete(key));
     places.set(key, verdict);

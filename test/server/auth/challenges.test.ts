@@ -1,8 +1,9 @@
 import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { oauthResource, type OAuthResourceOptions } from "holdfast/auth";
+import { introspectionVerifierBy } from "../../../src/server/auth/introspection-verifier.ts";
 import { Peer } from "../peer.ts";
-import { audience, keyPair, outage } from "./authorization-server.ts";
+import { audience, AuthorizationServer, keyPair, outage } from "./authorization-server.ts";
 import { metadataUrl, protectedServer } from "./protected-server.ts";
 
 const initialize = {
@@ -223,5 +224,23 @@ it("asks to come again where a token names a key that may be new, and fills no l
   expect((await sendAs("made-up")).status).toBe(401); // the keys were read for it
   const again = await sendAs("new");
   expect([again.status, again.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(reported()).toContain("length]: 0");
+});
+
+it("asks to come again where too many tokens are being asked for, and fills no log with it", async () => {
+  const endpoint = await AuthorizationServer.start();
+  const held = Promise.withResolvers<() => void>();
+  endpoint.instead = (response) => held.resolve(() => void response.end('{"active":false}'));
+  const { clock, issuer, introspection: url } = endpoint;
+  const asking = { url, issuer, audience, clientId: "reports", clientSecret: "secret", maxConcurrent: 1 };
+  const { url: server, reported } = await protectedServer({
+    verifier: introspectionVerifierBy(clock, asking),
+  });
+  const first = send(server, { authorization: "Bearer made-up" });
+  const release = await held.promise;
+  const second = await send(server, { authorization: "Bearer made-up-too" });
+  expect([second.status, second.headers.get("retry-after")]).toEqual([503, "5"]);
+  release();
+  expect((await first).status).toBe(401);
   expect(reported()).toContain("length]: 0");
 });
