@@ -110,6 +110,28 @@ it("does not keep a message that is too large, nor drop others for it", async ()
   expect(dataOf([await again.message(), await again.message()])).toEqual(["small", "new"]);
 });
 
+it("ends the response of a poll that was cancelled, which has no stream", async () => {
+  const asked = Promise.withResolvers<void>();
+  const host = new SessionHost({
+    server: ({ server }) => {
+      server.fallbackRequestHandler = () => {
+        asked.resolve();
+        return new Promise(() => undefined);
+      };
+    },
+  });
+  const peer = await host.open();
+  const poll = peer.post({ id: "p", method: "tasks/get", params: { taskId: "t" } });
+  await asked.promise;
+  await peer.post({ method: "notifications/cancelled", params: { requestId: "p" } });
+  expect(await (await poll).json()).toEqual({
+    jsonrpc: "2.0",
+    id: "p",
+    error: { code: -32_603, message: "Cancelled" },
+  });
+  expect(host.errors).toEqual([]);
+});
+
 it("ends the stream of a call that was cancelled, and has nothing more for it", async () => {
   const { host } = waiting();
   const peer = await host.open();

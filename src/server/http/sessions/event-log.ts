@@ -80,6 +80,16 @@ export class EventLog implements EventStore, SharingLog {
     this.#withheld.add(request);
   }
 
+  /** Whether the answer to `request` is still to come, and is not kept then. */
+  withholds(request: RequestId): boolean {
+    return this.#withheld.has(request);
+  }
+
+  /** There is no answer to `request` to come. */
+  forget(request: RequestId): void {
+    this.#withheld.delete(request);
+  }
+
   /** Whether anything can come on the stream that `eventId` is from, after it. */
   canResume(eventId: string): boolean {
     const { number, stream } = parse(eventId);
@@ -114,6 +124,7 @@ export class EventLog implements EventStore, SharingLog {
     this.#resize(-this.#bytes);
     this.#kept.clear();
     this.#unanswered.clear();
+    this.#withheld.clear();
   }
 
   #opened(stream: string): void {

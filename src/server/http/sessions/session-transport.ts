@@ -59,6 +59,11 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   async endUnanswered(request: RequestId): Promise<void> {
     this.closeSSEStream(request);
     // With the stream closed it reaches nobody; it is how the SDK comes to forget the request.
-    await this.send({ jsonrpc: "2.0", id: request, error: { code: -32603, message: "Cancelled" } });
+    await this.answerCancelled(request);
+  }
+
+  /** Answers a request that was cancelled, for the SDK and the response wait for an answer. */
+  answerCancelled(request: RequestId): Promise<void> {
+    return this.send({ jsonrpc: "2.0", id: request, error: { code: -32603, message: "Cancelled" } });
   }
 }

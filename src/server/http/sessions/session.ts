@@ -141,7 +141,11 @@ export class Session {
     );
     const { body: stream } = response;
     if (stream === null || !isStream(response)) {
-      for (const id of ids) this.#streams.answered(id); // by this response, or not at all
+      // By this response, or not at all.
+      for (const id of ids) {
+        this.#streams.answered(id);
+        this.#log.forget(id);
+      }
       await this.#endCancelled(body);
       if (response.ok) await kept; // a 202 tells the client that it need not answer again
       return response;
@@ -165,6 +169,10 @@ export class Session {
 
   async #endCancelled(body: unknown): Promise<void> {
     for (const id of cancelledIds(body)) {
+      if (this.#log.withholds(id)) {
+        await this.#transport.answerCancelled(id).catch(this.#setup.server.onError);
+        continue;
+      }
       if (!this.#streams.awaitsOnly(id)) {
         this.#streams.answered(id); // others of its batch may still be answered on the stream
         continue;
