@@ -27,8 +27,13 @@ export class Shares<T> {
     if (held.size === 0) this.#held.delete(holder);
   }
 
+  /** What the holder has, the oldest first. */
+  of(holder: Holder): ReadonlySet<T> {
+    return this.#held.get(holder) ?? new Set();
+  }
+
   count(holder: Holder): number {
-    return this.#held.get(holder)?.size ?? 0;
+    return this.of(holder).size;
   }
 
   /** What the holder has who has most, the oldest first; empty where nobody has anything. */

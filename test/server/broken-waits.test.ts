@@ -18,7 +18,8 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   const { server } = await house(tools);
   const clock = new FakeClock();
   const [sessionIdleMs, unusedSessionMs, maxSessions] = [60 * minute, minute, 10];
-  const places = { maxSessions, maxSessionsPerPrincipal: 10, maxOpenRequestsPerSession: 2 };
+  const requests = { maxOpenRequestsPerSession: 2, maxOpenRequestsPerPrincipal: 10 };
+  const places = { maxSessions, maxSessionsPerPrincipal: 10, ...requests };
   const limits = { sessionIdleMs, unusedSessionMs, ...places };
   const all = new Sessions({ server, clock, resumeMs: minute, ...limits });
   const fetch = async (to: string, init: RequestInit): Promise<Response> => {
@@ -186,7 +187,7 @@ it("ends a wait with the pipe [A-13]", async () => {
 
 it("gives up those of the principal with most of them first, the oldest of all", () => {
   const given: string[] = [];
-  const waits = new BrokenRequests({ clock: new FakeClock(), resumeMs: minute, max: 3 });
+  const waits = new BrokenRequests({ clock: new FakeClock(), resumeMs: minute, maxPerHolder: 3, max: 3 });
   const add = (holder: string | null, name: string) => waits.add(holder, () => given.push(name));
   add("ann", "ann's");
   add("bob", "bob's first");
@@ -198,4 +199,13 @@ it("gives up those of the principal with most of them first, the oldest of all",
   add(null, "somebody's second");
   expect(given).toEqual(["ann's", "somebody's"]);
   expect(waits.size).toBe(3);
+});
+
+it("keeps no more of a principal than it may have open, the newest of them", () => {
+  const given: string[] = [];
+  const waits = new BrokenRequests({ clock: new FakeClock(), resumeMs: minute, maxPerHolder: 1 });
+  for (const holder of ["ann", "ann", "bob", null, null]) {
+    waits.add(holder, () => given.push(`${holder}'s`));
+  }
+  expect(given).toEqual(["ann's"]);
 });

@@ -13,6 +13,7 @@ interface HostOptions {
   readonly maxSessions?: number;
   readonly resumeMs?: number;
   readonly maxOpenRequestsPerSession?: number;
+  readonly maxOpenRequestsPerPrincipal?: number;
   readonly maxSessionsPerPrincipal?: number;
   readonly limits?: EventLimits;
   readonly memoryBytes?: number;
@@ -34,6 +35,7 @@ export class SessionHost {
     maxSessions = 10,
     resumeMs = 60_000,
     maxOpenRequestsPerSession = 500,
+    maxOpenRequestsPerPrincipal = 1_000,
     maxSessionsPerPrincipal = 10,
     limits,
     memoryBytes,
@@ -57,6 +59,7 @@ export class SessionHost {
       maxSessionsPerPrincipal,
       resumeMs,
       maxOpenRequestsPerSession,
+      maxOpenRequestsPerPrincipal,
       ...(limits !== undefined && { limits }),
       ...(memoryBytes !== undefined && { memoryBytes }),
     });

@@ -14,7 +14,7 @@ import { fetchHandlerOptions } from "./http-option-names.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource } from "./identify.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
-import { batchLimit, bodyReadLimits, openRequestsLimit, sessionLimits } from "./limits.ts";
+import { batchLimit, bodyReadLimits, openRequestsLimits, sessionLimits } from "./limits.ts";
 import { nameRefusal } from "./name-refusal.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { Probes } from "./probes.ts";
@@ -71,7 +71,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const form = { maxNesting, maxNodes, maxBatch: batchLimit(options) };
   const resource = protectedResource(options);
   const cors = corsOf(options);
-  const openRequests = new OpenRequests(openRequestsLimit(options));
+  const openRequests = new OpenRequests(openRequestsLimits(options));
   let closed = false;
   const faults = new FaultsInServing(server.onError);
   const mcp = createMcpHandler(

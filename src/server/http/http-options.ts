@@ -113,7 +113,10 @@ export interface FetchHandlerOptions {
   readonly resumeMs?: number;
   /** Requests of one session that wait for their answers; one more gets 429. Default 500. */
   readonly maxOpenRequestsPerSession?: number;
-  /** Requests that one principal has open, in all sessions and without one; one more gets 429. Default 1,000. */
+  /**
+   * Requests that one principal has open, in all sessions and without one; one more gets 429. Default 1,000. As many more may be
+   * held for `resumeMs`, of which the oldest make room, and as many streams may be open in addition to those of its sessions.
+   */
   readonly maxOpenRequestsPerPrincipal?: number;
 }
 

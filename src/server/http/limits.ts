@@ -2,6 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { BodyReadLimits } from "./body-reads.ts";
 import type { FetchHandlerOptions, HttpOptions } from "./http-options.ts";
+import type { OpenRequestsLimits } from "./open-requests.ts";
 import type { SessionsSetup } from "./sessions/sessions.ts";
 
 /** What an HTTP server allows its connections; times in milliseconds. */
@@ -76,9 +77,11 @@ export function sessionLimits(
   options: FetchHandlerOptions,
 ): Omit<SessionsSetup, "server" | "clock" | "limits" | "memoryBytes"> {
   const { sessionIdleMs, unusedSessionMs, maxSessions, ...others } = withDefaults(options);
-  const { maxSessionsPerPrincipal, resumeMs, maxOpenRequestsPerSession } = others;
-  const places = { maxSessions, maxSessionsPerPrincipal, maxOpenRequestsPerSession };
-  const limits = { sessionIdleMs, unusedSessionMs, resumeMs, ...places };
+  const { maxSessionsPerPrincipal, resumeMs, maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal } =
+    others;
+  const requests = { maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal };
+  const places = { maxSessions, maxSessionsPerPrincipal };
+  const limits = { sessionIdleMs, unusedSessionMs, resumeMs, ...places, ...requests };
   checkPositive(limits);
   return limits;
 }
@@ -101,11 +104,11 @@ export function batchLimit(options: FetchHandlerOptions): number {
   return maxBatch;
 }
 
-/** Requests that one principal may have open; throws `configuration`. */
-export function openRequestsLimit(options: FetchHandlerOptions): number {
-  const { maxOpenRequestsPerPrincipal } = withDefaults(options);
-  checkPositive({ maxOpenRequestsPerPrincipal });
-  return maxOpenRequestsPerPrincipal;
+/** What one principal may have open; throws `configuration`. */
+export function openRequestsLimits(options: FetchHandlerOptions): OpenRequestsLimits {
+  const { maxOpenRequestsPerPrincipal: maxRequests, maxSessionsPerPrincipal } = withDefaults(options);
+  checkPositive({ maxOpenRequestsPerPrincipal: maxRequests, maxSessionsPerPrincipal });
+  return { maxRequests, maxStreams: maxSessionsPerPrincipal + maxRequests };
 }
 
 /** What is given as undefined is not given. */

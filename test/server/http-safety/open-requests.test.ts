@@ -1,13 +1,14 @@
+import type { HttpOptions } from "holdfast/http";
 import { expect, it } from "vitest";
 import { listenTo } from "../listener.ts";
 import { Peer, serve, text } from "../peer.ts";
 import { Job } from "../plain/job.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { SessionPeer, type EventReader } from "../session-peer.ts";
 
 const without = { capabilities: {} };
 const as = (name: string): { headers: { authorization: string } } => ({ headers: { authorization: name } });
 
-async function limited() {
+async function limited(options: Partial<HttpOptions> = {}) {
   const job = new Job();
   const { http } = await serve({
     tools: (tasks) => {
@@ -17,6 +18,7 @@ async function limited() {
     http: {
       authenticate: async ({ headers }) => headers.get("authorization") ?? undefined,
       maxOpenRequestsPerPrincipal: 2,
+      ...options,
     },
   });
   return { job, url: http.url, peer: new Peer(http.url) };
@@ -74,3 +76,41 @@ it("counts what listens until it is closed", async () => {
   expect(await onceFree(peer)).toMatchObject(text("now"));
   job.end();
 });
+
+it("counts each request of a batch", async () => {
+  const { job, url } = await limited();
+  const session = await SessionPeer.open(url, { ...as("ann"), version: "2025-03-26" });
+  const batch = (size: number): object[] =>
+    Array.from({ length: size }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+  expect((await session.post(batch(3))).status).toBe(429);
+  expect((await session.post(batch(2))).status).toBe(200);
+  job.end();
+});
+
+it("counts the streams that are opened by GET apart from the requests", async () => {
+  const { job, url } = await limited({ maxSessionsPerPrincipal: 1, maxOpenRequestsPerPrincipal: 1 });
+  const session = await SessionPeer.open(url, as("ann"));
+  await session.listen();
+  const statuses: number[] = [];
+  for (let time = 0; time < 2; time++) {
+    const leaving = new AbortController();
+    const call = await beginOnceFree(session, leaving.signal);
+    const headers = { "last-event-id": (await call.any())?.id ?? "" };
+    leaving.abort();
+    let response: Response;
+    // Until the server notices that the connection is gone, the stream is taken.
+    do response = await session.send("GET", { headers });
+    while (response.status === 409);
+    statuses.push(response.status);
+  }
+  expect(statuses).toEqual([200, 429]);
+  job.end();
+});
+
+/** Begins a call when the one before is not open any more. */
+async function beginOnceFree(session: SessionPeer, signal: AbortSignal): Promise<EventReader> {
+  for (;;) {
+    const stream = await session.begin("tools/call", { name: "job", arguments: {} }, { signal });
+    if (stream.response.ok) return stream;
+  }
+}

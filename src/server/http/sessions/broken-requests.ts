@@ -1,13 +1,15 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import { Shares, type Holder } from "../../shares.ts";
 
-/** Of all sessions together; beyond it, the oldest of the principal with most of them go before their time. */
+/** Of all principals together; beyond it, the oldest of the one with most of them go before their time. */
 const mostBroken = 10_000;
 
 export interface BrokenRequestsSetup {
   readonly clock: Clock;
   /** How long a client may take to come back, in milliseconds. */
   readonly resumeMs: number;
+  /** Of one principal; beyond it, its oldest go before their time. */
+  readonly maxPerHolder: number;
   readonly max?: number;
 }
 
@@ -30,7 +32,7 @@ export class BrokenRequests {
 
   /** Calls `lost` once if the client does not come back; returns the way to say that it did, or needs not any more. */
   add(holder: Holder, lost: () => void): () => void {
-    const { clock, resumeMs, max = mostBroken } = this.#setup;
+    const { clock, resumeMs, maxPerHolder, max = mostBroken } = this.#setup;
     const returned = (): void => {
       callOff();
       this.#shares.remove(holder, broken);
@@ -42,10 +44,10 @@ export class BrokenRequests {
     const callOff = clock.after(resumeMs, lose);
     const broken: Broken = { lose };
     this.#shares.add(holder, broken);
-    if (this.#shares.size > max) {
-      const [oldest] = this.#shares.largest;
-      oldest?.lose();
-    }
+    const own = this.#shares.of(holder);
+    const tooMany = holder !== null && own.size > maxPerHolder ? own : undefined;
+    const [oldest] = tooMany ?? (this.#shares.size > max ? this.#shares.largest : []);
+    oldest?.lose();
     return returned;
   }
 }

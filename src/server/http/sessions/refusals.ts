@@ -42,6 +42,13 @@ export function tooManyOpen(body: unknown, whose: "session" | "principal", max: 
   return tooManyRequests(body, { code: jsonRpcCodeOf("limit_reached"), message, data });
 }
 
+/** 429 for a stream beyond those that one principal may have open. */
+export function tooManyStreams(max: number): Response {
+  const message = `This principal has ${max} streams open already: close some of them.`;
+  const data = { retryAfterMs: 1_000 };
+  return tooManyRequests(undefined, { code: jsonRpcCodeOf("limit_reached"), message, data });
+}
+
 function refusal(
   status: number,
   code: number,

@@ -27,6 +27,7 @@ export interface SessionsSetup {
   /** How long a client whose connection broke may take to come back for its answer. */
   readonly resumeMs: number;
   readonly maxOpenRequestsPerSession: number;
+  readonly maxOpenRequestsPerPrincipal: number;
   readonly limits?: EventLimits;
   /** Of what all sessions keep for clients that come back, in characters of JSON. */
   readonly memoryBytes?: number;
@@ -51,7 +52,7 @@ export class Sessions implements EarlierRevisions {
   constructor(setup: SessionsSetup) {
     this.#setup = setup;
     this.#memory = new EventMemory(setup.memoryBytes ?? allSessionsBytes);
-    this.#broken = new BrokenRequests(setup);
+    this.#broken = new BrokenRequests({ ...setup, maxPerHolder: setup.maxOpenRequestsPerPrincipal });
     const evict = (id: string): void => {
       this.#sessions.get(id)?.close().catch(setup.server.onError);
     };
