@@ -1,0 +1,44 @@
+import { Attempts } from "./attempt/attempts.ts";
+import { LeakedHandlers } from "./attempt/leaked-handlers.ts";
+import { Cancellation } from "./dispatch/cancellation.ts";
+import { Creation } from "./dispatch/creation.ts";
+import { Dispatcher } from "./dispatch/dispatcher.ts";
+import { Recovery } from "./dispatch/recovery.ts";
+import { Slots } from "./dispatch/slots.ts";
+import { Sweeper } from "./dispatch/sweeper.ts";
+import type { Services } from "./services.ts";
+import { Timers } from "./timers.ts";
+import { Watchers } from "./watchers.ts";
+
+/** What a runtime consists of. */
+export interface Parts {
+  readonly timers: Timers;
+  readonly attempts: Attempts;
+  readonly dispatcher: Dispatcher;
+  readonly cancellation: Cancellation;
+  readonly sweeper: Sweeper;
+  readonly recovery: Recovery;
+  readonly creation: Creation;
+  readonly watchers: Watchers;
+}
+
+/** Makes the parts of one runtime, which share its slots and timers. */
+export function makeParts(services: Services): Parts {
+  const slots = new Slots(services.options.concurrency);
+  const timers = new Timers(services.clock);
+  const sweeper = new Sweeper(services);
+  const leaked = new LeakedHandlers(services);
+  const onSweepAt = (at: number | null): void => sweeper.consider(at);
+  const attempts = new Attempts({ services, leaked, slots, timers, onSweepAt });
+  const dispatcher = new Dispatcher(services, slots, attempts, leaked);
+  return {
+    timers,
+    attempts,
+    dispatcher,
+    cancellation: new Cancellation(services),
+    sweeper,
+    recovery: new Recovery(services, dispatcher),
+    creation: new Creation({ services, slots, timers, sweeper, attempts, dispatcher }),
+    watchers: new Watchers(),
+  };
+}
