@@ -32,10 +32,9 @@ export class PlainDisplay implements Display {
   }
 
   update({ status, statusMessage, taskId }: RemoteTask): void {
-    this.#line(sanitizeLine(statusMessage === undefined ? status : `${status}: ${statusMessage}`));
-    if (status === "input_required" && this.#task !== undefined) {
-      this.#line(`It asks a question. Answer with: ${toAnswer(taskId)}`);
-    }
+    const state = sanitizeLine(statusMessage === undefined ? status : `${status}: ${statusMessage}`);
+    const asks = status === "input_required" && this.#task !== undefined;
+    this.#line(asks ? `${state}\nIt asks a question. Answer with: ${toAnswer(taskId)}` : state);
   }
 
   progress({ progress, total, message }: Progress): void {
