@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { expiredError } from "../../src/task/expired-error.ts";
-import { created, failed } from "../client/answers.ts";
+import { created, failed, unknownTask } from "../client/answers.ts";
 import { ScriptedServer } from "../client/scripted-server.ts";
 import { folder } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
@@ -17,4 +17,18 @@ it("ends as for a task that expired, whether it is still known or not", async ()
   });
   expect(run).toMatchObject({ code: 5, stdout: "" });
   expect(run.stderr).toContain(expiredError.message);
+});
+
+it.each([
+  [1, "expired"],
+  [null, "unknown"],
+])("lists a task with a ttl of %j ms that its server does not know as %s", async (ttlMs, status) => {
+  const server = await ScriptedServer.start();
+  onTestFinished(async () => server.stop());
+  server.script("tools/call", created({ ttlMs }));
+  server.script("tasks/get", unknownTask);
+  const env = { HOLDFAST_STATE: await folder() };
+  const { stdout } = await runMain(["call", server.url, "publish_report", "--detach"], { env });
+  const listed = await runMain(["ls", "--refresh", "--json"], { env });
+  expect(JSON.parse(listed.stdout)).toMatchObject({ tasks: [{ id: stdout.trim(), status }] });
 });

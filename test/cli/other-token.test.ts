@@ -26,5 +26,7 @@ it("keeps a task that the server does not show under a wrong token, and finds it
     expect(refused).toMatchObject({ code: 5, stdout: "" });
     expect(refused.stderr).toContain("with these credentials; it is kept");
   }
+  const listed = await run("wrong", "ls", "--refresh", "--json", "--server", http.url);
+  expect(JSON.parse(listed.stdout)).toMatchObject({ tasks: [{ id, status: "unknown" }] });
   expect(await run("right", "result", id)).toMatchObject({ code: 0, stdout: "published\n" });
 });

@@ -75,8 +75,10 @@ async function refreshed(
     if (error instanceof Stopped) throw error;
     if (!(error instanceof TaskClientError)) return { status: "unreachable" };
     if (error.code === "unauthorized") return { status: "unauthorized" };
-    const isUnknown = error.code === "unknown_task" || error.code === "expired";
-    return { status: isUnknown ? "expired" : "unreachable" };
+    if (error.code !== "unknown_task" && error.code !== "expired") return { status: "unreachable" };
+    // A server says the same of a task that it does not show to this caller.
+    const { expiresAt = Infinity } = call;
+    return { status: error.code === "expired" || expiresAt <= context.io.now() ? "expired" : "unknown" };
   }
 }
 

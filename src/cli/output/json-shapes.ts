@@ -48,7 +48,7 @@ export interface ListedTaskJson {
    * With `--refresh`: as in a task, `expired` where the server no longer knows it, `unreachable` where it was not reached,
    * `unauthorized` where it wants a token, or another one.
    */
-  readonly status?: TaskJson["status"] | "expired" | "unreachable" | "unauthorized";
+  readonly status?: TaskJson["status"] | "expired" | "unknown" | "unreachable" | "unauthorized";
   readonly statusMessage?: string;
 }
 
