@@ -90,7 +90,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     const refusals = [
       [["confirm=perhaps"], /confirm has to be boolean/],
       [["konfirm=true"], /no argument "konfirm"/],
-      [[], /no terminal to ask on.*\n {2}confirm: Delete a\.txt\?/],
+      [[], /no terminal to answer on.*\n {2}confirm: Delete a\.txt\?/],
       [["confirm=true", "--decline"], /Give either/],
       [["confirm=true", "--question", "other"], /does not ask "other"/],
     ] as const;

@@ -55,7 +55,7 @@ function unknownKey(key: string, schema: InputSchema): UsageError {
 function readPair(word: string): Pair {
   const { key, sign, text } = /^(?<key>[^=]+?)(?<sign>:?=)(?<text>.*)$/s.exec(word)?.groups ?? {};
   if (key === undefined || text === undefined) {
-    throw new UsageError(`Arguments are written key=value or key:=json, not ${JSON.stringify(word)}.`);
+    throw new UsageError(`Write arguments as key=value or key:=json, not ${JSON.stringify(word)}.`);
   }
   return { key, text, isJson: sign === ":=" };
 }

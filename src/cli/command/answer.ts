@@ -36,11 +36,11 @@ export async function answer(context: Context, { id, pairs, options }: AnswerCom
     terminal.display.end();
     if (!asker.hasDecided)
       throw new UsageError(
-        `The task does not ask it any more, nobody here has answered it: it is ${after.status}.`,
+        `The task no longer asks this question, and it was not answered from here: it is ${after.status}.`,
       );
     if (output.json) await output.printJson(taskJson(after, origin));
     else await output.print(`${asker.hasAnswered ? "answered" : "left open"}; the task is ${after.status}\n`);
-    if (!output.json) output.tell(`See it through with: ${shown.comeBack}`);
+    if (!output.json) output.tell(`Wait for it with: ${shown.comeBack}`);
     return exitCodes.done;
   });
 }
@@ -57,7 +57,7 @@ async function readGiven(
   ].filter((action) => action !== undefined);
   const hasContent = pairs.length > 0 || args !== undefined;
   if (actions.length > 1 || (hasContent && actions.length === 1 && accept !== true)) {
-    throw new UsageError("Give either values, or --accept, or --decline, or --cancel-question.");
+    throw new UsageError("Give values, --accept, --decline or --cancel-question, only one of them.");
   }
   const action = actions[0] ?? (hasContent ? "accept" : undefined);
   return action === undefined ? undefined : { action, pairs, given: await readJsonArgument(args, io) };
@@ -80,5 +80,5 @@ async function untilAnswered(
       : exitCodes.unfinished;
     throw new Stopped(code, "Gave up before the server took the answer", { taskId: shown.taskId });
   }
-  throw new Error("The task's updates ended without an end");
+  throw new Error("The task's updates ended before the task did");
 }

@@ -56,7 +56,7 @@ export class Asker {
   /** Which question is meant, by how the task stands before anything is answered. */
   choose(task: RemoteTask, session: TaskSession, asked: string | undefined): void {
     if (task.status !== "input_required")
-      throw new UsageError(`The task asks nothing now: it is ${task.status}.`);
+      throw new UsageError(`The task has no open question: it is ${task.status}.`);
     const open = Object.entries(task.inputRequests);
     const lines = open.map(([key, question]) => `\n  ${describeQuestion(key, question)}`).join("");
     if (asked !== undefined && open.length > 0 && !open.some(([key]) => key === asked)) {
@@ -64,11 +64,11 @@ export class Asker {
     }
     const answerable = open.filter(([, { method }]) => method === "elicitation/create").map(([key]) => key);
     if (open.length > 0 && (asked === undefined ? answerable.length === 0 : !answerable.includes(asked))) {
-      throw new UsageError(`That is not for a person to answer. Open:${lines}`);
+      throw new UsageError(`A person cannot answer that question. Open:${lines}`);
     }
     if (this.#answer === undefined && !session.terminal.isInteractive) {
       throw new UsageError(
-        `There is no terminal to ask on: give key=value, --accept, --decline or --cancel-question. Open:${lines}`,
+        `There is no terminal to answer on: give key=value, --accept, --decline or --cancel-question. Open:${lines}`,
       );
     }
     if (this.#answer !== undefined && asked === undefined && answerable.length > 1) {

@@ -18,7 +18,7 @@ export function answerTo(
   { action, pairs, given }: GivenAnswer,
 ): InputResult {
   if (method !== "elicitation/create") {
-    throw new UsageError(`The task asks for ${method}, which is not for a person to answer.`);
+    throw new UsageError(`The task asks for ${method}, which a person cannot answer.`);
   }
   if (action !== "accept") return { action };
   const schema = "requestedSchema" in params ? params.requestedSchema : undefined;

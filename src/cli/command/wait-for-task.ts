@@ -34,7 +34,7 @@ export async function waitForTask(
   } catch (error) {
     if (error !== signal.reason || error instanceof TaskClientError) throw error;
     if (!interrupts.signal.aborted) {
-      throw new Stopped(exitCodes.unfinished, `Not done in time. ${wayBack(task)}`, { taskId });
+      throw new Stopped(exitCodes.unfinished, `Timed out. ${wayBack(task)}`, { taskId });
     }
     if ((await interrupts.decide(task)) === "detach") {
       throw new Stopped(interruptedBy(interrupts), `Interrupted. ${wayBack(task)}`, {
@@ -64,7 +64,7 @@ async function follow(
     await onTask(state);
     if (hasEnded(state)) return state;
   }
-  throw new Error("The task's updates ended without an end");
+  throw new Error("The task's updates ended before the task did");
 }
 
 /** How long a server is waited for that is to cancel a task. */
@@ -84,12 +84,12 @@ async function cancelled(handle: TaskHandle, { taskId, comeBack }: ShownTask): P
     throw acknowledged
       ? new Stopped(
           exitCodes.cancelled,
-          `The server stops the task; it has not ended yet. See: ${comeBack}`,
+          `The server is stopping the task; it has not ended yet. See: ${comeBack}`,
           { taskId },
         )
       : new Stopped(
           exitCodes.interrupted,
-          `The server has not said that it cancels the task, which may go on. See: ${comeBack}`,
+          `The server has not confirmed the cancel, so the task may go on. See: ${comeBack}`,
           { taskId },
         );
   } finally {

@@ -90,7 +90,9 @@ function noTaskYet(id: string): string {
 
 async function serverOf(known: KnownTask | undefined, { config }: TaskOptions, io: Io): Promise<FoundServer> {
   if (known?.server === undefined)
-    throw new UsageError("How its server was reached is lost: give the task's whole id, and --server.");
+    throw new UsageError(
+      "It is not known which server has this task: give the task's whole id and --server.",
+    );
   return findServer({ ...known.server, ...(config !== undefined && { config }) }, io.env);
 }
 

@@ -13,7 +13,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
     "The TLS connection failed: the server's certificate, or no TLS there.",
   ],
   [/^ENOENT$/, "There is no such command, or no such working directory."],
-  [/^EACCES$/, "The command may not be run."],
+  [/^EACCES$/, "There is no permission to run the command."],
 ];
 
 const sse =
@@ -99,12 +99,12 @@ function codeOf(error: Error): string | undefined {
 function hint(error: TaskClientError, { target }: FoundServer): string | undefined {
   if (error.code === "unauthorized") {
     const isDenial = error.cause instanceof SdkHttpError && error.cause.data.status === 403;
-    const wanted = isDenial ? "It may want a token" : "The server wants a token";
+    const wanted = isDenial ? "It may need a token" : "The server needs a token";
     return `${wanted}, or another one: set HOLDFAST_TOKEN, or see --token and --header.`;
   }
   if (mayBeSse(error)) return "Something answers there, and not as an MCP server: is the path right?";
   if (error.code === "protocol")
-    return "Something answers there, and it is no MCP server that can be spoken with.";
+    return "Something answers there, but it is not an MCP server that this client can use.";
   const code = codeOf(innermost(error));
   const found = code === undefined ? undefined : hints.find(([pattern]) => pattern.test(code));
   if (found !== undefined) return found[1];

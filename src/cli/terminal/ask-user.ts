@@ -63,7 +63,9 @@ async function ask(request: InputRequest, asking: Asking): Promise<InputResult |
 /** Not declared as capabilities, so that only a server that breaks the protocol asks for them. */
 function refuse({ method, taskId }: InputRequest, { note }: Asking): undefined {
   const wanted = method === "sampling/createMessage" ? "a model" : "the roots of a project";
-  if (taskId === null) throw new Error(`The server asks for ${wanted}, and a command line has none`);
-  note(`The server asks for ${wanted}, which a command line has not. The question stays open for others.`);
+  if (taskId === null) throw new Error(`The server asks for ${wanted}, which a command line does not have`);
+  note(
+    `The server asks for ${wanted}, which a command line does not have. The question stays open for others.`,
+  );
   return undefined;
 }

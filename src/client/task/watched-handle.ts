@@ -57,7 +57,7 @@ export class WatchedHandle implements TaskHandle {
       if (this.#deletes) await this.#deleteFetched();
       return outcomeOf(task, reference);
     }
-    throw new TaskClientError("protocol", "The task's updates ended without an end", { reference });
+    throw new TaskClientError("protocol", "The task's updates ended before the task did", { reference });
   }
 
   async cancel(options: WaitOptions = {}): Promise<void> {

@@ -53,9 +53,9 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     pty.type("A", enter);
     await pty.sees(/At least 2 characters, please; this has 1\./);
     pty.type("da", enter);
-    await pty.sees(/◆ {2}mail \(optional; e-mail address\)\n.*ann@example\.com/);
+    await pty.sees(/◆ {2}mail \(optional; email address\)\n.*ann@example\.com/);
     pty.type(backspace.repeat(4), enter);
-    await pty.sees(/This is no e-mail address/);
+    await pty.sees(/Enter an email address/);
     pty.type(".org", enter);
     await pty.sees(/◆ {2}age/);
     pty.type("17", enter);

@@ -81,8 +81,8 @@ const formats: ReadonlyMap<string, Format> = new Map([
   [
     "email",
     {
-      name: "e-mail address",
-      problem: "This is no e-mail address, such as ann@example.com.",
+      name: "email address",
+      problem: "Enter an email address, such as ann@example.com.",
       test: (text: string) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text),
     },
   ],
@@ -90,17 +90,17 @@ const formats: ReadonlyMap<string, Format> = new Map([
     "uri",
     {
       name: "URI",
-      problem: "This is no full address, such as https://example.com/page.",
+      problem: "Enter a full URL, such as https://example.com/page.",
       test: (text: string) => !/\s/.test(text) && URL.canParse(text),
     },
   ],
-  ["date", { name: "date, YYYY-MM-DD", problem: "This is no date, such as 2026-07-28.", test: isDate }],
+  ["date", { name: "date, YYYY-MM-DD", problem: "Enter a date, such as 2026-07-28.", test: isDate }],
   [
     "date-time",
     {
       name: "date and time, such as 2026-07-28T14:30:00Z",
       problem:
-        "This is no date and time with its zone, such as 2026-07-28T14:30:00Z or 2026-07-28T14:30:00+02:00.",
+        "Enter a date and time with its zone, such as 2026-07-28T14:30:00Z or 2026-07-28T14:30:00+02:00.",
       test: isDateTime,
     },
   ],

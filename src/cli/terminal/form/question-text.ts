@@ -49,7 +49,7 @@ function address(message: readonly string[], given: unknown): Pick<Question, "li
     const shown = sanitizeLine(typeof given === "string" ? given : "", 2_000);
     return {
       lines: [...message, "", `Its address: ${shown === "" ? "none" : shown}`],
-      obstacle: "That is no address of the web.",
+      obstacle: "That is not a web address.",
     };
   }
   const insecure = url.protocol === "http:" ? " The connection to it is not encrypted." : "";
@@ -61,7 +61,7 @@ function address(message: readonly string[], given: unknown): Pick<Question, "li
       "",
       `Open this in a browser yourself, if you trust ${url.host}:`,
       url.href,
-      `The host is ${url.host}.${insecure}${user} To accept says that you agree to go there.`,
+      `The host is ${url.host}.${insecure}${user} Accepting means that you agree to go there.`,
     ],
     obstacle: undefined,
   };
