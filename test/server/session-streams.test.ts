@@ -52,18 +52,19 @@ it("gives the stream of the session to who asks for it again, though nobody noti
   expect([streams.standaloneOpen, events]).toEqual([true, [true, false, true, false, true]]);
 });
 
-it("does not take the newest stream of a request for broken when an older one of the same id ends", async () => {
+it("takes the stream of a request for broken when its id comes again, and not the newer one when the older ends", async () => {
   const { peer, events } = await heard();
   const [first, second] = [new AbortController(), new AbortController()];
   const body = { id: "twice", method: "tools/call", params: { name: "ask_user", arguments: {} } };
   await peer.post(body, { signal: first.signal });
   await peer.post(body, { signal: second.signal });
+  expect(events).toEqual(["twice"]);
   first.abort();
   await rest();
-  expect(events).toEqual([]);
+  expect(events).toEqual(["twice"]);
   second.abort();
   await rest();
-  expect(events).toEqual(["twice"]);
+  expect(events).toEqual(["twice", "twice"]);
 });
 
 it("knows whose stream broke before its answer, and not those that were answered", async () => {

@@ -212,6 +212,7 @@ export class Connection implements Tap {
   }
 
   #requested({ id, method, params }: JSONRPCRequest): void {
+    this.#broken.delete(id); // where it came before, it is answered on its new stream
     if (method === "initialize") {
       const declared = params?.["capabilities"];
       this.#capabilities = isJsonObject(declared) ? declared : {};

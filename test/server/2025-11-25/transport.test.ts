@@ -1,8 +1,8 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { serve, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
-import { related } from "./session.ts";
+import { EventReader, SessionPeer } from "../session-peer.ts";
+import { formClient, related, type Message } from "./session.ts";
 
 function gated(): { tools: (tasks: Tasks) => void; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -71,3 +71,38 @@ it("lets a client that lost the stream of tasks/result come back for the answer 
     break;
   }
 });
+
+it("asks once more on the new stream of a request that comes twice, as behind a proxy that repeats it [A-14]", async () => {
+  const requestedSchema = { type: "object" as const, properties: {} };
+  const tools = (tasks: Tasks): void =>
+    tasks.tool("gated", {}, async (_args, task) => {
+      const { action } = await task.elicit("sure", { message: "Sure?", requestedSchema });
+      return text(action);
+    });
+  const { http } = await serve({ tools, http: { anonymous: "shared" } });
+  const peer = await SessionPeer.open(http.url, { capabilities: formClient });
+  const taskId = await start(peer);
+  const waiting = { id: "wait", method: "tasks/result", params: { taskId } };
+  const [leaving, stays] = [new AbortController(), new AbortController()];
+  const first = new EventReader(await peer.post(waiting, { signal: leaving.signal }));
+  expect(await asked(first)).toMatchObject({ params: { message: "Sure?" } });
+  const second = new EventReader(await peer.post(waiting, { signal: stays.signal }));
+  const { id } = await asked(second);
+  leaving.abort();
+  await peer.post({ id, result: { action: "decline" } });
+  for (;;) {
+    const message = await second.message();
+    if (message !== undefined && "method" in message) continue; // its status
+    expect(message).toMatchObject({ id: "wait", result: text("decline") });
+    break;
+  }
+});
+
+/** The next question on a stream. */
+async function asked(stream: EventReader): Promise<Message> {
+  for (;;) {
+    const message = await stream.message();
+    if (message === undefined) throw new Error("The stream ended.");
+    if (message["method"] === "elicitation/create") return message;
+  }
+}

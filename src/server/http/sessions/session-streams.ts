@@ -110,7 +110,9 @@ export class SessionStreams implements Streams {
     const alone = requests.length === 1;
     this.#arrivals += 1;
     for (const request of requests) {
-      this.#forget(request); // an id that is used again means the new request
+      // An id that is used again means the new request: what went out on the stream of the old one may never arrive.
+      if (this.#unanswered.has(request)) this.#tellBroken(request);
+      this.#forget(request);
       this.#unanswered.set(request, {
         arrival: this.#arrivals,
         alone,
@@ -179,7 +181,7 @@ export class SessionStreams implements Streams {
       if (unanswered === undefined || unanswered.arrival > arrivals) continue;
       unanswered.reachable = false;
       unanswered.returned();
-      for (const listener of this.#onBroken) listener(request);
+      this.#tellBroken(request);
       unanswered.returned = this.#awaitReturn(() => {
         for (const listener of this.#onLost) listener(request);
       });
@@ -189,6 +191,10 @@ export class SessionStreams implements Streams {
   /** The client came back for the answers to `requests`. */
   resumed(requests: readonly RequestId[]): void {
     for (const request of requests) this.#unanswered.get(request)?.returned();
+  }
+
+  #tellBroken(request: RequestId): void {
+    for (const listener of this.#onBroken) listener(request);
   }
 
   #forget(request: RequestId): void {
