@@ -22,7 +22,7 @@ async function leavesIt(url: string, tool: string): Promise<void> {
   const run = await script();
   const { code, stdout, stderr } = await run("call", url, tool);
   expect({ code, stdout }).toEqual({ code: 8, stdout: "" });
-  expect(stderr).toMatch(/nobody is here to answer.*\n.*Who are you\? name=string\?\n$/);
+  expect(stderr).toMatch(/there is no terminal to answer on.*\n.*Who are you\? name=string\?\n$/);
   expect(JSON.parse((await run("call", url, tool, "--json")).stdout)).toMatchObject({
     error: { kind: "unanswered" },
     exitCode: 8,

@@ -102,6 +102,6 @@ async function workOn<Value>(
 
 function nobodyAnswers({ key, method, params }: InputRequest): TaskClientError {
   const question = describeQuestion(key, { method, params: { ...params } });
-  const text = `The server asks a question before it creates a task, and there is no terminal to answer on. Call the tool on a terminal. The question:\n  ${question}`;
+  const text = `The server asks a question, and there is no terminal to answer on. Call the tool from a terminal. The question:\n  ${question}`;
   return new TaskClientError("unanswered", text);
 }

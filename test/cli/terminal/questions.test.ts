@@ -179,6 +179,6 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     await late.sees(/● No/);
     await cancelTask(id);
     expect(await late.ends()).toBe(2);
-    expect(late.screen.text).toContain("nobody here has answered it: it is cancelled");
+    expect(late.screen.text).toContain("it was not answered from here: it is cancelled");
   });
 });
