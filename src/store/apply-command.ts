@@ -84,7 +84,7 @@ function change(tables: TaskTables, command: TaskChangeCommand): Applied {
 function recover(tables: TaskTables, { now, after, limit }: TaskCommand<"recover">): Applied {
   const changes: TaskChange[] = [];
   const unreadable: UnreadableTask[] = [];
-  const page = tables.unfinishedIds(after, limit);
+  const page = tables.recoverable(after, limit, now);
   for (const id of page) {
     try {
       // On one that is queued it is refused.

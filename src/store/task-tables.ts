@@ -16,8 +16,8 @@ export interface TaskTables {
   insert(task: TaskRecord, request: TaskRequest): boolean;
   /** Writes the effect of a decision: the whole record, entries to insert or replace, the outcome if there is one. */
   save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void;
-  /** Unfinished tasks with ids above `after`, in order of id. */
-  unfinishedIds(after: string, limit: number): readonly string[];
+  /** Unfinished tasks with ids above `after` that have not expired at `now`, in order of id. */
+  recoverable(after: string, limit: number, now: number): readonly string[];
   /** Takes the idempotency key from a task. */
   releaseKey(id: string): void;
   /** Finished tasks to be deleted at `now`, earliest first. */

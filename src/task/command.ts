@@ -100,8 +100,8 @@ export interface TaskCommands {
   cancel: { readonly id: string; readonly statusMessage?: string };
   /**
    * Gives running tasks back to the queue: their owner is gone. Only for who owns the whole store. In pages, so that no
-   * transaction grows with the store: looks at up to `limit` unfinished tasks with ids above `after`. One whose record
-   * cannot be read stays as it is, and is named in the result.
+   * transaction grows with the store: looks at up to `limit` unfinished tasks with ids above `after`. One that has expired
+   * stays as it is, since it can only `expire`; so does one whose record cannot be read, which is named in the result.
    */
   recover: { readonly after: string; readonly limit: number };
   /**

@@ -32,6 +32,15 @@ export const recoveryCases = storeCases("recovery", {
     for (const { state } of await store.unfinished("", 9)) assert.equal(state, "queued");
   },
 
+  "recover leaves tasks that have expired as they are, and counts none of them": async ({ store }) => {
+    for (const name of ["a", "b"]) await store.write(createRunning(name));
+    await store.write(createRunning("c", { expiry: { from: "created", ms: 60_001 } }));
+    const recovery = await store.write({ type: "recover", now: noon + 60_000, after: "", limit: 2 });
+    assert.deepEqual(recovery, { ok: true, recovered: 1, unreadable: [], next: null });
+    assertMembers(await store.get("task-a"), { state: "running", token: "t1", version: 1 });
+    assertMembers(await store.get("task-c"), { state: "queued", token: null });
+  },
+
   "unfinished tasks come in pages, by id": async ({ store }) => {
     for (const name of ["e", "b", "d", "a", "c"]) await store.write(createQueued(name));
     await store.write({ type: "cancel", now: noon, id: "task-c" });

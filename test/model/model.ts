@@ -24,9 +24,10 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
     case "create":
       return create(model, command);
     case "recover": {
-      const { after, limit } = command;
+      const { after, limit, now } = command;
       const unfinished = [...model.tasks.values()].filter(({ task }) => task.finishedAt === null).sort(byId);
-      const page = unfinished.filter(({ task }) => task.id > after).slice(0, limit);
+      const alive = unfinished.filter(({ task }) => (task.sweepAt ?? Infinity) > now);
+      const page = alive.filter(({ task }) => task.id > after).slice(0, limit);
       const lost = page.filter(({ task }) => task.state === "running");
       const next = page.length < limit ? null : (page.at(-1)?.task.id ?? null);
       const result = { ok: true, recovered: lost.length, unreadable: [], next } as const;

@@ -1,4 +1,4 @@
-import { isOver } from "../../task/expiry.ts";
+import { hasExpired, isOver } from "../../task/expiry.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { Usage } from "../../task/quota.ts";
@@ -112,8 +112,8 @@ export class MemoryTables implements TaskTables {
     return this.#idByWireId.get(wireIndex(wire));
   }
 
-  unfinishedIds(after: string, limit: number): readonly string[] {
-    return this.unfinishedAfter(after, limit).map(({ id }) => id);
+  recoverable(after: string, limit: number, now: number): readonly string[] {
+    return take(this.#unfinishedAfter(after), limit, (task) => !hasExpired(task, now)).map(({ id }) => id);
   }
 
   deletable(now: number, limit: number): readonly string[] {

@@ -64,9 +64,10 @@ export const selectUnfinished = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
 
-export const selectUnfinishedIds = `
+/** Without those that have expired, of which there may be very many. */
+export const selectRecoverable = `
   SELECT id FROM task INDEXED BY task_unfinished
-  WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
+  WHERE ${unfinished} AND id > ? AND (sweep_at IS NULL OR sweep_at > ?) ORDER BY id LIMIT ?`;
 
 export const selectDue = `
   SELECT id FROM task INDEXED BY task_due

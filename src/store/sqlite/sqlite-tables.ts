@@ -26,7 +26,7 @@ export class SqliteTables implements TaskTables {
   readonly #insertOutcome: StatementSync;
   readonly #insertSecret: StatementSync;
   readonly #secret: StatementSync;
-  readonly #unfinishedIds: StatementSync;
+  readonly #recoverable: StatementSync;
   readonly #deletable: StatementSync;
   readonly #deletes: readonly StatementSync[];
   readonly #insertMessage: StatementSync;
@@ -48,7 +48,7 @@ export class SqliteTables implements TaskTables {
     this.#insertOutcome = db.prepare(sql.insertOutcome);
     this.#insertSecret = db.prepare(sql.insertSecret);
     this.#secret = db.prepare(sql.selectSecret);
-    this.#unfinishedIds = db.prepare(sql.selectUnfinishedIds);
+    this.#recoverable = db.prepare(sql.selectRecoverable);
     this.#deletable = db.prepare(sql.selectDeletable);
     this.#deletes = [
       sql.deleteMessages,
@@ -121,8 +121,8 @@ export class SqliteTables implements TaskTables {
     this.#releaseKey.run(toStored(id));
   }
 
-  unfinishedIds(after: string, limit: number): readonly string[] {
-    return this.#unfinishedIds.all(toStored(after), limit).map(idOf);
+  recoverable(after: string, limit: number, now: number): readonly string[] {
+    return this.#recoverable.all(toStored(after), now, limit).map(idOf);
   }
 
   deletable(now: number, limit: number): readonly string[] {

@@ -34,6 +34,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectOfGeneration: ["task INDEX task_generation (generation=? AND id<?)"],
   selectOfScope: ["task INDEX task_scope (generation=? AND scope=? AND id<?)"],
   selectOwned: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],
+  selectRecoverable: ["task INDEX task_unfinished (id>?)"],
   selectRequest: ["request INDEX sqlite_autoindex_request_1 (task_id=?)"],
   selectSecret: ["secret INDEX sqlite_autoindex_secret_1 (name=?)"],
   selectSnapshot: [
@@ -44,7 +45,6 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectTask: ["task PRIMARY KEY (id=?)"],
   selectTaskByIdempotencyKey: ["task INDEX task_idempotency (<expr>=? AND idempotency_key=?)"],
   selectUnfinished: ["task INDEX task_unfinished (id>?)"],
-  selectUnfinishedIds: ["task INDEX task_unfinished (id>?)"],
   selectUsage: ["usage PRIMARY KEY (owner=?)"],
   updateKeyReleased: ["task PRIMARY KEY (id=?)"],
   updateTask: ["task PRIMARY KEY (id=?)"],
