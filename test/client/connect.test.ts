@@ -93,6 +93,11 @@ describe("connecting", () => {
     expect(fetched).toBe(2);
   });
 
+  it("refuses a URL with a password, which references would hold", async () => {
+    const connecting = connect("http://ann:s3cret@127.0.0.1:1/mcp");
+    await expect(connecting).rejects.toThrow(/^(?!.*s3cret).*contains a user name or password/);
+  });
+
   it("reports a token that cannot be had, and one that is refused", async () => {
     let broken = false;
     const { server, client } = await setUp({

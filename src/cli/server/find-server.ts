@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
 import { split } from "shlex";
+import { hasCredentials } from "../../client/transport/line.ts";
 import { processName, type ServerProcess } from "../../client/transport/server-process.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../usage-error.ts";
@@ -45,8 +46,16 @@ export async function findServer(spec: ServerSpec, env: Io["env"]): Promise<Foun
 
 function ofUrl(spec: ServerSpec): FoundServer {
   if (!URL.canParse(spec.given)) throw new UsageError(`${spec.given} is no URL.`);
-  const { href } = new URL(spec.given);
+  const href = hrefOf(new URL(spec.given), "The URL");
   return { spec, target: href, name: href, headers: {} };
+}
+
+/** Throws a UsageError for a URL with a password, which would be shown and stored wherever the server is named. */
+function hrefOf(url: URL, what: string): string {
+  if (!hasCredentials(url)) return url.href;
+  throw new UsageError(
+    `${what} contains a user name or password, which would be shown and stored with its tasks. Give them as a header: --header "Authorization: Basic …", or "headers" in a config file.`,
+  );
 }
 
 /** What a user types starts as a shell would start it: here, and with all variables. */
@@ -84,7 +93,8 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
     const url = fill(entry.url);
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
       throw new UsageError(`${where} has a "url" that is none: ${entry.url}`);
-    return { spec, target: new URL(url).href, name: entry.url, headers: fillAll(entry.headers) };
+    const target = hrefOf(new URL(url), `${where} has a "url" that`);
+    return { spec, target, name: entry.url, headers: fillAll(entry.headers) };
   }
   const command = fill(entry.command);
   const target = {

@@ -28,10 +28,20 @@ export function lineTo(target: ServerTarget, options: LineOptions, clock: Client
   const { serverName } = options;
   if (typeof target === "string" || target instanceof URL) {
     const url = new URL(target);
+    if (hasCredentials(url)) {
+      // References name the server by its URL, and are stored and logged.
+      throw new TypeError(
+        "The server's URL contains a user name or password: pass them in `headers`, or a `token`",
+      );
+    }
     return { name: serverName ?? url.href, ...httpLine(url, options, clock) };
   }
   if ("command" in target) {
     return { name: serverName ?? processName(target), transport: new ProcessTransport(target, clock) };
   }
   return { name: serverName ?? "transport", transport: target };
+}
+
+export function hasCredentials({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
 }

@@ -32,7 +32,7 @@ export const patientFetch: FetchLike = async (url, { method = "GET", headers, bo
       reject(error);
     }
   });
-  // Also after the response: its body then fails with the same.
+  // It is also told after the response, whose body fails by itself then.
   request.on("error", (cause) =>
     reject(signal?.aborted === true ? (signal.reason as Error) : new TypeError("fetch failed", { cause })),
   );

@@ -35,6 +35,20 @@ it("takes a URL for what it is, in its normal form", async () => {
   });
 });
 
+it.each([
+  ["https://ann:s3cret@example.com/mcp", {}],
+  ["https://s3cret@example.com/mcp", {}],
+  ["remote", { HOST: "ann:s3cret@example.com", KEY: "k" }],
+])(
+  "refuses a URL with a password, and does not repeat it: %s",
+  async (given, env: Record<string, string>) => {
+    const refusal = await find(given, env).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ name: "UsageError" });
+    expect(String(refusal)).toMatch(/contains a user name or password/);
+    expect(String(refusal)).not.toContain("s3cret");
+  },
+);
+
 it("splits a command line as a shell would, and starts it here, with all variables but the token", async () => {
   const found = await find(`./run "a b" 'c "d"' e\\ f`, { DEBUG: "1", HOLDFAST_TOKEN: "s3cret" });
   expect(found.target).toMatchObject({
