@@ -108,7 +108,7 @@ describe("the everything server", { timeout: 60_000 }, () => {
       return [required, names.includes("add"), result["cacheScope"]];
     });
     expect(await Promise.all(lists)).toEqual([
-      [["failing_job", "test_tool_with_task"], true, "public"],
+      [["failing_job", "test_tool_with_task"], true, "private"],
       [[], true, "private"],
     ]);
   });

@@ -13,8 +13,8 @@ export interface ListSetup {
 
 /**
  * A page of the list of tools for the client of one request. A client that did not declare the extension sees companions,
- * and no tool that runs only as a task; what it sees is then for such clients alone. The cursor stays as it is, also that of a
- * page of which nothing is left.
+ * and no tool that runs only as a task; neither list may come to the other clients out of a cache that they share. The cursor
+ * stays as it is, also that of a page of which nothing is left.
  */
 export function listFor(
   capabilities: Capabilities,
@@ -34,5 +34,5 @@ export function listFor(
   const own = { ...result, tools: listed.filter((tool) => tool !== undefined) };
   const differs =
     policies.hasTickets || (!listRequiredTools && registry.all().some(({ task }) => task === "required"));
-  return isPlain && differs ? { ...own, cacheScope: "private" } : own;
+  return differs ? { ...own, cacheScope: "private" } : own;
 }
