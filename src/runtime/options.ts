@@ -38,7 +38,10 @@ export interface RuntimeOptions {
   readonly maxBodyBytes: number;
   /** The maximum JSON nesting depth of a message; a deeper one is refused. */
   readonly maxNesting: number;
-  /** JSON values in a message, objects and arrays included; a message with more is refused before it is parsed. */
+  /**
+   * JSON values in a message, objects and arrays included; a message with more is refused before it is parsed. So is one with an
+   * object that has more than a tenth as many members, if these are more than 1,000.
+   */
   readonly maxNodes: number;
   /** Crashes in a row without a journal write between them, after which a task fails. */
   readonly maxCrashes: number;

@@ -53,6 +53,35 @@ it("refuses a message with too many values before it is parsed, over HTTP in eve
   expect(errors).toEqual([]);
 });
 
+const members = (count: number): object =>
+  Object.fromEntries(lists(count).map((_, place) => [`k${place}`, 0]));
+const membersRefusal = { code: -32_600, message: "The message has an object with more than 1000 members." };
+
+it("refuses an object with too many members, over HTTP and on stdio, and takes several with fewer, and longer lists", async () => {
+  const options = { maxNodes: 5_000 };
+  const { http } = await serve({ tools, options });
+  const peer = new Peer(http.url);
+  const [inOne, inOthers] = [
+    { x: [members(1_001)] },
+    { x: [members(1_000), { y: members(1_000) }, lists(1_500)] },
+  ];
+  expect(await peer.call("direct", inOne)).toMatchObject({ status: 400, error: membersRefusal });
+  expect((await peer.call("direct", inOthers)).result).toBeDefined();
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const tasks = createTasks({ store: memoryStore(), ...options });
+  tools(tasks);
+  const server = await serveStdio(
+    tasks.server(() => new McpServer({ name: "many", version: "1" })),
+    { stdin, stdout },
+  );
+  onTestFinished(() => server.close());
+  const pipe = new Pipe(stdin, stdout);
+  stdin.write(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":${JSON.stringify(inOne)}}\n`);
+  expect(await pipe.next()).toEqual({ jsonrpc: "2.0", id: 9, error: membersRefusal });
+  const answer = await pipe.request("tools/call", { name: "direct", arguments: inOthers });
+  expect(answer["content"]).toBeDefined();
+});
+
 it("refuses such a message on stdio to whoever sent it, and goes on", async () => {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const errors: unknown[] = [];

@@ -1,5 +1,5 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
-import { hasMoreNodes, tooManyNodes } from "../node-count.ts";
+import { nodeFault } from "../node-count.ts";
 import { messageFault } from "../message-fault.ts";
 import type { BodyReads } from "./body-reads.ts";
 import { refuse } from "./refuse.ts";
@@ -24,7 +24,8 @@ export async function readBody(
   const text = await bodies.text(request);
   if (text instanceof Response) return text;
   // To parse millions of values, and to look at each, would keep everybody waiting.
-  if (hasMoreNodes(text, maxNodes)) return refuse(400, tooManyNodes(maxNodes));
+  const tooMany = nodeFault(text, maxNodes);
+  if (tooMany !== undefined) return refuse(400, tooMany);
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -13,23 +13,24 @@ const atTheEnd = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}")\}\s*$/;
 
 /**
  * The lines of `stdin`, of which those with too many values are cut off before they are parsed: what is left is no JSON, and
- * passed over. `refused` is called with the id of each, as far as it can be seen, else with null.
+ * passed over. `refused` is called with the id of each, as far as it can be seen, else with null, and with what is too many.
  */
 export class BoundedInput extends Transform {
   readonly #stdin: Readable;
   readonly #max: number;
-  readonly #refused: (id: string | number | null) => void;
+  readonly #refused: (id: string | number | null, fault: string) => void;
   readonly #onClose = (): void => void this.end();
   readonly #onError = (error: Error): void => void this.destroy(error);
-  #count = new NodeCount();
+  #count: NodeCount;
   #start = "";
   #end = "";
 
-  constructor(stdin: Readable, max: number, refused: (id: string | number | null) => void) {
+  constructor(stdin: Readable, max: number, refused: (id: string | number | null, fault: string) => void) {
     super();
     this.#stdin = stdin;
     this.#max = max;
     this.#refused = refused;
+    this.#count = new NodeCount(max);
     stdin.on("error", this.#onError).on("close", this.#onClose).pipe(this);
   }
 
@@ -50,22 +51,18 @@ export class BoundedInput extends Transform {
     done();
   }
 
-  get #tooMany(): boolean {
-    return this.#count.values > this.#max;
-  }
-
   #take(part: Buffer): void {
     if (this.#start.length < edgeBytes) this.#start += part.toString("latin1", 0, edgeBytes);
     this.#end = (this.#end + part.toString("latin1", Math.max(0, part.length - edgeBytes))).slice(-edgeBytes);
     let place = 0;
-    while (place < part.length && !this.#tooMany) this.#count.take(part[place++] as number);
+    while (place < part.length && !this.#count.tooMany) this.#count.take(part[place++] as number);
     if (place > 0) this.push(part.subarray(0, place));
   }
 
   #endLine(): void {
-    if (this.#tooMany) this.#refused(this.#id());
+    if (this.#count.tooMany) this.#refused(this.#id(), this.#count.fault);
     this.push("\n");
-    this.#count = new NodeCount();
+    this.#count = new NodeCount(this.#max);
     this.#start = "";
     this.#end = "";
   }

@@ -3,7 +3,6 @@ import { setTimeout as after } from "node:timers/promises";
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE, type RequestId } from "@modelcontextprotocol/server";
 import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { HoldfastError } from "../../task/fault.ts";
-import { tooManyNodes } from "../node-count.ts";
 import { onePipe } from "../streams.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import { assertTaskServer } from "../assert-task-server.ts";
@@ -59,8 +58,8 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
   const { maxNodes } = server.options;
-  const input = new BoundedInput(stdin, maxNodes, (id) => {
-    const fault = new HoldfastError("invalid_request", tooManyNodes(maxNodes));
+  const input = new BoundedInput(stdin, maxNodes, (id, message) => {
+    const fault = new HoldfastError("invalid_request", message);
     wire.send({ jsonrpc: "2.0", id: id as RequestId, error: server.errorOf(fault) }).catch(server.onError);
   });
   const wire: StdioServerTransport = new StdioServerTransport(input, stdout, { maxBufferSize });
