@@ -38,7 +38,7 @@ export function makeParts(services: Services): Parts {
     cancellation: new Cancellation(services),
     sweeper,
     recovery: new Recovery(services, dispatcher),
-    creation: new Creation({ services, slots, timers, sweeper, attempts, dispatcher }),
+    creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher }),
     watchers: new Watchers(),
   };
 }

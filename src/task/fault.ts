@@ -32,7 +32,7 @@ export type FaultCode =
   | "input_timeout"
   // the client answered a question with an error
   | "input_failed"
-  // a handler goes on although its task has ended
+  // a handler goes on although its task has ended, or its caller has left
   | "handler_leaked"
   // an attempt that may no longer write
   | "fenced"

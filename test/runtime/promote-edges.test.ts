@@ -77,3 +77,42 @@ it("a step that is begun as the handler of a direct run ends makes no task behin
     expect([turns, end.kind, left.length, await gauge.free(process)]).toEqual([turns, end.kind, 0, 1]);
   }
 });
+
+/** A server of one slot, whose handler heeds no signal, after the caller of its direct run has left. */
+async function abandoned() {
+  const gauge = new SlotGauge();
+  const gate = Promise.withResolvers<void>();
+  const deaf: Handler = async () => (await gate.promise, text("too late"));
+  const process = await Process.started({
+    tools: { late: { config, handler: deaf }, gauge: gauge.handler },
+    options: { concurrency: 1, cancelGraceMs: 2_000, maxLeakedHandlers: 1 },
+  });
+  const caller = new AbortController();
+  const calling = process.runtime.call(call(), caller.signal);
+  calling.catch(() => undefined);
+  await rest();
+  caller.abort(new Error("gone"));
+  return { process, gauge, calling, release: gate.resolve };
+}
+
+it("a direct run whose caller has left becomes no task, and gives its slot back after the grace", async () => {
+  const { process, gauge, calling, release } = await abandoned();
+  await process.clock.advance(1_999);
+  expect(await process.runtime.list(nobody, { limit: 9 })).toEqual([]);
+  await process.clock.advance(1);
+  await expect(calling).rejects.toMatchObject({ code: "handler_leaked" });
+  expect(process.errors).toMatchObject([{ code: "handler_leaked" }]);
+  expect(await gauge.free(process)).toBe(1);
+  // It counts among those of its tool until it has ended.
+  const next = await process.callId("late");
+  expect((await process.get(next)).task.state).toBe("queued");
+  release();
+  await process.ended(next);
+  expect(await gauge.free(process)).toBe(1);
+});
+
+it("a stop waits for no direct run whose caller has left", async () => {
+  const { process, calling } = await abandoned();
+  await process.runtime.stop();
+  await expect(calling).rejects.toMatchObject({ code: "stopping" });
+});

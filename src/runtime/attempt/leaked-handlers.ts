@@ -11,8 +11,11 @@ export interface LeakedHandlersSetup {
   readonly onError: (error: unknown) => void;
 }
 
+/** The run of a handler: an attempt, or a direct run without a record. */
+export type WatchedRun = Pick<Attempt, "signal" | "lost" | "freeSlot">;
+
 /**
- * Handlers that go on although their signal has aborted and their task has ended. Nothing can end them, so that after a
+ * Handlers that go on although their signal has aborted and their task, or their direct run, has ended. Nothing can end them, so that after a
  * grace their slots are given to others; a tool with too many of them starts no more, since each holds memory.
  */
 export class LeakedHandlers {
@@ -35,8 +38,8 @@ export class LeakedHandlers {
     return (this.#counts.get(tool) ?? 0) >= this.#setup.options.maxLeakedHandlers;
   }
 
-  /** Frees the slot of an attempt's handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
-  watch(attempt: Attempt, tool: Tool, onLeak: () => void): () => void {
+  /** Frees the slot of a handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
+  watch(attempt: WatchedRun, tool: Tool, onLeak: () => void): () => void {
     const over = new AbortController();
     this.#watched.add(over);
     let leaked = false;
@@ -60,7 +63,7 @@ export class LeakedHandlers {
   }
 
   /** Rejects when `over` aborts. */
-  async #untilLeaked(attempt: Attempt, over: AbortSignal): Promise<void> {
+  async #untilLeaked(attempt: WatchedRun, over: AbortSignal): Promise<void> {
     const { clock, options } = this.#setup;
     const grace = () => waitFor((done) => clock.after(options.cancelGraceMs, done), over);
     await waitFor((done) => whenAborted(attempt.signal, done), over);
@@ -78,7 +81,7 @@ export class LeakedHandlers {
     onError(
       new HoldfastError(
         "handler_leaked",
-        `Tool "${tool.name}" has ${handlers} on although the task has ended: let it heed task.signal. With ${options.maxLeakedHandlers} of them the tool starts no more until some have ended.`,
+        `Tool "${tool.name}" has ${handlers} on although the task has ended, or the caller of a direct run has left: let it heed task.signal. With ${options.maxLeakedHandlers} of them the tool starts no more until some have ended.`,
       ),
     );
   }

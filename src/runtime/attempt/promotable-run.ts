@@ -30,6 +30,8 @@ export interface PromotableSetup {
   /** Makes the record, already running, and takes its attempt; rejects with what the store rejects with. */
   readonly makeTask: (keys: ClaimedKeys) => Promise<TakenAttempt>;
   readonly onError: (error: unknown) => void;
+  /** Called when the handler has ended. */
+  readonly onEnd: () => void;
 }
 
 /** How a run ended for its caller. */
@@ -53,7 +55,7 @@ export class PromotableRun implements AttemptJournal {
   #early: HandlerChanges = {};
   #earlyProgress: Progress | undefined;
   #task: TakenAttempt | undefined;
-  /** Aborts when the handler has ended, or was given up. */
+  /** Aborts when no task is made any more: the handler has ended or was given up, or its caller has left. */
   readonly #over = new AbortController();
 
   constructor(setup: PromotableSetup) {
@@ -71,7 +73,9 @@ export class PromotableRun implements AttemptJournal {
   async run(): Promise<PromotableEnd> {
     const { tool, prepared, signal, clock, timers, promoteAfterMs } = this.#setup;
     const onAbort = (): void => {
-      if (this.#promotion === undefined) this.#abort.abort(signal.reason);
+      if (this.#promotion !== undefined) return;
+      this.#over.abort(); // nobody would know the task
+      this.#abort.abort(signal.reason);
     };
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -95,7 +99,7 @@ export class PromotableRun implements AttemptJournal {
     }
   }
 
-  /** Answers the caller with `reason`, and aborts the handler: the server ends. */
+  /** Answers the caller with `reason`, and aborts the handler: the server ends, or the handler outlives its caller. */
   giveUp(reason: HoldfastError): void {
     this.#over.abort(reason);
     this.#abort.abort(reason);
@@ -165,6 +169,7 @@ export class PromotableRun implements AttemptJournal {
 
   async #runHandler(tool: Tool, contextFor: () => TaskContext): Promise<PromotableEnd> {
     const end = await runToEnd(tool, this.#setup.arguments, contextFor, this.maxBodyBytes);
+    this.#setup.onEnd();
     // A task that is being made is made: its id may be on its way. Without one there is no pause here in which another
     // branch of the handler could begin to make one.
     let task: TakenAttempt | undefined;

@@ -6,6 +6,7 @@ import { assertScopes } from "../../task/required-scopes.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Deadline } from "../deadline.ts";
 import type { Attempts } from "../attempt/attempts.ts";
+import type { LeakedHandlers } from "../attempt/leaked-handlers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask } from "./new-task.ts";
 import { noRoom, quotaOf } from "./quota.ts";
@@ -21,6 +22,7 @@ import type { Tool } from "../tool/tool.ts";
 export interface CreationSetup {
   readonly services: Services;
   readonly slots: Slots;
+  readonly leaked: LeakedHandlers;
   readonly timers: Timers;
   readonly sweeper: Sweeper;
   readonly attempts: Attempts;
@@ -55,7 +57,10 @@ export class Creation {
   /** Resolves when nothing is being made any more. What runs directly becomes a task now, or is given up at the deadline. */
   async stop(deadline: Deadline): Promise<void> {
     this.#closed = true;
-    for (const run of this.#promotable) void run.promoteInTime();
+    for (const run of this.#promotable) {
+      if (run.signal.aborted) run.giveUp(stopping());
+      else void run.promoteInTime();
+    }
     await deadline.bound(Promise.allSettled(this.#underWay));
     for (const run of this.#promotable) run.giveUp(stopping());
   }
@@ -81,9 +86,17 @@ export class Creation {
     promoteAfterMs: number,
     signal: AbortSignal,
   ): Promise<CallEnd> {
-    const { services, slots, timers, sweeper, attempts } = this.#setup;
+    const { services, slots, timers, sweeper, attempts, leaked } = this.#setup;
     const { store, clock, options, onError } = services;
     let snapshot: TaskSnapshot | undefined;
+    let holds = true;
+    const freeSlot = (): boolean => {
+      if (!holds) return false;
+      holds = false;
+      slots.give();
+      return true;
+    };
+    let unwatch = (): void => undefined;
     const run = new PromotableRun({
       tool,
       id: fresh.task.id,
@@ -95,6 +108,7 @@ export class Creation {
       clock,
       timers,
       onError,
+      onEnd: () => unwatch(),
       makeTask: async (keys) => {
         const token = clock.uniqueName();
         // Without a quota: it runs already, and the slots bound how many do.
@@ -102,14 +116,17 @@ export class Creation {
         if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
         sweeper.consider(result.task.sweepAt);
         snapshot = { task: result.task, inputs: [], outcome: null };
+        unwatch(); // the attempt is watched from here on, and has the slot
         return attempts.adopt(result.task, tool, call.origin, keys);
       },
     });
+    const { signal: lost } = run;
+    unwatch = leaked.watch({ signal: lost, lost, freeSlot }, tool, () => run.giveUp(outlived()));
     this.#promotable.add(run);
     try {
       const end = await run.run();
       if (end.kind === "outcome") {
-        slots.give(); // with a task, its attempt has the slot
+        freeSlot();
         return end;
       }
       if (snapshot === undefined) throw new HoldfastError("internal", "A task was made and is not there.");
@@ -185,4 +202,9 @@ export class Creation {
       this.#underWay.delete(work);
     }
   }
+}
+
+/** What nobody hears any more: the caller has left. */
+function outlived(): HoldfastError {
+  return new HoldfastError("handler_leaked", "The handler went on although its caller had left.");
 }
