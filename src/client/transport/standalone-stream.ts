@@ -2,6 +2,7 @@ import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import { retryDelay } from "../task/pacing.ts";
+import { fetchWithinOrigin } from "./fetch-within-origin.ts";
 import { retryAfterMs } from "./noted-fetch.ts";
 import { readEvents } from "./read-events.ts";
 
@@ -78,7 +79,7 @@ export class StandaloneStream {
     try {
       const token = await authorization();
       if (token !== undefined) headers.set("authorization", token);
-      const response = await fetchIt(url, { method: "GET", headers, signal, redirect: "manual" });
+      const response = await fetchWithinOrigin(fetchIt, url, { headers, signal });
       const { status, body } = response;
       if (response.ok && body !== null && isEventStream(response)) {
         stood = true;
