@@ -48,6 +48,26 @@ describe("tasks that expired while the server was down", () => {
   });
 });
 
+it("a call that is repeated finds its expired task ended, before it is swept [A-48]", async () => {
+  const due = new Held("due");
+  const setup = { tools: { hangs }, before: due.before };
+  const first = await Process.started({ tools: { hangs }, options: { ttlMs: 60_000 } });
+  const call = {
+    ...nobody,
+    tool: "hangs",
+    arguments: {},
+    origin: { capabilities: {} },
+    idempotencyKey: "k".repeat(22),
+  };
+  const made = await first.runtime.create(call);
+  first.clock.jump(60_000);
+  const next = await first.crash(setup);
+  const { task, outcome } = await next.runtime.create(call);
+  expect([task.id, task.state, outcome?.kind]).toEqual([made.task.id, "settled", "error"]);
+  due.open();
+  await next.runtime.stop();
+});
+
 describe("tasks that fail at the start", () => {
   it("are written side by side, so that the store makes groups of them, and not all at once", async () => {
     let [under, most, written] = [0, 0, 0];

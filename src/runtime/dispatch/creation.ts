@@ -165,9 +165,11 @@ export class Creation {
     return { task: result.task, inputs: [], outcome: null };
   }
 
-  /** The task that the same call made before; one whose time is over is as good as deleted. */
-  async #existing(call: TaskCall, tool: Tool, task: TaskRecord): Promise<TaskSnapshot> {
-    const { store, clock } = this.#setup.services;
+  /** The task that the same call made before, ended if it has expired; one whose time is over is as good as deleted. */
+  async #existing(call: TaskCall, tool: Tool, found: TaskRecord): Promise<TaskSnapshot> {
+    const { services, sweeper } = this.#setup;
+    const { store, clock } = services;
+    const task = await sweeper.ended(found);
     if (!isOver(task, clock.now())) {
       assertScopes(task, call.scopes);
       return (await store.snapshot(task.id)) ?? { task, inputs: [], outcome: null };
