@@ -149,9 +149,9 @@ export class RawRequester implements Transport {
       await this.#transmit(message, { headers });
       return { kind: "value", value: undefined };
     } catch (error) {
-      // The new session is for the next request: this message belongs to the one that is gone.
-      if (!isElsewhere(headers)) void this.#renewal.after(error, session);
-      return sendFailure(error);
+      // The message belongs to the session that is gone. Its sender sees that there is a new one, or that none can be had yet.
+      const renewed = isElsewhere(headers) ? undefined : await this.#renewal.after(error, session);
+      return renewed?.kind === "lost" ? renewed : sendFailure(error);
     }
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HandleStore } from "../../../src/client/handles/handle-store.ts";
+import type { TaskClient } from "../../../src/client/task-client.ts";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { approval, related, sent, task, taskId } from "./core-peer.ts";
@@ -109,44 +110,51 @@ it("begins a new session when the stream says that the old one is gone", async (
   expect(server.of("GET").map(({ session }) => session)).toEqual(["session-1", "session-1", "session-2"]);
 });
 
-it("answers a question in the session that asks it, not in the one that is gone", async () => {
-  const server = await SessionServer.start();
-  const [first, second] = [new SessionStream(), new SessionStream()];
-  server.script("GET", first.begin, second.begin);
-  const answering = Promise.withResolvers<typeof accept>();
-  let asked = 0;
-  const isAsked = Promise.withResolvers<void>();
-  const client = await server.connect({
-    onInput: () => {
-      asked++;
-      isAsked.resolve();
-      return answering.promise;
-    },
-  });
-  server.script("tools/call", created);
-  const handle = await client.startTool("publish_report");
-  const waiting = handle.result();
-  const input = { ...task("input_required"), pollInterval: 10 };
-  server.script("tasks/get", ...Array.from({ length: 400 }, () => json(input)));
-  server.script(
-    "tasks/result",
-    new SessionStream().begin,
-    new SessionStream().begin,
-    new SessionStream().begin,
-  );
-  await first.send({ id: 1, method: "elicitation/create", params: approval });
-  await isAsked.promise;
-  server.forgetSession();
-  await client.sdk.listTools(); // finds out
-  answering.resolve(accept);
-  await second.send({ id: 1, method: "elicitation/create", params: approval });
-  await server.sees("answer");
-  expect(server.of("answer").map(({ session }) => session)).toEqual(["session-2"]);
-  expect(asked).toBe(1);
-  server.script("tasks/get", json(task("completed", {}, 9)));
-  server.script("tasks/result", json(sent));
-  await waiting;
-});
+it.each([
+  ["a request", async (client: TaskClient) => void (await client.sdk.listTools()), ["session-2"]],
+  ["the answer itself", async () => undefined, ["session-1", "session-2"]],
+])(
+  "answers a question in the session that asks it, where %s finds the old one gone",
+  async (_, findsOut, expected) => {
+    const server = await SessionServer.start();
+    const [first, second] = [new SessionStream(), new SessionStream()];
+    server.script("GET", first.begin, second.begin);
+    const answering = Promise.withResolvers<typeof accept>();
+    let asked = 0;
+    const isAsked = Promise.withResolvers<void>();
+    const client = await server.connect({
+      onInput: () => {
+        asked++;
+        isAsked.resolve();
+        return answering.promise;
+      },
+    });
+    server.script("tools/call", created);
+    const handle = await client.startTool("publish_report");
+    const waiting = handle.result();
+    const input = { ...task("input_required"), pollInterval: 10 };
+    server.script("tasks/get", ...Array.from({ length: 400 }, () => json(input)));
+    server.script(
+      "tasks/result",
+      new SessionStream().begin,
+      new SessionStream().begin,
+      new SessionStream().begin,
+    );
+    await first.send({ id: 1, method: "elicitation/create", params: approval });
+    await isAsked.promise;
+    server.forgetSession();
+    await findsOut(client);
+    answering.resolve(accept);
+    await server.sees("initialize", 2);
+    await second.send({ id: 1, method: "elicitation/create", params: approval });
+    await server.sees("answer", expected.length);
+    expect(server.of("answer").map(({ session }) => session)).toEqual(expected);
+    expect(asked).toBe(1);
+    server.script("tasks/get", json(task("completed", {}, 9)));
+    server.script("tasks/result", json(sent));
+    await waiting;
+  },
+);
 
 it.each([
   ["again", "that recognises its key", { "holdfast/idempotencyKey": {} }],
