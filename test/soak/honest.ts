@@ -5,8 +5,11 @@ import { Listener } from "../server/listener.ts";
 import { Peer } from "../server/peer.ts";
 import { SessionPeer, type Message } from "../server/session-peer.ts";
 
-/** Headers of whoever has that name. */
-export const as = (name: string): { authorization: string } => ({ authorization: `Bearer ${name}` });
+/** Headers of whoever has that name. No connection is kept: the server may end it just as the next request goes out. */
+export const as = (name: string): { authorization: string; connection: string } => ({
+  authorization: `Bearer ${name}`,
+  connection: "close",
+});
 
 const textOf = (result: unknown): string =>
   (result as { content?: readonly [{ text: string }] } | undefined)?.content?.[0].text ?? "";
