@@ -1,5 +1,6 @@
 import type { Request, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
+import { nextTurn } from "../runtime/next-turn.ts";
 import type { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { TaskStore } from "../store/store.ts";
 import { hasExpired } from "../task/expiry.ts";
@@ -59,6 +60,7 @@ export async function takeOver(services: TakeOverServices, onRestart: OnRestart)
     const last = tasks.at(-1);
     if (last === undefined || tasks.length < pageSize) return;
     after = last.id;
+    await nextTurn();
   }
 }
 

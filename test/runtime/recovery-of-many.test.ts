@@ -3,7 +3,7 @@ import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
-import { createRunning } from "../contract/sample-task.ts";
+import { createQueued, createRunning } from "../contract/sample-task.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { Process, text, type Handler } from "./harness.ts";
 import { watchedStore } from "./watched-store.ts";
@@ -78,4 +78,29 @@ it("gives all running tasks back, however few of them a store takes at a time", 
       .toBe("settled");
   }
   await runtime.stop();
+});
+
+it("lets the event loop turn between the pages that it reads", async () => {
+  const inner = memoryStore();
+  await inner.open();
+  for (let n = 0; n < 501; n++) await inner.write(createQueued(`${n}`));
+  const turns: number[] = [];
+  let turn = 0;
+  const count = (): void => {
+    turn++;
+    if (turns.length < 2) setImmediate(count);
+  };
+  count();
+  const runtime = createRuntime({
+    store: {
+      ...watchedStore(inner, (call) => void (call === "unfinished" && turns.push(turn))),
+      open: async () => undefined,
+    },
+    registry: new Registry(),
+    clock: new FakeClock(),
+  });
+  await runtime.start();
+  await runtime.stop();
+  const [first = 0, second = 0] = turns;
+  expect(second).toBeGreaterThan(first);
 });

@@ -1,5 +1,6 @@
 import type { CommandResult } from "../../task/command.ts";
 import { hasExpired } from "../../task/expiry.ts";
+import { nextTurn } from "../next-turn.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -60,6 +61,7 @@ export class Recovery {
       const last = tasks.at(-1);
       if (last === undefined || tasks.length < page) break;
       after = last.id;
+      await nextTurn(); // stores read at once, and a million tasks would hold up all else in the process
     }
     if (this.#stopped.signal.aborted) return;
     // Not before: where a start fails, nothing has run.
