@@ -25,7 +25,7 @@ const none = { callsPerMinute: null, listsPerMinute: null, missesPerMinute: null
 
 const tasks = createTasks({
   store: sqliteStore(database),
-  ttlMs: 2_000,
+  ttlMs: 10_000,
   expiredVisibleMs: 1,
   cancelGraceMs: 1_000,
   maxBodyBytes: 64 * 1024,
@@ -63,8 +63,8 @@ const factory = (): McpServer => {
 const http = await serveHttp(tasks.server(factory), {
   port: 0,
   authenticate: async ({ headers }) => headers.get("authorization")?.slice("Bearer ".length),
-  sessionIdleMs: 1_500,
-  unusedSessionMs: 1_000,
+  sessionIdleMs: 6_000,
+  unusedSessionMs: 4_000,
   resumeMs: 1_000,
   maxSessions: 150,
   maxSessionsPerPrincipal: 60,
