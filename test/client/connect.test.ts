@@ -21,6 +21,19 @@ describe("connecting", () => {
   });
 
   it.each([
+    ["reports", '"reports"'],
+    ["localhost:3000/mcp", '"localhost:3000/mcp"'],
+    ["127.0.0.1:3000", '"127.0.0.1:3000"'],
+    ["ftp://127.0.0.1/mcp", '"ftp://127.0.0.1/mcp"'],
+    ["me:secret@127.0.0.1/mcp", '"127.0.0.1/mcp"'],
+    [undefined, "undefined"],
+  ])("says what it takes in place of %s", async (target, told) => {
+    const form =
+      'connect takes a URL, such as "http://127.0.0.1:3000/mcp", a process to start, or a transport of the SDK';
+    await expect(connect(target as string)).rejects.toThrow(`${form}, not ${told}.`);
+  });
+
+  it.each([
     [503, "connection"],
     [401, "unauthorized"],
     [404, "protocol"],

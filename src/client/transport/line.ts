@@ -27,7 +27,7 @@ type LineOptions = Pick<ConnectOptions, "fetch" | "headers" | "token" | "serverN
 export function lineTo(target: ServerTarget, options: LineOptions, clock: ClientClock): Line {
   const { serverName } = options;
   if (typeof target === "string" || target instanceof URL) {
-    const url = new URL(target);
+    const url = httpUrl(target);
     if (hasCredentials(url)) {
       // References name the server by its URL, and are stored and logged.
       throw new TypeError(
@@ -36,6 +36,8 @@ export function lineTo(target: ServerTarget, options: LineOptions, clock: Client
     }
     return { name: serverName ?? url.href, ...httpLine(url, options, clock) };
   }
+  if (typeof target !== "object" || target === null)
+    throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
   if ("command" in target) {
     return { name: serverName ?? processName(target), transport: new ProcessTransport(target, clock) };
   }
@@ -44,4 +46,14 @@ export function lineTo(target: ServerTarget, options: LineOptions, clock: Client
 
 export function hasCredentials({ username, password }: URL): boolean {
   return username !== "" || password !== "";
+}
+
+const targets = 'a URL, such as "http://127.0.0.1:3000/mcp", a process to start, or a transport of the SDK';
+
+function httpUrl(target: string | URL): URL {
+  const url = target instanceof URL ? target : URL.parse(target);
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  // A password is not to get into logs.
+  const named = String(target).replace(/^.*@/su, "");
+  throw new TypeError(`connect takes ${targets}, not ${JSON.stringify(named)}.`);
 }
