@@ -146,6 +146,22 @@ it("counts no requests of a batch that were cancelled", async () => {
   job.end();
 });
 
+it("counts no requests of a batch that cancels them itself", async () => {
+  const job = new Job();
+  const { open } = await sessions((tasks) => job.add(tasks));
+  const peer = await open("2025-03-26");
+  const call = { jsonrpc: "2.0", method: "tools/call", params: { name: "job", arguments: {} } };
+  const cancel = { jsonrpc: "2.0", method: "notifications/cancelled" };
+  await peer.post(
+    ["a", "b"].flatMap((id) => [
+      { ...call, id },
+      { ...cancel, params: { requestId: id } },
+    ]),
+  );
+  expect((await peer.post({ id: "c", method: "ping" })).status).toBe(200);
+  job.end();
+});
+
 it("ends a wait with the connection where there are no sessions [A-13]", async () => {
   const job = new Job();
   const { server } = await house((tasks) => job.add(tasks));

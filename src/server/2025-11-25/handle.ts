@@ -32,7 +32,7 @@ export async function handle(
     }
     case "tasks/result": {
       const taskId = readTaskId(method, params);
-      const waited = AbortSignal.any([signal, connection.lost(id)]);
+      const waited = AbortSignal.any([signal, connection.lost(id, signal)]);
       return taskResult(await desk.finished(taskId, requestor, { connection, request: id, signal: waited }));
     }
     case "tasks/cancel":

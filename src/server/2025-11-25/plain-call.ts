@@ -18,7 +18,7 @@ export function plainCall(
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const { progressToken } = meta;
   return {
-    request: { ...request, signal: AbortSignal.any([signal, connection.lost(id)]) },
+    request: { ...request, signal: AbortSignal.any([signal, connection.lost(id, signal)]) },
     owner: { principal, session: streams.sessionId, scopes: request.access?.scopes },
     capabilities,
     answerOf,

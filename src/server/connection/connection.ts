@@ -146,10 +146,17 @@ export class Connection implements Tap {
 
   /**
    * Aborts with `stream_lost` when the stream of `request` broke and its client did not come back for the answer: then
-   * what only waits has nobody to wait for (A-13). That is no cancel: what works goes on.
+   * what only waits has nobody to wait for (A-13). That is no cancel: what works goes on. `signal` aborts when the request is cancelled.
    */
-  lost(request: RequestId): AbortSignal {
-    return this.#lossOf(request).signal;
+  lost(request: RequestId, signal: AbortSignal): AbortSignal {
+    const loss = this.#lossOf(request);
+    const forget = (): void => {
+      if (this.#lost.get(request) === loss) this.#lost.delete(request);
+    };
+    // A batch can cancel a request before its handler begins.
+    if (signal.aborted) forget();
+    else signal.addEventListener("abort", forget, { once: true });
+    return loss.signal;
   }
 
   /** Runs `action` once the answer to `request` is sent, or never will be. */

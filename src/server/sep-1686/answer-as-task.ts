@@ -56,7 +56,7 @@ export async function answerAsTask(
     if (signal.aborted) onAbort();
     // Where the stream of the request breaks, another one of the connection does.
     else desk.follow(created, requestor, { connection, progressToken: undefined });
-    const over = AbortSignal.any([connection.closing, connection.lost(id), failed.signal]);
+    const over = AbortSignal.any([connection.closing, connection.lost(id, signal), failed.signal]);
     const wait = { connection, request: id, signal: over, progressToken };
     const finished = await desk.finished(created.task.id, requestor, wait);
     signal.throwIfAborted();

@@ -161,6 +161,11 @@ export class SessionStreams implements Streams {
     return all.filter(({ alone, reachable, questions }) => alone && reachable && questions.size > 0).length;
   }
 
+  /** Whether `request` is to be answered on a stream. */
+  awaits(request: RequestId): boolean {
+    return this.#unanswered.has(request);
+  }
+
   /** Whether the stream of `request` waits for its answer alone. */
   awaitsOnly(request: RequestId): boolean {
     return this.#unanswered.get(request)?.alone === true;

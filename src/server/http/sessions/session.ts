@@ -151,6 +151,7 @@ export class Session {
       return response;
     }
     this.#streams.resumed(resumed);
+    await this.#endCancelled(body); // a batch may cancel its own requests
     if (standalone) {
       this.#standalone = new AbortController();
       this.#streams.standaloneOpened(incoming.owner.access?.scopes);
@@ -169,16 +170,12 @@ export class Session {
 
   async #endCancelled(body: unknown): Promise<void> {
     for (const id of cancelledIds(body)) {
-      if (this.#log.withholds(id)) {
-        await this.#transport.answerCancelled(id).catch(this.#setup.server.onError);
-        continue;
-      }
-      if (!this.#streams.awaitsOnly(id)) {
-        this.#streams.answered(id); // others of its batch may still be answered on the stream
-        continue;
-      }
+      const alone = this.#streams.awaitsOnly(id);
+      if (!alone && !this.#streams.awaits(id) && !this.#log.withholds(id)) continue;
       this.#log.withhold(id);
-      await this.#transport.endUnanswered(id).catch(this.#setup.server.onError);
+      // Others of its batch may still be answered on the stream.
+      const ended = alone ? this.#transport.endUnanswered(id) : this.#transport.answerCancelled(id);
+      await ended.catch(this.#setup.server.onError);
     }
   }
 
