@@ -17,7 +17,10 @@ describe("connecting", () => {
   it("fails clearly when nothing listens", async () => {
     const server = await startServer();
     await server.stop();
-    await expect(connect(server.url)).rejects.toMatchObject({ code: "connection" });
+    const message: unknown = expect.stringMatching(
+      /^Could not connect to http:\S+: fetch failed \(connect ECONNREFUSED /,
+    );
+    await expect(connect(server.url)).rejects.toMatchObject({ code: "connection", message });
   });
 
   it.each([
@@ -41,6 +44,15 @@ describe("connecting", () => {
     const server = await startServer();
     server.script("server/discover", { status });
     await expect(connect(server.url)).rejects.toMatchObject({ code });
+  });
+
+  it("says what an HTTP error says", async () => {
+    const server = await startServer();
+    const error = { code: -32600, message: "Nothing is served here; MCP is at /mcp." };
+    server.script("server/discover", { status: 503, error });
+    await expect(connect(server.url)).rejects.toThrow(
+      `${server.url}: the server answered HTTP 503: ${error.message}`,
+    );
   });
 
   it("fails clearly on a server of another protocol version [X-B-004]", async () => {

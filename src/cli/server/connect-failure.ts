@@ -1,7 +1,7 @@
 import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import { isHtml, saidInBody } from "../../client/reply/said-in-body.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
+import { httpAnswer } from "../../client/transport/http-answer.ts";
 import { commandPrefix, type FoundServer } from "./find-server.ts";
 
 const hints: readonly (readonly [RegExp, string])[] = [
@@ -68,14 +68,6 @@ function reasonOf({ message, cause }: TaskClientError, server: FoundServer): str
     .replace(/^Version negotiation (probe )?failed: /, "")
     .replace("answered the probe with", "answered")
     .trim();
-}
-
-/** What an HTTP error says. A redirect that was not followed is told by the SDK. */
-function httpAnswer({ data: { status, text } }: SdkHttpError): string | undefined {
-  if (status >= 300 && status < 400) return undefined;
-  const said = saidInBody(text);
-  const page = isHtml(text) ? " with a web page" : "";
-  return `the server answered HTTP ${status}${said === undefined ? page : `: ${said}`}`;
 }
 
 /** Whether it may be a server of another transport: something answered, and not as this one asks. */

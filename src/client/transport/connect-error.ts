@@ -7,6 +7,7 @@ import {
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
+import { httpAnswer } from "./http-answer.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
 /**
@@ -15,7 +16,7 @@ import { TaskClientError } from "../task-client-error.ts";
  */
 export function connectError(cause: unknown, server: string, endedThere = false): TaskClientError {
   if (cause instanceof TaskClientError) return cause;
-  const message = `Could not connect to ${server}: ${describeCause(cause)}`;
+  const message = `Could not connect to ${server}: ${reasonOf(cause)}`;
   if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
   if (cause instanceof SdkHttpError) {
     const isDenial = cause.data.status === 401 || cause.data.status === 403;
@@ -36,4 +37,10 @@ function isRefusal(cause: unknown): boolean {
   if (cause instanceof ProtocolError) return true;
   if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult) return true;
   return cause instanceof Error && cause.message.startsWith("Server's protocol version is not supported");
+}
+
+/** What went wrong, without the SDK's words for its first request and without the JSON of an answer. */
+function reasonOf(cause: unknown): string {
+  const answer = cause instanceof SdkHttpError ? httpAnswer(cause) : undefined;
+  return answer ?? describeCause(cause).replace(/^Version negotiation (probe )?failed: /u, "");
 }

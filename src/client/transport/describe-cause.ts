@@ -2,7 +2,8 @@
 export function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const inner = innermost(error);
-  if (inner === error) return error.message;
+  if (inner === error || (inner.message !== "" && error.message.includes(inner.message)))
+    return error.message;
   const code = "code" in inner && typeof inner.code === "string" ? inner.code : inner.name;
   return `${error.message} (${inner.message === "" ? code : inner.message})`;
 }
