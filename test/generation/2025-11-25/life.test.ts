@@ -29,7 +29,7 @@ it(
     const property = fc.asyncProperty(commands, async (all) => {
       for (const step of await stepsOf(all)) seen.add(step);
     });
-    await fc.assert(property, modelRuns(500));
+    await fc.assert(property, modelRuns(2_000));
     expect([...seen].sort()).toEqual([...steps].sort());
   },
 );

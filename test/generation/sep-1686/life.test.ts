@@ -28,7 +28,7 @@ it(
         expect(allowed[from]).toContain(to);
       }
     });
-    await fc.assert(property, modelRuns(500));
+    await fc.assert(property, modelRuns(2_000));
     for (const step of ["submitted working", "working input_required", "input_required working"]) {
       expect(seen).toContain(step);
     }
