@@ -127,6 +127,7 @@ export function createTaskServer({
     async create(context, { principal, access }, streams = noSession) {
       try {
         const mcp = await factory(context);
+        assertMade(mcp);
         policies.assertNoCollision();
         const attachment = { runtime, rates, principal, access, errorOf, onError, plain, companions };
         if (context.era === "modern")
@@ -152,4 +153,13 @@ export function createTaskServer({
       }
     },
   };
+}
+
+/** In JavaScript a factory without a `return` is found here first. */
+function assertMade(mcp: McpServer | undefined): asserts mcp is McpServer {
+  if (mcp?.server !== undefined) return;
+  throw new HoldfastError(
+    "configuration",
+    "The function given to tasks.server() returned no McpServer. Return a new one on each call: tasks.server(() => new McpServer({ … })).",
+  );
 }

@@ -9,7 +9,8 @@ import { memoryStore } from "holdfast/memory";
 
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { Peer } from "./peer.ts";
 import { openSdkV1Tasks } from "../../src/sdk-v1.ts";
 
 // What JavaScript lets through: no compiler looks at these.
@@ -128,3 +129,17 @@ function resourceWith(options: object) {
 function taskServer() {
   return someTasks().server(makeServer);
 }
+
+it("says what is wrong with a factory that returns nothing", async () => {
+  const reported: unknown[] = [];
+  const tasks = createTasks({ store: memoryStore(), onError: (error) => void reported.push(error) });
+  const http = await serveHttp(tasks.server(misuse(() => undefined)), { port: 0 });
+  onTestFinished(() => http.close());
+  expect((await new Peer(http.url).send("server/discover", {})).status).toBe(500);
+  expect(reported).toEqual([
+    expect.objectContaining({
+      code: "configuration",
+      message: expect.stringContaining("returned no McpServer") as string,
+    }),
+  ]);
+});
