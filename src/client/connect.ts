@@ -31,18 +31,18 @@ import { TaskClientError } from "./task-client-error.ts";
 
 /**
  * Connects to an MCP server: at its Streamable HTTP endpoint, as a process to start, or over a transport of the SDK.
- * Throws a TaskClientError if the server is not there now (`connection`), wants another token (`unauthorized`) or
- * speaks no protocol that this client does (`protocol`).
+ * Rejects with a `TaskClientError` if the server cannot be reached (`connection`), needs a different token
+ * (`unauthorized`) or speaks no protocol that this client does (`protocol`).
  *
- * It speaks protocol 2026-07-28 with its tasks extension where the server has them, else 2025-11-25 with the tasks of
- * its core, else an earlier version with the tasks of SEP-1686. Where there are no tasks, calls are plain ones, and end
+ * The client speaks protocol 2026-07-28 with the tasks extension if the server does, otherwise 2025-11-25 with its tasks,
+ * otherwise an earlier version with the tasks of SEP-1686. With a server without tasks, calls are plain requests and end
  * with the connection.
  *
- * Once connected over HTTP, waits survive the server's restarts, also where those end the session. A process cannot be reached again: when it ends, all
- * that waits ends with `connection`, and its tasks are taken up by `resume` on a new connection. `close` ends the
- * process that was started, with all that it has started itself, as `npx` and `sh -c` do: its stdin first, after two seconds
- * SIGTERM, after two more SIGKILL. On POSIX it has a process group of its own, which ends so too when this process dies:
- * a Ctrl-C of the terminal does not reach it, and it cannot ask on the terminal.
+ * Over HTTP, waits survive restarts of the server, also when they end the session. A process cannot be reached again: when
+ * it ends, all waits reject with `connection`, and `resume` on a new connection finds its tasks. `close` ends the process
+ * and everything that it started, as behind `npx` and `sh -c`: it closes stdin, sends SIGTERM after two seconds and
+ * SIGKILL after two more. On POSIX the process has a process group of its own, which is ended in the same way when this
+ * process dies; the terminal's Ctrl-C does not reach it, and it cannot ask on the terminal.
  *
  * ```ts
  * const client = await connect("http://127.0.0.1:3000/mcp", { onInput: askOnTerminal });

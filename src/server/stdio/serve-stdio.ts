@@ -12,11 +12,11 @@ import { ListenTransport } from "./listen-transport.ts";
 import { RatedTransport } from "./rated-transport.ts";
 
 export interface StdioOptions {
-  /** Where messages come in; default `process.stdin`. */
+  /** The stream of incoming messages. Default `process.stdin`. */
   readonly stdin?: Readable;
-  /** Where messages go out, and nothing else may; default `process.stdout`. */
+  /** The stream of outgoing messages, which nothing else may write to. Default `process.stdout`. */
   readonly stdout?: Writable;
-  /** Requests of the client that wait for their answers; one more is refused with -32000. Default 1,000. */
+  /** Unanswered requests of the client; one more is refused with -32000. Default 1,000. */
   readonly maxOpenRequests?: number;
 }
 
@@ -24,7 +24,7 @@ const stdioOptions: OptionNames<StdioOptions> = { stdin: true, stdout: true, max
 
 /** A server on a pipe. */
 export interface StdioServer {
-  /** Ends what is listened to, closes the connection and stops the tasks. Idempotent. */
+  /** Ends listen streams, closes the connection and stops the tasks. Idempotent. */
   close(): Promise<void>;
 }
 
