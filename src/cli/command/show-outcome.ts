@@ -3,7 +3,7 @@ import type { EndedTask } from "../../client/task/remote-task.ts";
 import { isExpiredError } from "../../task/expired-error.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Output } from "../output/output.ts";
-import { askedBy } from "../output/rpc-text.ts";
+import { urlsToVisit } from "../output/url-elicitations.ts";
 import { showContent } from "../output/show-content.ts";
 import { directJson, taskJson, type TaskOrigin } from "../output/task-json.ts";
 import type { Session } from "../server/with-server.ts";
@@ -44,7 +44,7 @@ async function showEnd(task: EndedTask, output: Output): Promise<ExitCode> {
       return showResult(task.result, output);
     case "failed": {
       const { message, code } = task.error;
-      if (!output.json) output.tell(`holdfast: failed: ${message} (${code})${askedBy(task.error)}`);
+      if (!output.json) output.tell(`holdfast: failed: ${message} (${code})${urlsToVisit(task.error)}`);
       return isExpiredError(task.error) ? exitCodes.expired : exitCodes.failed;
     }
     case "cancelled":

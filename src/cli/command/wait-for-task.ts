@@ -11,8 +11,7 @@ import { describeQuestion } from "./describe-question.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
 import { Stopped } from "../stopped.ts";
 import { toAnswer } from "../terminal/to-answer.ts";
-import { wayBack } from "../terminal/way-back.ts";
-import type { ShownTask } from "../terminal/terminal.ts";
+import { wayBack, type ShownTask } from "../terminal/terminal.ts";
 import type { Session } from "../server/with-server.ts";
 
 /** Waits until the task has ended, and resolves with how. Throws `Stopped` where the user, or `--timeout`, gives up. */

@@ -5,7 +5,7 @@ import { Stopped } from "../stopped.ts";
 import { UsageError } from "../usage-error.ts";
 import type { ErrorJson } from "./json-shapes.ts";
 import type { Output } from "./output.ts";
-import { askedBy } from "./rpc-text.ts";
+import { urlsToVisit } from "./url-elicitations.ts";
 
 /** Says on stderr, or as JSON on stdout, why a command ends without what it was asked for. */
 export async function reportFailure(error: unknown, output: Output): Promise<ExitCode> {
@@ -29,7 +29,7 @@ function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: Exi
     const { code, taskId, error: rpc } = error;
     // Of the state folder its user has to know what is wrong with it.
     const text = code === "handles" ? describeCause(error) : error.message;
-    const message = rpc === undefined ? text : `${text}${askedBy(rpc)}`;
+    const message = rpc === undefined ? text : `${text}${urlsToVisit(rpc)}`;
     return {
       kind: code,
       message,

@@ -1,7 +1,6 @@
 import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
-import { httpAnswer } from "../../client/transport/http-answer.ts";
 import { commandPrefix, type FoundServer } from "./find-server.ts";
 
 const hints: readonly (readonly [RegExp, string])[] = [
@@ -55,17 +54,14 @@ function lastWords(log: string): string | undefined {
   return said === "" ? undefined : `The server wrote:\n${said}`;
 }
 
-/** What went wrong, without the words of the protocol and of the libraries in between. */
+/** What went wrong, without the words of the libraries in between, which `connect` has left out but for the innermost cause. */
 function reasonOf({ message, cause }: TaskClientError, server: FoundServer): string {
   if (isTimeout(cause)) return "it did not answer in time";
-  const answer = cause instanceof SdkHttpError ? httpAnswer(cause) : undefined;
-  if (answer !== undefined) return answer;
   const inner = cause instanceof Error ? innermost(cause) : undefined;
   const text = inner === undefined || inner === cause ? message : inner.message || codeOf(inner) || message;
   return text
     .replaceAll(server.name, asTyped(server))
     .replace(`Could not connect to ${asTyped(server)}: `, "")
-    .replace(/^Version negotiation (probe )?failed: /, "")
     .replace("answered the probe with", "answered")
     .trim();
 }

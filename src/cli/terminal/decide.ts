@@ -1,7 +1,6 @@
 import type { ClientClock } from "../../client/clock.ts";
 import type { SignalWatch } from "./signal-watch.ts";
-import type { ShownTask } from "./terminal.ts";
-import { wayBack } from "./way-back.ts";
+import { wayBack, type ShownTask } from "./terminal.ts";
 
 /** How long a second Ctrl-C is waited for. */
 const pauseMs = 3_000;

@@ -15,6 +15,13 @@ export interface ShownTask {
   readonly serverEnds?: boolean;
 }
 
+/** What becomes of a task that nobody waits for any more, and how to come back to it. */
+export function wayBack({ comeBack, serverEnds }: ShownTask): string {
+  return serverEnds === true
+    ? `Its server ends with this command, and has lost the task if it keeps tasks in memory. If it keeps them on disk, come back to it with: ${comeBack}`
+    : `The task goes on. Come back to it with: ${comeBack}`;
+}
+
 /**
  * Told what happens while a command runs. All of it goes to stderr; results are printed by the command, after `end`.
  * Texts come as the server sent them: whoever shows them makes them harmless with `sanitizeText`.

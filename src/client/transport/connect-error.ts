@@ -7,7 +7,7 @@ import {
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
-import { httpAnswer } from "./http-answer.ts";
+import { isHtml, saidInBody } from "../reply/said-in-body.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
 /**
@@ -43,4 +43,12 @@ function isRefusal(cause: unknown): boolean {
 function reasonOf(cause: unknown): string {
   const answer = cause instanceof SdkHttpError ? httpAnswer(cause) : undefined;
   return answer ?? describeCause(cause).replace(/^Version negotiation (probe )?failed: /u, "");
+}
+
+/** A redirect that was not followed is told by the SDK. */
+function httpAnswer({ data: { status, text } }: SdkHttpError): string | undefined {
+  if (status >= 300 && status < 400) return undefined;
+  const said = saidInBody(text);
+  const page = isHtml(text) ? " with a web page" : "";
+  return `the server answered HTTP ${status}${said === undefined ? page : `: ${said}`}`;
 }

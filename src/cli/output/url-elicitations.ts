@@ -4,8 +4,8 @@ import type { JsonRpcError } from "../../task/outcome.ts";
 /** A call that wants its user to visit addresses first. */
 const urlElicitationRequired = -32042;
 
-/** What a JSON-RPC error asks its reader to do, one line each: the addresses to visit before the call is made again. */
-export function askedBy({ code, data }: JsonRpcError): string {
+/** The addresses that a JSON-RPC error wants visited before the call is made again, one line each; empty for other errors. */
+export function urlsToVisit({ code, data }: JsonRpcError): string {
   const asked: unknown = isJsonObject(data) ? data["elicitations"] : undefined;
   if (code !== urlElicitationRequired || !Array.isArray(asked)) return "";
   const lines = asked.map((elicitation: unknown) => {
