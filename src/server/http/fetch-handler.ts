@@ -94,11 +94,13 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const probes = new Probes(async () => !closed && server.ready());
 
   async function admit(request: Request): Promise<Response> {
-    return closed ? refuse(503, "The server is stopping.", { "Retry-After": "1" }) : serve(request);
+    const { pathname } = new URL(request.url);
+    const probed = await probes.answer(request.method, pathname);
+    if (probed !== undefined) return probed;
+    return closed ? refuse(503, "The server is stopping.", { "Retry-After": "1" }) : serve(request, pathname);
   }
 
-  async function serve(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url);
+  async function serve(request: Request, pathname: string): Promise<Response> {
     const document = resource?.document(request);
     if (document !== undefined) return document;
     if (pathname !== path) return refuse(404, `Nothing is served here; MCP is at ${path}.`);
@@ -147,7 +149,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     async fetch(request) {
       let response: Response;
       try {
-        response = (await probes.answer(request)) ?? (await admit(request));
+        response = await admit(request);
       } catch (error) {
         server.onError(error);
         response = refuse(500, "Internal error", {}, -32603);

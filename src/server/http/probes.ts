@@ -12,9 +12,8 @@ export class Probes {
     this.#ready = ready;
   }
 
-  async answer({ method, url }: Request): Promise<Response | undefined> {
+  async answer(method: string, pathname: string): Promise<Response | undefined> {
     if (method !== "GET" && method !== "HEAD") return undefined;
-    const { pathname } = new URL(url);
     if (pathname === "/healthz") return new Response("ok");
     if (pathname !== "/readyz") return undefined;
     return (await this.#look())
