@@ -3,7 +3,7 @@ import { nodeVersionProblem } from "./task/node-version.ts";
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
-  // Only now: what follows asks for modules that an old Node does not have.
+  // Imported after the check, since it needs modules that an old Node lacks.
   const { main } = await import("./cli/main.ts");
   const { argv, stdin, stdout, stderr, env } = process;
   const now = (): number => Date.now();

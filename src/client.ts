@@ -1,6 +1,6 @@
 export { connect } from "./client/connect.ts";
 export type { ConnectOptions, ProtocolVersion } from "./client/connect-options.ts";
-export type { ClientEvent, WaitOutcome } from "./client/events/client-event.ts";
+export type { ClientEvent, WaitOutcome } from "./client/client-events.ts";
 export type {
   InputFailure,
   InputRequest,
@@ -17,8 +17,8 @@ export type {
   KeptCalls,
 } from "./client/handles/handle-store.ts";
 export { memoryHandles } from "./client/handles/memory-handles.ts";
-export type { PendingCall } from "./client/handles/pending-call.ts";
-export type { ReceiveTasksOptions } from "./client/receive-options.ts";
+export type { PendingCall } from "./client/call/pending-call.ts";
+export type { ReceiveTasksOptions } from "./client/connect-options.ts";
 export type {
   CancelledTask,
   CompletedTask,
@@ -39,5 +39,5 @@ export type {
 export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
 export type { TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
 export type { TaskReference } from "./client/task/task-reference.ts";
-export type { ServerTarget } from "./client/transport/line.ts";
+export type { ServerTarget } from "./client/transport/server-connection.ts";
 export type { ServerProcess } from "./client/transport/server-process.ts";

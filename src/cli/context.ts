@@ -7,7 +7,7 @@ export interface ServerOptions {
   readonly config?: string;
   readonly token?: string;
   readonly header?: readonly string[];
-  /** The command reaches several servers, and names none of them. */
+  /** Whether the command connects to several servers, so that HOLDFAST_TOKEN could go to the wrong one. */
   readonly isOneOfSeveral?: boolean;
 }
 
@@ -19,11 +19,11 @@ export interface WaitingOptions extends ServerOptions {
 
 /** Options of every command about one task. */
 export interface TaskOptions extends WaitingOptions {
-  /** SERVER, for a task that was started elsewhere. */
+  /** The server of a task that was started elsewhere. */
   readonly server?: string;
 }
 
-/** What every command is given. */
+/** What every command gets. */
 export interface Context {
   readonly io: Io;
   readonly output: Output;

@@ -1,10 +1,10 @@
 import type { TaskClientErrorCode } from "../client/task-client-error.ts";
 
-/** How a command ends, by outcome; docs/cli.md says the same. */
+/** The exit codes, documented in docs/cli.md. */
 export const exitCodes = {
-  /** Done: a result, or what else was asked for. */
+  /** The command succeeded. */
   done: 0,
-  /** A result that is an error (`isError`). */
+  /** A tool result with `isError`. */
   errorResult: 1,
   /** The command was not understood, or does not fit the server, the tool or the task. */
   usage: 2,
@@ -15,23 +15,23 @@ export const exitCodes = {
   expired: 5,
   /** The server cannot be reached, refuses the caller, or speaks no MCP. */
   unreachable: 6,
-  /** `--timeout` is over; the task goes on. */
+  /** `--timeout` has passed; the task continues. */
   unfinished: 7,
   /** A question that comes before the task could not be answered. */
   unanswered: 8,
   /** A fault in this program, or a state folder that it cannot write. */
   fault: 70,
-  /** Ctrl-C; the task goes on. */
+  /** Ctrl-C; the task continues. */
   interrupted: 130,
-  /** SIGTERM; the task goes on. */
+  /** SIGTERM; the task continues. */
   terminated: 143,
-  /** Nobody reads the output any more. */
+  /** The reader closed the output. */
   brokenPipe: 141,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The code of a command that was left, as a shell tells which signal it was. */
+/** The code of an interrupted command, by its signal. */
 export function interruptedBy({ terminated }: { readonly terminated: AbortSignal }): ExitCode {
   return terminated.aborted ? exitCodes.terminated : exitCodes.interrupted;
 }

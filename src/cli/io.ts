@@ -1,4 +1,4 @@
-/** All that a command has of the world, given by the entry. */
+/** A command's access to the world; the entry point provides it. */
 export interface Io {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;

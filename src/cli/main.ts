@@ -1,28 +1,27 @@
 import { CommanderError } from "commander";
-import { markId } from "./arguments/marked-id.ts";
+import { protectId, moveServerFirst } from "./arguments/rewrite-argv.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 import { makeProgram } from "./program.ts";
 import { BrokenPipe, Output } from "./output/output.ts";
 import { reportFailure } from "./output/report-failure.ts";
-import { serverAfterDashes } from "./server-after-dashes.ts";
 import { State } from "./state/state.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./errors.ts";
 
-/** Runs one command, and resolves with the code to exit with. Never rejects. */
+/** Runs one command, and resolves with the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
-  // Writes report it too; without a listener it would end the process with a stack trace.
+  // Without a listener an error would end the process with a stack trace. Writes report it too.
   for (const stream of [io.stdout, io.stderr]) stream.on("error", () => undefined);
   const output = new Output(io, argv.includes("--json"));
   let exitCode: ExitCode = exitCodes.done;
   const program = makeProgram({ io, output, state: new State(io) }, (code) => (exitCode = code));
   try {
-    await program.parseAsync(serverAfterDashes(markId(argv)), { from: "user" });
+    await program.parseAsync(moveServerFirst(protectId(argv)), { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof BrokenPipe) return exitCodes.brokenPipe;
     if (error instanceof CommanderError) {
-      // It has printed what there is to say, unless a program reads it.
+      // Commander has printed its message, except with --json.
       if (error.exitCode === 0) return exitCodes.done;
       if (!output.json) return exitCodes.usage;
       return reportFailure(new UsageError(error.message.replace(/^error: /, "")), output);

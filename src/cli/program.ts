@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { unmarkId } from "./arguments/marked-id.ts";
+import { restoreId } from "./arguments/rewrite-argv.ts";
 import { packageVersion } from "../client/package-version.ts";
 import { answer, type AnswerOptions } from "./command/answer.ts";
 import { call, type CallOptions } from "./command/call.ts";
@@ -9,7 +9,7 @@ import { forget } from "./command/forget.ts";
 import { get } from "./command/get.ts";
 import { list, type ListOptions } from "./command/list.ts";
 import { tools } from "./command/tools.ts";
-import { result, watch } from "./command/wait.ts";
+import { result, watch } from "./command/watch.ts";
 import type { Context, ServerOptions, TaskOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
@@ -17,7 +17,7 @@ const serverForms = "a URL, a command line in quotes, or a name from a config fi
 
 const jsonHelp = "print JSON; docs/cli.md describes it";
 
-/** The commands with their options; `end` is told how the one that ran ended. */
+/** The commands and their options. `end` is called with the exit code. */
 export function makeProgram(context: Context, end: (code: ExitCode) => void): Command {
   const { stdout, stderr } = context.io;
   const program = new Command("holdfast")
@@ -57,7 +57,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   const aboutTask = (name: string, description: string): Command =>
     command(program, name, description)
-      .argument("<id>", "the task's id, or the beginning of it", unmarkId)
+      .argument("<id>", "the task's id, or the beginning of it", restoreId)
       .option("--server <server>", "the server, for a task that was started elsewhere")
       .addOption(timeout());
   const simple = { get, watch, result, cancel };
@@ -85,7 +85,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
   program
     .command("forget")
     .description("remove a task from the list, for example when its server is gone")
-    .argument("<id>", "the task's id, or the beginning of it", unmarkId)
+    .argument("<id>", "the task's id, or the beginning of it", restoreId)
     .option("--json", jsonHelp)
     .action(async (id: string) => end(await forget(context, { id })));
 
@@ -95,7 +95,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
   return program;
 }
 
-/** A command with the options that all have. */
+/** A command with the common options. */
 function command(program: Command, name: string, description: string): Command {
   return program
     .command(name)

@@ -1,8 +1,8 @@
-/** Time and chance as the client sees them, passed in, so that tests own both. */
+/** The client's source of time and randomness; tests pass in their own. */
 export interface ClientClock {
-  /** Epoch milliseconds: for what is told to others. It jumps when the machine's clock is set. */
+  /** Epoch milliseconds, for timestamps. Jumps when the machine's clock is set. */
   now(): number;
-  /** Milliseconds since some moment, which go on evenly whatever the machine's clock is set to: for what is waited for. */
+  /** Milliseconds of a monotonic clock, for durations. */
   elapsed(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as that aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
@@ -17,10 +17,10 @@ export interface Deadline {
   clear(): void;
 }
 
-// setTimeout takes longer delays for 1 ms.
+// setTimeout treats longer delays as 1 ms.
 const longestTimer = 2 ** 31 - 1;
 
-/** The machine's own. Its timers keep the process alive: somebody is waiting. */
+/** The machine's clock. Its timers keep the process alive, since a caller waits for them. */
 export const systemClock: ClientClock = {
   now: () => Date.now(),
   elapsed: () => Math.trunc(performance.now()),

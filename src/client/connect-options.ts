@@ -1,8 +1,9 @@
 import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
-import type { ReceiveTasksOptions } from "./receive-options.ts";
 import type { HandleStore } from "./handles/handle-store.ts";
-import type { ClientEvent } from "./events/client-event.ts";
+import type { ClientEvent } from "./client-events.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
+import type { TaskStore } from "../store/store.ts";
+import { optionProblem, type OptionNames } from "../task/option-names.ts";
 
 /** The protocol versions that this client speaks. The first two define tasks; with the others it uses those of SEP-1686. */
 export const protocolVersions = [
@@ -77,4 +78,65 @@ export interface ConnectOptions {
   readonly listen?: boolean;
   /** The shortest poll interval in milliseconds, whatever the server asks for. Default 250. */
   readonly pollFloorMs?: number;
+}
+
+/** How the client accepts a server's questions as tasks of its own, in protocol 2025-11-25 and SEP-1686. */
+export interface ReceiveTasksOptions {
+  /**
+   * Where they are stored: `sqliteStore("client-tasks.db")` for questions that stay open after a restart of this process, or
+   * `memoryStore()`. Connections at the same time can share a store; it closes with the last of them and cannot be
+   * opened again.
+   */
+  readonly store: TaskStore;
+  /**
+   * How long a task is kept, in milliseconds from its creation, in SEP-1686 from its end. A server may ask for another
+   * value of up to 30 days. Default: one day.
+   */
+  readonly ttlMs?: number | null;
+  /** The poll interval that the server is told to keep, in milliseconds. Default 1000. */
+  readonly pollIntervalMs?: number;
+  /** Whether to refuse questions that do not ask for a task, with -32600. Has no effect in SEP-1686. Default false. */
+  readonly required?: boolean;
+  /** Called with errors that no caller is told about. Default: prints a line to stderr. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const connectOptions: OptionNames<ConnectOptions> = {
+  onInput: true,
+  onInputError: true,
+  onEvent: true,
+  capabilities: true,
+  receiveTasks: true,
+  handles: true,
+  clientInfo: true,
+  protocolVersion: true,
+  generation: true,
+  serverName: true,
+  headers: true,
+  token: true,
+  fetch: true,
+  signal: true,
+  listen: true,
+  pollFloorMs: true,
+};
+
+/** Throws a RangeError for invalid options. */
+export function assertConnectOptions(options: ConnectOptions): void {
+  const problem = optionProblem("connect", options, connectOptions);
+  if (problem !== undefined) throw new RangeError(problem);
+  const { pollFloorMs = 0, protocolVersion, generation } = options;
+  if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
+    throw new RangeError(`pollFloorMs has to be a number of at least 0, not ${pollFloorMs}.`);
+  }
+  if (protocolVersion !== undefined && !protocolVersions.includes(protocolVersion)) {
+    const known = protocolVersions.join(", ");
+    throw new RangeError(`protocolVersion has to be one of ${known}, not ${String(protocolVersion)}.`);
+  }
+  if (generation === undefined) return;
+  if (generation !== "sep-1686") {
+    throw new RangeError(`generation has to be "sep-1686", not ${JSON.stringify(generation)}.`);
+  }
+  if (protocolVersion === "2026-07-28") {
+    throw new RangeError("Protocol 2026-07-28 has no tasks of SEP-1686.");
+  }
 }

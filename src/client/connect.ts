@@ -1,7 +1,7 @@
 import { generation as core } from "../generation/2025-11-25/name.ts";
 import type { JsonObject } from "../generation/json-object.ts";
 import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
-import { amendHandshake, tasksTaken as coreTasks } from "./2025-11-25/handshake.ts";
+import { rewriteHandshake, tasksCapability as coreTasks } from "./2025-11-25/handshake.ts";
 import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
 import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
@@ -9,23 +9,21 @@ import { ToolHeaders } from "./2026-07-28/tool-headers.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
-import { assertOptions } from "./assert-options.ts";
-import type { ConnectOptions } from "./connect-options.ts";
+import { assertConnectOptions, type ConnectOptions, type ReceiveTasksOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
-import { ClientEvents } from "./events/client-events.ts";
+import { ClientEvents } from "./client-events.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
 import { packageVersion } from "./package-version.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
-import type { ReceiveTasksOptions } from "./receive-options.ts";
-import type { ServerTarget } from "./transport/line.ts";
+import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
-import { declaredBy, defaultCapabilities } from "./question/declared.ts";
+import { declaredBy, defaultCapabilities } from "./question/ask-user.ts";
 import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
 import { TaskSessions } from "./session/task-sessions.ts";
-import { readableHandshake, tasksTaken as sepTasks } from "./sep-1686/handshake.ts";
+import { readableHandshake, tasksCapability as sepTasks } from "./sep-1686/handshake.ts";
 import type { SepReceiver } from "./sep-1686/receiver/sep-receiver.ts";
 import { SepProtocol } from "./sep-1686/sep-protocol.ts";
-import { setSdkHandlers } from "./question/sdk-handlers.ts";
+import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 
@@ -58,14 +56,14 @@ export async function connect(server: ServerTarget, options: ConnectOptions = {}
   return connectWith(server, options, systemClock);
 }
 
-/** The same, on a given clock. */
+/** `connect` with a given clock. */
 export async function connectWith(
   server: ServerTarget,
   options: ConnectOptions,
   clock: ClientClock,
 ): Promise<TaskClient> {
   assertNodeVersion(process.versions.node);
-  assertOptions(options);
+  assertConnectOptions(options);
   const { onInput, onInputError, signal, pollFloorMs = 250, listen = true, handles } = options;
   signal?.throwIfAborted();
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: packageVersion };
@@ -75,10 +73,10 @@ export async function connectWith(
   const events = new ClientEvents(options.onEvent, clock);
   const callbacks = { onInput, onInputError, declares: declaredBy(capabilities), events };
   const hasCore = (version: unknown): boolean => options.generation === undefined && version === core;
-  const tasksTaken = (version: unknown, own: JsonObject): object =>
+  const tasksCapability = (version: unknown, own: JsonObject): object =>
     hasCore(version) ? coreTasks(own) : sepTasks(own); // A-46
   const headers = new ToolHeaders();
-  // Before there is a connection: the first question may come with it.
+  // Before connecting: the first question may come with the handshake.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
   const { sdk, requester, name } = await openConnection(
     server,
@@ -86,21 +84,21 @@ export async function connectWith(
       ...options,
       clientInfo,
       capabilities: withTasks(capabilities),
-      amend: (message) => {
+      rewriteOutgoing: (message) => {
         headers.sent(message);
-        return withoutTasksOnCall(amendHandshake(message, receives ? tasksTaken : undefined));
+        return withoutTasksOnCall(rewriteHandshake(message, receives ? tasksCapability : undefined));
       },
-      admit: (message) => {
+      rewriteIncoming: (message) => {
         headers.received(message);
         return readableHandshake(message);
       },
       prepare: (client) => {
-        if (onInput !== undefined) setSdkHandlers(client, capabilities, onInput);
+        if (onInput !== undefined) setSdkQuestionHandlers(client, capabilities, onInput);
       },
     },
     clock,
   ).catch(async (error: unknown) => {
-    await shared?.runtime.leave();
+    await shared?.runtime.release();
     throw error;
   });
   const onError = errorReporter((error) => requester.onerror?.(toError(error)));
@@ -109,7 +107,7 @@ export async function connectWith(
   const declared = sdk.getServerCapabilities();
   const legacy = { ...services, callbacks, server: { ...declared } };
   const store = typeof handles === "string" ? fileHandles(handles) : handles;
-  const keptSession = async (taskId: string): Promise<string | undefined> => {
+  const storedSession = async (taskId: string): Promise<string | undefined> => {
     try {
       return (await store?.find({ server: name, generation: core, taskId }))?.sessionId;
     } catch (cause) {
@@ -126,11 +124,11 @@ export async function connectWith(
           headers,
         })
       : hasCore(sdk.getNegotiatedProtocolVersion())
-        ? new CoreProtocol({ ...legacy, sessions: new TaskSessions({ requester, keptSession }) })
+        ? new CoreProtocol({ ...legacy, sessions: new TaskSessions({ requester, storedSession }) })
         : new SepProtocol(legacy);
-  requester.takers.onNotification((notification) => progress.take(notification));
+  requester.handlers.onNotification((notification) => progress.handle(notification));
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
-  events.tell({ type: "connected", protocolVersion, generation: protocol.generation });
+  events.emit({ type: "connected", protocolVersion, generation: protocol.generation });
   const receiver =
     shared === undefined || receiveTasks === undefined || protocol instanceof ExtensionProtocol
       ? undefined
@@ -138,7 +136,7 @@ export async function connectWith(
           { requester, server: name, callbacks, options: receiveTasks },
           shared.runtime,
         );
-  if (receiver === undefined) await shared?.runtime.leave();
+  if (receiver === undefined) await shared?.runtime.release();
   return new ConnectedClient({
     sdk,
     server: name,
@@ -156,7 +154,7 @@ export async function connectWith(
   });
 }
 
-/** Loaded only where it is wanted: it brings the runtime that servers have. */
+/** Loaded on demand, since it imports the server's runtime. */
 async function loadReceiver(options: ReceiveTasksOptions): Promise<LoadedReceiver> {
   const [receiver, sepReceiver, { shareRuntime }] = await Promise.all([
     import("./2025-11-25/receiver/receiver.ts"),

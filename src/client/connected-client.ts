@@ -8,18 +8,17 @@ import type {
 import type { UserCallbacks } from "./question/ask-user.ts";
 import type { ClientClock } from "./clock.ts";
 import { directHandle } from "./call/direct-handle.ts";
-import { makeIdempotencyKey } from "./call/idempotency-key.ts";
+import { makeIdempotencyKey } from "./call/idempotency.ts";
 import type { ProgressReports, ProgressTokens } from "./call/progress-tokens.ts";
-import { failureOf, type ClientEvents } from "./events/client-events.ts";
-import { Listening } from "./task/listening.ts";
-import { PollTraffic } from "./task/poll-traffic.ts";
+import { failureOf, type ClientEvents } from "./client-events.ts";
+import { ListenStreams } from "./task/listen-streams.ts";
+import { ClientPollLimit } from "./task/poll-limits.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
-import { startKeptCall } from "./call/start-kept-call.ts";
-import { CallKeeper } from "./handles/call-keeper.ts";
+import { startJournalledCall } from "./call/start-journalled-call.ts";
+import { CallJournal } from "./handles/call-journal.ts";
 import type { HandleStore, KeptCall } from "./handles/handle-store.ts";
-import type { PendingCall } from "./handles/pending-call.ts";
+import { type PendingCall, pendingCall } from "./call/pending-call.ts";
 import { readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
-import { pendingCall } from "./call/take-call.ts";
 import type { CallAndWaitOptions, CallOptions, ListOptions, ReadOptions, TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
@@ -36,22 +35,22 @@ import { WatchedHandle } from "./task/watched-handle.ts";
 
 interface ConnectedClientOptions {
   readonly sdk: Client;
-  /** The URL, as references name it. */
+  /** The server's name in task references. */
   readonly server: string;
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
   readonly events: ClientEvents;
   readonly pollFloorMs: number;
-  /** Whether to listen where the server offers it. */
+  /** Whether to listen if the server supports it. */
   readonly listen: boolean;
   readonly progress: ProgressTokens;
   readonly handles: HandleStore | undefined;
-  /** Hears of faults that stop nobody. */
+  /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
-  /** Its end ends all that waits. */
+  /** Its end ends all waits. */
   readonly requester: RawRequester;
-  /** Leaves the server's own questions, where they are taken as tasks, in their store. */
+  /** Stops answering the server's questions that run as tasks; they stay in their store. */
   readonly closeReceiver: (() => Promise<void>) | undefined;
 }
 
@@ -77,42 +76,42 @@ export class ConnectedClient implements TaskClient {
   constructor(options: ConnectedClientOptions) {
     const { sdk, server, requester, listen, progress, handles, onError, closeReceiver, ...services } =
       options;
-    const { over } = requester;
+    const { closed } = requester;
     this.sdk = sdk;
     this.#server = server;
     this.#progress = progress;
     this.#closeReceiver = closeReceiver;
     const closing = this.#closing.signal;
-    const run = (work: Promise<unknown>): void => this.#keep(work);
+    const run = (work: Promise<unknown>): void => this.#track(work);
     const { protocol, clock, events } = services;
     const now = (): number => clock.now();
     const sessionId = (): string | undefined => requester.sessionId;
     const { generation } = protocol;
-    const keeper = new CallKeeper({ store: handles, server, generation, now, sessionId, run, onError });
-    requester.isSessionNeeded = async () => keeper.needsSession();
-    const hears = { listen: listen ? protocol.listen : undefined, clock, events, closing, run };
+    const journal = new CallJournal({ store: handles, server, generation, now, sessionId, run, onError });
+    requester.isSessionNeeded = async () => journal.needsSession();
+    const streamOptions = { listen: listen ? protocol.listen : undefined, clock, events, closing, run };
     this.#services = {
       ...services,
-      keeper,
+      journal,
       onError,
-      traffic: new PollTraffic(),
-      listening: new Listening(hears),
+      pollLimit: new ClientPollLimit(),
+      listenStreams: new ListenStreams(streamOptions),
       closing,
       run,
-      keepWatch: (watch) => this.#watches.keep(watch),
+      retainWatch: (watch) => this.#watches.retain(watch),
       forget: (taskId) => {
         this.#watches.forget(taskId);
         this.#reports.get(taskId)?.stop();
         this.#reports.delete(taskId);
       },
     };
-    if (over.aborted) this.#end(over.reason);
+    if (closed.aborted) this.#end(closed.reason);
     const lost = (): void => {
-      this.#end(over.reason);
-      // A store is free again once its connections are over, however they ended.
+      this.#end(closed.reason);
+      // Closes the receiver's store with its last connection, however that ends.
       void this.#closeReceiver?.().catch(() => undefined);
     };
-    over.addEventListener("abort", lost, { once: true });
+    closed.addEventListener("abort", lost, { once: true });
   }
 
   async callTool(
@@ -122,18 +121,18 @@ export class ConnectedClient implements TaskClient {
   ): Promise<CallToolResult> {
     assertWait(options);
     const limit = new WaitLimit(options, this.#services.clock);
-    const within = { ...options, signal: limit.signal, timeoutMs: undefined };
+    const limited = { ...options, signal: limit.signal, timeoutMs: undefined };
     let handle: TaskHandle | undefined;
     try {
-      handle = await this.#begin(name, args, { ...within, cancelOnAbort });
+      handle = await this.#begin(name, args, { ...limited, cancelOnAbort });
       limit.reference = handle.reference ?? undefined;
       if (handle.reference !== null) await onTask?.(handle.reference);
       if (handle.reference !== null && onUpdate !== undefined) {
-        for await (const task of handle.updates(within)) await onUpdate(task);
-        // The end is known: no limit that was passed meanwhile takes it away.
+        for await (const task of handle.updates(limited)) await onUpdate(task);
+        // The task has ended, so return its result even if the time limit has passed meanwhile.
         return await handle.result();
       }
-      return await handle.result(within);
+      return await handle.result(limited);
     } catch (error) {
       if (cancelOnAbort && options.signal?.aborted === true && handle !== undefined)
         await this.#cancel(handle);
@@ -158,10 +157,10 @@ export class ConnectedClient implements TaskClient {
   ): Promise<TaskHandle> {
     assertMs("ttlMs", ttlMs);
     assertWait(options);
-    const { clock, keeper } = this.#services;
+    const { clock, journal } = this.#services;
     const key = idempotencyKey ?? makeIdempotencyKey();
-    const call = keeper.name({ key, tool: name, args, ttlMs, startedAt: clock.now() });
-    const findsAgain = idempotencyKey !== undefined || (keeper.keeps && !cancelOnAbort);
+    const call = journal.entryFor({ key, tool: name, args, ttlMs, startedAt: clock.now() });
+    const findsAgain = idempotencyKey !== undefined || (journal.isPersistent && !cancelOnAbort);
     return this.#start(call, { ...options, findsAgain });
   }
 
@@ -176,12 +175,12 @@ export class ConnectedClient implements TaskClient {
     const options = { signal: either, progressToken: reports?.token, findsAgain, again };
     let live = false;
     try {
-      const starting = startKeptCall(
+      const starting = startJournalledCall(
         call,
         { ...this.#services, firstSentAt: again ? call.startedAt : undefined },
         options,
       );
-      this.#keep(starting);
+      this.#track(starting);
       const started = await starting;
       if (started.kind === "result") return directHandle(started.result, clock.now());
       const { taskId, task, immediateResponse } = started;
@@ -195,8 +194,8 @@ export class ConnectedClient implements TaskClient {
   }
 
   async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
-    const plain = async (within: RequestOptions): Promise<ReadResourceResult> =>
-      this.sdk.readResource({ uri }, within);
+    const plain = async (requestOptions: RequestOptions): Promise<ReadResourceResult> =>
+      this.sdk.readResource({ uri }, requestOptions);
     const read = { method: "resources/read", params: { uri }, plain, toResult: toResource } as const;
     return readInTask(read, this.#reads, options);
   }
@@ -207,8 +206,8 @@ export class ConnectedClient implements TaskClient {
     options: ReadOptions = {},
   ): Promise<GetPromptResult> {
     const params = { name, arguments: { ...args } };
-    const plain = async (within: RequestOptions): Promise<GetPromptResult> =>
-      this.sdk.getPrompt(params, within);
+    const plain = async (requestOptions: RequestOptions): Promise<GetPromptResult> =>
+      this.sdk.getPrompt(params, requestOptions);
     return readInTask({ method: "prompts/get", params, plain, toResult: toPrompt }, this.#reads, options);
   }
 
@@ -229,10 +228,10 @@ export class ConnectedClient implements TaskClient {
   }
 
   async pending(): Promise<readonly PendingCall[]> {
-    const { keeper, clock, protocol, closing } = this.#services;
+    const { journal, clock, protocol, closing } = this.#services;
     closing.throwIfAborted();
     const services = {
-      keeper,
+      journal,
       now: () => clock.now(),
       protocol,
       resume: (taskId: string) => {
@@ -242,7 +241,7 @@ export class ConnectedClient implements TaskClient {
       sendAgain: async (call: KeptCall, options: WaitOptions) =>
         this.#start(call, { ...options, again: true }),
     };
-    return (await keeper.list()).map((call) => pendingCall(call, services));
+    return (await journal.list()).map((call) => pendingCall(call, services));
   }
 
   async listTasks(options: ListOptions = {}): Promise<TaskPage<ListedTask>> {
@@ -251,22 +250,22 @@ export class ConnectedClient implements TaskClient {
 
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
-    // What ends may have something to write down.
+    // Work that ends can start further work, such as removing a call from the store.
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
     await this.#closeReceiver?.();
     await this.sdk.close();
   }
 
-  /** As far as that can be had in time: whoever aborted does not want to wait. */
+  /** Tries to cancel within five seconds. */
   async #cancel(handle: TaskHandle): Promise<void> {
-    const { clock, keeper } = this.#services;
+    const { clock, journal } = this.#services;
     const deadline = clock.deadline(cancelOnAbortMs);
     try {
       await handle.cancel({ signal: deadline.signal });
-      // Nobody wants to hear of it any more.
-      if (handle.taskId !== null) keeper.dropTask(handle.taskId);
+      // The caller has given up the task, so its outcome will not be delivered.
+      if (handle.taskId !== null) journal.removeTask(handle.taskId);
     } catch {
-      // The abort is what the caller is told.
+      // The call rejects with the abort's reason instead.
     } finally {
       deadline.clear();
     }
@@ -274,8 +273,8 @@ export class ConnectedClient implements TaskClient {
 
   #end(reason: unknown): void {
     const { events } = this.#services;
-    if (!this.#closing.signal.aborted) events.tell({ type: "disconnected", code: failureOf(reason).code });
-    this.#closing.abort(reason); // the first reason stays
+    if (!this.#closing.signal.aborted) events.emit({ type: "disconnected", code: failureOf(reason).code });
+    this.#closing.abort(reason);
     this.#watches.close(reason);
   }
 
@@ -288,12 +287,12 @@ export class ConnectedClient implements TaskClient {
     const known = this.#watches.get(taskId);
     const watch = known ?? new TaskWatch(taskId, origin, task, this.#services);
     if (known === undefined) this.#watches.add(watch);
-    const reference = this.#services.keeper.referenceTo(taskId);
+    const reference = this.#services.journal.referenceTo(taskId);
     return new WatchedHandle(reference, watch, this.#services, options);
   }
 
-  #keep(work: Promise<unknown>): void {
-    const kept = work.catch(() => undefined).finally(() => this.#running.delete(kept));
-    this.#running.add(kept);
+  #track(work: Promise<unknown>): void {
+    const tracked = work.catch(() => undefined).finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
   }
 }

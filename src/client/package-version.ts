@@ -1,2 +1,2 @@
-/** The version in package.json, which a test compares: what is bundled has no package.json to read. */
+/** The version in package.json. A constant, since a bundle has no package.json; a test compares them. */
 export const packageVersion = "0.1.0";

@@ -73,3 +73,12 @@ export class TaskClientError extends Error {
     this.error = options.error;
   }
 }
+
+/** The same error with the task's reference; other errors unchanged. */
+export function withReference(error: unknown, reference: TaskReference): unknown {
+  if (!(error instanceof TaskClientError) || error.reference !== undefined) return error;
+  const { code, message, cause, error: rpcError, stack } = error;
+  const copy = new TaskClientError(code, message, { cause, error: rpcError, reference });
+  if (stack !== undefined) copy.stack = stack;
+  return copy;
+}

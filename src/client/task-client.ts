@@ -5,7 +5,7 @@ import type {
   Progress,
   ReadResourceResult,
 } from "@modelcontextprotocol/client";
-import type { PendingCall } from "./handles/pending-call.ts";
+import type { PendingCall } from "./call/pending-call.ts";
 import type { ListedTask, TaskPage } from "./task/listed-task.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";

@@ -5,7 +5,7 @@ import type { TaskPage, TaskSummary } from "./task/listed-task.ts";
 import type { OpenQuestion, RemoteTask } from "./task/remote-task.ts";
 import type { Reply } from "./reply/reply.ts";
 
-/** The answers to a round of questions that came before a task existed, with the state to hand back unread. */
+/** The answers to a round of questions before the task's creation, with the server's opaque state. */
 export interface AnsweredRound {
   readonly inputResponses?: Readonly<Record<string, InputResult>> | undefined;
   readonly requestState?: string | undefined;
@@ -16,25 +16,25 @@ export interface ToolCall {
   readonly args: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string;
   readonly round: AnsweredRound | undefined;
-  /** True once the call may have arrived before: a server that would run it twice is to refuse it. */
+  /** Whether the call may have arrived before: the server has to refuse it if it would run twice. */
   readonly repeat: boolean;
   /**
-   * Milliseconds that the task should be kept, counted from its creation, or in SEP-1686 from its end; where no client
-   * has a say, without effect.
+   * Milliseconds that the server should keep the task from its creation, in SEP-1686 from its end. Without effect
+   * since 2026-07-28.
    */
   readonly ttlMs?: number | undefined;
-  /** Under which the server is to report progress; left out, it is not asked to. */
+  /** The token for progress notifications; without it the server sends none. */
   readonly progressToken?: string | undefined;
-  /** Whether the task can be found again, by the caller or in its handle store, should the answer come too late. */
+  /** Whether the caller or the handle store could find the task again, if the answer comes after an abort. */
   readonly findsAgain: boolean;
-  /** Told of a task that such an answer names; only where an answer can still come then. */
+  /** Called with the task of such a late answer. */
   readonly onLateTask?: ((taskId: string) => void) | undefined;
 }
 
-/** The three things that a server can say to a call. */
+/** A server's answer to a call. */
 export type CallAnswer =
   | { readonly kind: "result"; readonly result: CallToolResult }
-  /** `task` is what the answer told of it, if that is enough to wait by; the id is there in any case. */
+  /** `task` is the state in the answer, if it is complete; otherwise the task has to be polled at once. */
   | {
       readonly kind: "task";
       readonly taskId: string;
@@ -47,71 +47,72 @@ export type CallAnswer =
       readonly requestState: string | undefined;
     };
 
-/** A request, other than a call, that can be a task (S-002). */
+/** A request other than a tool call that can become a task (S-002). */
 export interface ReadRequest {
   readonly method: "resources/read" | "prompts/get";
   readonly params: JsonObject;
-  /** The id of the task that it may become. */
+  /** The id for its task. */
   readonly taskId: string;
-  /** Milliseconds from its end that the task should be kept. */
+  /** Milliseconds that the server should keep the task after its end. */
   readonly keepAliveMs: number | undefined;
-  /** True once it may have arrived before. */
+  /** Whether it may have arrived before. */
   readonly repeat: boolean;
 }
 
-/** A task of a read is waited for as any other; its result is what the read would have answered, and has content beside it. */
+/** The answer to a read. The result of a read's task is the read's own result, with an added `content`. */
 export type ReadAnswer = { readonly kind: "result"; readonly result: JsonObject } | { readonly kind: "task" };
 
-/** Takes what a server pushes. */
+/** Receives pushed task states. */
 export interface TaskListener {
-  /** Comes once, and first: these of the tasks that were asked for are pushed from now on. */
+  /** Called once, first: the server pushes these of the requested tasks. */
   onOpen(taskIds: readonly string[]): void;
-  /** A whole task, as a poll would have told it. */
+  /** The complete task, as in the answer to a poll. */
   onTask(task: RemoteTask): void;
 }
 
-/** Takes what a server says of a task by itself. */
-export interface TaskAttendant {
-  /** A whole task, as a poll would have told it. */
+/** Receives what the server sends about one task without being asked. */
+export interface TaskObserver {
+  /** The complete task, as in the answer to a poll. */
   onTask(task: RemoteTask): void;
-  /** There is more to learn than is known: a poll is worth it now. */
-  onHint(): void;
+  /** The task has changed in a way that only a poll shows: poll now. */
+  onPollNeeded(): void;
 }
 
 /** How listening ended. */
 export type ListenEnd =
-  /** It was ended in order, or broke: listening again is worth it, after the pause that the server asked for. */
+  /** It ended or broke. Listen again after the server's pause, if it named one. */
   | { readonly kind: "over"; readonly retryAfterMs: number | undefined }
   /** The server does not push tasks. */
   | { readonly kind: "refused" };
 
-/** What the client needs from a generation of the Tasks protocol. Each method sends one request, once. */
+/** The interface of a generation of the Tasks protocol. Each method sends one request, without retries. */
 export interface TaskProtocol {
   readonly generation: string;
-  /** Whether a call that may have arrived can come again: the server says that it recognises it by its idempotency key. */
+  /** Whether the server recognises a repeated call by its idempotency key, so that repeating it is safe. */
   readonly recognisesRepeats: boolean;
-  /** For how many ms after it was first sent it surely does so; of a call that asked for this `ttlMs`. */
+  /** For how many milliseconds after the first send it does so, for a call with this `ttlMs`. */
   recognisedMs(ttlMs: number | undefined): number;
-  /** Whether that is found out each time, by a look for the task, and needs no word of the server. */
-  readonly looksFirst?: boolean;
+  /** Whether `call` looks for the task before it repeats a call, so that repeating is safe on any server. */
+  readonly looksForTaskFirst?: boolean;
   /**
-   * Whether a question's key names it for ever, also after a restart of this process. Where it does not, a question is a
-   * request of its own, the same object for as long as it is open, and its server may still name it (`questionKeyOf`).
+   * Whether a question's key identifies it also after a restart of this process. Otherwise each question is a
+   * request of its own, represented by one object while it is open, which the server may still give a key
+   * (`questionKeyOf`).
    */
   readonly keepsQuestionKeys: boolean;
   call(call: ToolCall, signal: AbortSignal): Promise<Reply<CallAnswer>>;
-  /** Sends a read that can become a task; left out where reads cannot. */
+  /** Sends a read that can become a task. Undefined where reads cannot. */
   readonly read?: (request: ReadRequest, signal: AbortSignal) => Promise<Reply<ReadAnswer>>;
   get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>>;
   answer(taskId: string, key: string, result: InputResult, signal: AbortSignal): Promise<Reply<undefined>>;
   cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
-  /** Has the server delete the task and all that it keeps of it; left out where tasks cannot be deleted. */
+  /** Deletes the task on the server. Undefined where tasks cannot be deleted. */
   delete?(taskId: string, signal: AbortSignal): Promise<Reply<undefined>>;
-  /** A page of what the server has of this caller's tasks, the first without a cursor; left out where none are listed. */
+  /** A page of the caller's tasks; without a cursor the first. Undefined where tasks cannot be listed. */
   list?(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>>;
   /**
-   * Listens to tasks until the server or the signal ends it: the state that each has when it begins, then each change,
-   * or the newest of several. Left out where the server offers nothing of the kind. Rejects with the signal's reason.
+   * Listens until the server or the signal ends it: gets the current state of each task, then its changes, of
+   * several at once only the newest. Undefined if the server cannot push. Rejects with the signal's reason.
    */
   readonly listen?: (
     taskIds: readonly string[],
@@ -119,9 +120,8 @@ export interface TaskProtocol {
     signal: AbortSignal,
   ) => Promise<ListenEnd>;
   /**
-   * Attends to a task for as long as somebody waits for it: hears what the server says of it on any stream, and keeps
-   * one open where the server needs that to ask. Never in place of polls. `known` is the task as it is known now.
-   * Returns the way to stop it.
+   * Receives what the server sends about the task on any stream, and keeps a stream open if the server needs one
+   * for its questions. In addition to polls. `known` is the last known state. Returns a function that stops it.
    */
-  readonly attend?: (taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined) => () => void;
+  readonly observe?: (taskId: string, observer: TaskObserver, known: RemoteTask | undefined) => () => void;
 }

@@ -1,4 +1,4 @@
-/** The same promise, but rejects with the signal's reason as soon as that aborts: the promise may never settle. */
+/** Settles like `value`, or rejects with the signal's reason as soon as that aborts. */
 export async function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);

@@ -26,7 +26,7 @@ describe("holdfast call", { timeout: deadline }, () => {
     expect(stderr).toMatch(/^task \S+\n(working(: slow_compute)?\n)?completed\n$/);
   });
 
-  it("takes a call that is answered at once", async () => {
+  it("prints the result of a call that is answered directly", async () => {
     expect(await run(["call", url, "greet", "name=Ada"])).toEqual({
       code: 0,
       stdout: "Hello, Ada!\n",
@@ -34,7 +34,7 @@ describe("holdfast call", { timeout: deadline }, () => {
     });
   });
 
-  it("tells a result that is an error from a JSON-RPC error", async () => {
+  it("distinguishes an error result from a JSON-RPC error", async () => {
     const failing = await run(["call", url, "failing_job"]);
     expect(failing).toMatchObject({ code: 1, stdout: "The job failed, as it always does.\n" });
     const protocol = await run(["call", url, "protocol_error_job"]);

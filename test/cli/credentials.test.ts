@@ -9,7 +9,7 @@ import { folder, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
 /** A server that lets nobody in, or sends all who come elsewhere, and the headers that it was sent. */
-async function doorkeeper(redirect?: string) {
+async function authorizingServer(redirect?: string) {
   const sent: IncomingHttpHeaders[] = [];
   const http = createServer(({ headers }, response) => {
     sent.push(headers);
@@ -30,7 +30,7 @@ async function doorkeeper(redirect?: string) {
 describe("a token and headers", { timeout: 60_000 }, () => {
   /** Two servers, with a task on each. */
   async function twoServers() {
-    const [one, other] = [await doorkeeper(), await doorkeeper()];
+    const [one, other] = [await authorizingServer(), await authorizingServer()];
     const state = await folder();
     const store = fileHandles(join(state, "handles"));
     for (const [taskId, { url: server }] of Object.entries({ t1: one, t2: other })) {
@@ -42,7 +42,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     return { one, other, run };
   }
 
-  it("go to the server of the task that a command names, and to no other of the list", async () => {
+  it("go only to the server of the named task", async () => {
     const { one, other, run } = await twoServers();
     const env = { HOLDFAST_TOKEN: "s3cret" };
     const listed = await run(["ls", "--refresh", "--json"], env);
@@ -54,7 +54,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     expect([one.secrets(), other.secrets()]).toEqual([["Bearer s3cret"], []]);
   });
 
-  it("are taken for a list only with the server that they are for", async () => {
+  it("need --server with ls", async () => {
     const { one, other, run } = await twoServers();
     for (const option of [
       ["--token", "s3cret"],
@@ -73,7 +73,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     }
   });
 
-  it("of the environment go to no other origin than the one that they are bound to", async () => {
+  it("of the environment go only to the origin that they are bound to", async () => {
     const { one, other, run } = await twoServers();
     const env = { HOLDFAST_TOKEN: "s3cret", HOLDFAST_TOKEN_ORIGIN: other.origin };
     await run(["ls", "--refresh"], env);
@@ -86,7 +86,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     });
   });
 
-  it("of the environment do not go to a server whose config file has others", async () => {
+  it("of the environment do not go to a server with its own in the config file", async () => {
     const { one, run } = await twoServers();
     const config = join(await folder(), "mcp.json");
     const named = { url: one.url, headers: { authorization: "Bearer own" } };
@@ -95,9 +95,9 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     expect(one.secrets()).toEqual(["Bearer own"]);
   });
 
-  it("follow no redirect to another origin, nor does the request", async () => {
+  it("do not follow a redirect to another origin", async () => {
     const { one } = await twoServers();
-    const { url, secrets } = await doorkeeper(one.url);
+    const { url, secrets } = await authorizingServer(one.url);
     const refused = await runMain(["tools", url, "--token", "s3cret", "--header", "X-Key: s3cret"]);
     expect(refused).toMatchObject({ code: 6, stdout: "" });
     expect(refused.stderr).toContain(one.url);

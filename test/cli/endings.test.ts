@@ -37,7 +37,7 @@ describe("a command that ends before its task", { timeout: 60_000 }, () => {
     expect(parse(await runMain(["ls", "--json"], { env }))).toEqual({ tasks: [] });
   });
 
-  it("by SIGTERM, says how to come back, and leaves the task running", async () => {
+  it("by SIGTERM, says how to return, and leaves the task running", async () => {
     const env = { HOLDFAST_STATE: await folder() };
     const running = startHoldfast(["call", url, "never_ends"], { env });
     const [, id = ""] = await running.told(/^task (\S+)$/m);
@@ -121,14 +121,14 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
   });
 });
 
-it("says in a line what is wrong with the state folder", async () => {
+it("reports an unusable state folder in one line", async () => {
   const env = { HOLDFAST_STATE: join(root, "package.json") };
   const listed = await runMain(["ls"], { env });
   expect(listed).toMatchObject({ code: 70, stdout: "" });
   expect(listed.stderr).toMatch(/^holdfast: ENOTDIR.*package\.json.*\n$/);
 });
 
-it("asks for the server of a task where what was written of it is lost", async () => {
+it("asks for the server of a task if its record is lost", async () => {
   const state = await folder();
   const env = { HOLDFAST_STATE: state };
   const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
@@ -138,7 +138,7 @@ it("asks for the server of a task where what was written of it is lost", async (
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("--server") as string });
 });
 
-it("tells what a server said that ended in the middle of a call", { timeout: 60_000 }, async () => {
+it("prints the log of a server that ended during a call", { timeout: 60_000 }, async () => {
   const server = join(await folder(), "server.mjs");
   await writeFile(
     server,
@@ -163,7 +163,7 @@ it("tells what a server said that ended in the middle of a call", { timeout: 60_
   expect(crashed.stderr).toMatch(/^holdfast: The connection ended.*\nThe server wrote:\ndisk is full\n$/);
 });
 
-it("tells a server that is gone from one that lists no tools", async () => {
+it("distinguishes a lost server from one without a tool list", async () => {
   const handshake = `process.stdin.once("data", (text) => { const { id, method } = JSON.parse(text); if (method !== "initialize") process.exit(); process.stdin.on("data", (next) => void (String(next).includes("tools/list") && process.exit())); console.log(JSON.stringify({ jsonrpc: "2.0", id, result: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "brief", version: "1" } } })) })`;
   const { code, stderr } = await runMain(["tools", `${process.execPath} -e '${handshake}'`]);
   expect({ code, stderr }).toEqual({
@@ -172,7 +172,7 @@ it("tells a server that is gone from one that lists no tools", async () => {
   });
 });
 
-it("refuses what it does not know, as people and as programs read it", async () => {
+it("refuses unknown arguments, in text and in JSON", async () => {
   expect(await runMain(["cal"])).toMatchObject({ code: 2, stdout: "" });
   const unknown = await runMain(["ls", "--json", "--nope"]);
   expect(unknown).toMatchObject({ code: 2, stderr: "" });

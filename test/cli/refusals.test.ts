@@ -63,7 +63,7 @@ it.each([[], ["--token", "s3cret"]])(
   },
 );
 
-it("tells a server of HTTP+SSE for what it is", { timeout: 60_000 }, async () => {
+it("recognises a server of the HTTP+SSE transport", { timeout: 60_000 }, async () => {
   const url = await serve(({ method, headers }, response) => {
     if (method !== "GET") return response.writeHead(404).end("<html>Cannot POST</html>");
     if (headers.authorization !== "Bearer s3cret") return response.writeHead(401).end();
@@ -75,7 +75,7 @@ it("tells a server of HTTP+SSE for what it is", { timeout: 60_000 }, async () =>
   expect(refused.stderr).toMatch(/a server of the HTTP\+SSE transport.*\n.*Streamable HTTP/);
 });
 
-it("tells which addresses a call wants to be visited first", { timeout: 60_000 }, async () => {
+it("prints the URLs that a call requires to be visited first", { timeout: 60_000 }, async () => {
   const http = await serveSessions(() => {
     const mcp = new McpServer({ name: "signs", version: "1.0.0" });
     mcp.registerTool("mail", {}, () => {

@@ -52,7 +52,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     });
   });
 
-  it("are told apart by their id, or as much of it as there has to be", async () => {
+  it("are found by their id, or a unique prefix", async () => {
     const { run, start } = await user();
     const ids = [await start("never_ends"), await start("never_ends")];
     const common = "0";
@@ -78,7 +78,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     },
   );
 
-  it("answer a question by what is given, typed by its form", async () => {
+  it("answer a question with the given values, converted by its schema", async () => {
     const { run, start } = await user();
     const id = await start("confirm_delete", "filename=a.txt");
     await vi.waitUntil(
@@ -126,7 +126,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     expect((await run("result", id)).stdout).toContain("name: Ada");
   });
 
-  it("wait no longer than they may, and go on", async () => {
+  it("are detached after --timeout, and continue", async () => {
     const { run, start } = await user();
     const id = await start("never_ends");
     const watched = await run("watch", id, "--timeout", "0.2");

@@ -24,7 +24,7 @@ describe("the machine's clock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("leaves no timer behind an aborted sleep or a cleared deadline", async () => {
+  it("clears the timer of an aborted sleep or a cleared deadline", async () => {
     const controller = new AbortController();
     const nap = systemClock.sleep(1000, controller.signal);
     const deadline = systemClock.deadline(1000);

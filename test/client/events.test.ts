@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ClientEvent } from "../../src/client/events/client-event.ts";
+import type { ClientEvent } from "../../src/client/client-events.ts";
 import { acknowledged, approval, asking, completed, created, failed, sent, taskId } from "./answers.ts";
 import { discoveredHoldfast } from "./scripted-server.ts";
 import { ScriptedStream } from "./scripted-stream.ts";

@@ -16,7 +16,7 @@ const program = `
   console.log(JSON.stringify(loaded));
 `;
 
-it("loads no runtime and no store for a client that takes no tasks", async () => {
+it("loads no runtime and no store for a client that receives no tasks", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
   const loaded = JSON.parse(stdout) as string[];
   expect(loaded.some((url) => url.endsWith("/dist/client/connect.js"))).toBe(true);

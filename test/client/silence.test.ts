@@ -43,7 +43,7 @@ async function setUpParts(beforePart: (clock: FakeClock, part: number) => Promis
   return { server, client, clock };
 }
 
-it("does not cut a result off that is long in coming, as long as it comes", async () => {
+it("does not time out while a long result still arrives", async () => {
   const { server, client } = await setUpParts(async (clock) => {
     await clock.sleep(limitMs - 1_000, AbortSignal.timeout(limitMs));
     clock.passDeadlines();
@@ -53,7 +53,7 @@ it("does not cut a result off that is long in coming, as long as it comes", asyn
   expect(server.of("tasks/get")).toHaveLength(1);
 });
 
-it("asks again for a result that stops coming", async () => {
+it("repeats the request if a result stops arriving", async () => {
   const { server, client, clock } = await setUpParts(async (own, part) => {
     if (part < 5) return true;
     await own.sleep(limitMs, AbortSignal.timeout(limitMs));

@@ -4,9 +4,8 @@ import type { AddressInfo } from "node:net";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/client/clock.ts";
-import { fetchWithinOrigin } from "../../src/client/transport/fetch-within-origin.ts";
-import { patientFetch } from "../../src/client/transport/patient-fetch.ts";
-import { StandaloneStream } from "../../src/client/transport/standalone-stream.ts";
+import { fetchWithinOrigin, StandaloneStream } from "../../src/client/transport/standalone-stream.ts";
+import { fetchWithoutTimeout } from "../../src/client/transport/fetch-without-timeout.ts";
 
 const said: JSONRPCMessage = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
 
@@ -35,7 +34,7 @@ async function serve(location: (elsewhere: string) => string) {
 async function open(url: URL): Promise<JSONRPCMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<JSONRPCMessage>();
   const stream = new StandaloneStream({
-    fetch: patientFetch,
+    fetch: fetchWithoutTimeout,
     clock: systemClock,
     onMessage: resolve,
     onError: reject,
@@ -44,7 +43,7 @@ async function open(url: URL): Promise<JSONRPCMessage> {
   });
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
-  await stream.takingOver(patientFetch)(url, { method: "GET", signal: leaving.signal });
+  await stream.intercepting(fetchWithoutTimeout)(url, { method: "GET", signal: leaving.signal });
   return promise;
 }
 
@@ -54,9 +53,9 @@ it("follows a redirect within its origin", async () => {
   expect(asked).toEqual(["here/mcp Bearer s3cret", "here/mcp/ Bearer s3cret"]);
 });
 
-it("takes its token to no other origin", async () => {
+it("does not send its token to another origin", async () => {
   const { url, asked } = await serve((elsewhere) => `${elsewhere}/mcp/`);
-  const response = await fetchWithinOrigin(patientFetch, url, {
+  const response = await fetchWithinOrigin(fetchWithoutTimeout, url, {
     headers: { authorization: "Bearer s3cret" },
   });
   expect(response.status).toBe(307);

@@ -34,7 +34,7 @@ function seen(history: readonly RemoteTask[], happens: readonly string[]): (stri
   let stream: { source: Source; told: number; under: RemoteTask[] } | undefined;
   const current = (): RemoteTask => history[now] as RemoteTask;
   const take = (task: RemoteTask, source: Source): void => {
-    if (state.take(task, source, 0) === "news") shown.push(state.task?.statusMessage);
+    if (state.take(task, source, 0) === "updated") shown.push(state.task?.statusMessage);
   };
   const happen: Readonly<Record<string, () => void>> = {
     changes: () => void (now = Math.min(now + 1, history.length - 1)),

@@ -18,8 +18,8 @@ const done: RemoteTask = { ...at(0, "done"), status: "cancelled" };
 describe("the state of a task", () => {
   it("takes whatever was asked for after all that is known, even from a clock that was put back", () => {
     const state = new TaskState();
-    expect(state.take(at(5, "a"), state.source(), 1)).toBe("news");
-    expect(state.take(at(3, "b"), state.source(), 2)).toBe("news");
+    expect(state.take(at(5, "a"), state.source(), 1)).toBe("updated");
+    expect(state.take(at(3, "b"), state.source(), 2)).toBe("updated");
     expect([state.task?.statusMessage, state.contactAt]).toEqual(["b", 2]);
     expect(state.take(at(3, "b"), state.source(), 3)).toBe("same");
     expect(state.contactAt).toBe(3);
@@ -29,7 +29,7 @@ describe("the state of a task", () => {
     const state = new TaskState();
     const stream = state.source();
     const poll = state.source();
-    expect(state.take(at(2, "pushed"), stream, 1)).toBe("news");
+    expect(state.take(at(2, "pushed"), stream, 1)).toBe("updated");
     expect(state.take(at(1, "polled"), poll, 2)).toBe("stale");
     expect(state.task?.statusMessage).toBe("pushed");
     expect(state.take(at(2, "polled"), poll, 2)).toBe("unclear");
@@ -42,8 +42,8 @@ describe("the state of a task", () => {
     const stream = state.source();
     state.take(at(2, "polled"), state.source(), 1);
     expect(state.take(at(1, "old"), stream, 2)).toBe("stale");
-    expect(state.take(at(3, "new"), stream, 2)).toBe("news");
-    expect(state.take(at(3, "next in the same moment"), stream, 2)).toBe("news");
+    expect(state.take(at(3, "new"), stream, 2)).toBe("updated");
+    expect(state.take(at(3, "next in the same moment"), stream, 2)).toBe("updated");
     const late = { ...at(3, "unreadable"), lastUpdatedAt: "yesterday" };
     expect(state.take(late, { since: 0 }, 2)).toBe("unclear");
   });
@@ -53,7 +53,7 @@ describe("the state of a task", () => {
     const poll = state.source();
     const stream = state.source();
     state.take(at(9, "pushed"), stream, 1);
-    expect(state.take(done, poll, 2)).toBe("news");
+    expect(state.take(done, poll, 2)).toBe("updated");
     expect(state.hasEnded).toBe(true);
     expect(state.take(at(30, "more"), stream, 3)).toBe("stale");
     expect(state.take({ ...done, status: "failed", error: { code: 1, message: "" } }, poll, 3)).toBe("stale");

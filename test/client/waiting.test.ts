@@ -4,7 +4,7 @@ import type { Answer } from "./scripted-server.ts";
 import { setUp } from "./setup.ts";
 
 describe("polling", () => {
-  it("keeps to the interval of each answer, and ends with the task [X-025 X-050 X-052]", async () => {
+  it("uses the interval of each answer, and ends with the task [X-025 X-050 X-052]", async () => {
     const { server, client, clock } = await setUp();
     server.script("tools/call", created({ pollIntervalMs: 3000 }));
     server.script(
@@ -166,7 +166,7 @@ describe("a wait", () => {
     await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
   });
 
-  it("can be given up without harm to the task, and taken up again", async () => {
+  it("can be aborted without affecting the task, and started again", async () => {
     const { server, client, clock } = await setUp();
     server.script("tools/call", created());
     server.script("tasks/get", working({ statusMessage: "half" }), completed());

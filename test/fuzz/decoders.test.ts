@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TaskClientError } from "../../src/client/task-client-error.ts";
-import { readEvents, type ServerEvent } from "../../src/client/transport/read-events.ts";
+import { readEvents, type ServerEvent } from "../../src/client/transport/server-sent-events.ts";
 import { encodeCursor, readCursor } from "../../src/generation/cursor.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../src/runtime/tool/error-json.ts";

@@ -1,8 +1,11 @@
 import * as core from "../../src/client/2025-11-25/read-task.ts";
-import { readAcknowledgement, readCallAnswer } from "../../src/client/2026-07-28/read-answer.ts";
-import { readGetResult } from "../../src/client/2026-07-28/read-task.ts";
+import {
+  readAcknowledgement,
+  readCallAnswer,
+  readGetResult,
+} from "../../src/client/2026-07-28/read-answers.ts";
 import { readTask as readSepTask } from "../../src/client/sep-1686/read-task.ts";
-import { readToolResult } from "../../src/client/session/read-tool-result.ts";
+import { readToolResult } from "../../src/client/session/read-answers.ts";
 import { checkReference } from "../../src/client/task/check-reference.ts";
 import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
 import { readCursor } from "../../src/generation/cursor.ts";

@@ -1,6 +1,6 @@
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 
-/** Whether a whole number would arrive as another one: a JSON number is sent as a double. */
+/** Whether a whole number would lose digits: JSON numbers are sent as doubles. */
 export function losesDigits(numeral: string): boolean {
   return /^[+-]?\d+$/.test(numeral) && !Number.isSafeInteger(Number(numeral));
 }
@@ -9,7 +9,7 @@ export function tooLong(numeral: string): string {
   return `${numeral} is too long to be sent exactly as a number: it would arrive as ${String(Number(numeral))}`;
 }
 
-/** As `JSON.parse`; throws a UsageError for a whole number that would not be sent as it was written. */
+/** Like `JSON.parse`, but throws a UsageError for a whole number that would lose digits. */
 export function parseExactJson(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source;

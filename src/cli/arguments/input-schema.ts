@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 
-/** What the command line needs to know of a tool's `inputSchema`. */
+/** The parts of a tool's `inputSchema` that the command line uses. */
 export interface InputSchema {
   /** By key, with local references followed. */
   readonly properties: ReadonlyMap<string, JsonObject>;
   readonly required: readonly string[];
-  /** Whether keys that are not among the properties are surely refused, or more likely a slip. */
+  /** Whether to refuse unknown keys: the schema forbids them, or they are probably a typo. */
   readonly isClosed: boolean;
   readonly root: JsonObject;
 }
 
-/** Parts of a schema beside `properties` in which keys can be allowed. */
+/** Keywords other than `properties` that can allow keys. */
 const otherPlaces = [
   "$ref",
   "allOf",
@@ -29,7 +29,7 @@ export function readInputSchema(root: JsonObject): InputSchema {
   return {
     properties: new Map(found.map(([key, schema]) => [key, follow(schema, root)])),
     required: Array.isArray(required) ? required.filter((key) => typeof key === "string") : [],
-    // JSON Schema lets other keys pass where nothing is said of them, but no tool reads them.
+    // By default JSON Schema allows other keys, but no tool reads them.
     isClosed:
       !otherPlaces.some((place) => place in root) &&
       (additionalProperties === undefined || additionalProperties === false),
@@ -37,12 +37,12 @@ export function readInputSchema(root: JsonObject): InputSchema {
   };
 }
 
-const mostReferences = 10;
+const maxReferences = 10;
 
-/** The schema that a local `$ref` leads to; what cannot be followed says nothing. */
+/** The target of a local `$ref`; an empty schema if it cannot be resolved. */
 export function follow(schema: unknown, root: JsonObject): JsonObject {
   let at: unknown = schema;
-  for (let steps = 0; steps < mostReferences; steps++) {
+  for (let steps = 0; steps < maxReferences; steps++) {
     if (!isJsonObject(at)) return {};
     const { $ref } = at;
     if (typeof $ref !== "string") return at;
@@ -56,7 +56,9 @@ export function follow(schema: unknown, root: JsonObject): JsonObject {
   return {};
 }
 
-/** The types that a value may have; none where the schema does not say. `within` are the schemas that it is a choice of. */
+/**
+ * The types that a schema allows; empty if it does not say. `within` has the enclosing schemas, to stop at cycles.
+ */
 export function typesOf(
   schema: JsonObject,
   root: JsonObject,
@@ -73,7 +75,7 @@ export function typesOf(
   return each.some((types) => types.size === 0) ? new Set() : new Set(each.flatMap((types) => [...types]));
 }
 
-/** Whether a value has one of the types that the schema names, and is one of the values that it lists. */
+/** Whether a value fits the schema's types and enum. */
 export function fits(value: unknown, schema: JsonObject, root: JsonObject): boolean {
   const { enum: values } = schema;
   if (Array.isArray(values) && (value === null || typeof value !== "object") && !values.includes(value)) {
@@ -90,7 +92,9 @@ function typeOf(value: unknown): string {
   return typeof value;
 }
 
-/** How the types are told to a user, such as `number` or `a|b|c`. `within` are the lists that it is an item of. */
+/**
+ * Describes the types to a user, such as `number` or `a|b|c`. `within` has the enclosing lists, to stop at cycles.
+ */
 export function describeType(
   schema: JsonObject,
   root: JsonObject,

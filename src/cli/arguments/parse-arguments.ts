@@ -1,4 +1,4 @@
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { parseExactJson } from "./exact-json.ts";
 import { describeType, fits, typesOf, type InputSchema } from "./input-schema.ts";
@@ -12,8 +12,8 @@ interface Pair {
 }
 
 /**
- * The arguments that `pairs` give, on top of `given`. What a text means is told by the schema; a key that comes again
- * makes a list. Throws a UsageError that names the key.
+ * Adds the arguments in `pairs` to `given`. The schema decides the type of each value; a repeated key makes a list.
+ * Throws a UsageError that names the key.
  */
 export function parseArguments(pairs: readonly string[], schema: InputSchema, given: JsonObject): JsonObject {
   const found = new Map<string, unknown>();
@@ -25,8 +25,8 @@ export function parseArguments(pairs: readonly string[], schema: InputSchema, gi
 }
 
 /**
- * The arguments with the defaults of what is required and missing. Throws a UsageError for what is missing all the same, and
- * for what the schema does not know or has another type for.
+ * Adds the defaults of missing required arguments. Throws a UsageError for arguments that are still missing,
+ * unknown, or of another type.
  */
 export function completeArguments(given: JsonObject, schema: InputSchema): JsonObject {
   const { properties, required, root } = schema;
@@ -40,7 +40,7 @@ export function completeArguments(given: JsonObject, schema: InputSchema): JsonO
     throw new UsageError(`Missing: ${missing.join(", ")}. ${describeArguments(schema)}`);
   for (const [key, value] of Object.entries(args)) {
     const known = properties.get(key);
-    // A schema that names no key at all may have been left out, and --args is the way past it.
+    // A schema without properties may be incomplete; --args passes any keys.
     if (known === undefined && schema.isClosed && properties.size > 0) throw unknownKey(key, schema);
     if (known !== undefined && !fits(value, known, root))
       throw new UsageError(`${key} has to be ${describeType(known, root)}, not ${JSON.stringify(value)}.`);

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { Io } from "../io.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 import { parseExactJson } from "./exact-json.ts";
 
 /** The object that `--args` gives: JSON, `@file`, or `-` for stdin. */

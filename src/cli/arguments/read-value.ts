@@ -1,15 +1,15 @@
 import type { JsonObject } from "../../generation/json-object.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 import { losesDigits, parseExactJson, tooLong } from "./exact-json.ts";
 import { describeType, follow, typesOf } from "./input-schema.ts";
 
-/** What a text means by a schema, or why it means nothing. */
+/** The value of a text by a schema, or why it has none. */
 export type ReadValue =
   { readonly kind: "value"; readonly value: unknown } | { readonly kind: "problem"; readonly text: string };
 
 /**
- * The value that `text` stands for where the schema asks for a number, a boolean and so on; else the text itself. `within` are
- * the lists that it is to be an item of.
+ * Converts `text` to the schema's type; without a type it stays text. `within` has the enclosing lists, to stop at
+ * cycles.
  */
 export function readValue(
   text: string,

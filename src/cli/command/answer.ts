@@ -3,10 +3,8 @@ import { readJsonArgument } from "../arguments/read-json-argument.ts";
 import type { Context, TaskOptions } from "../context.ts";
 import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
 import { taskJson } from "../output/task-json.ts";
-import { Stopped } from "../stopped.ts";
-import { UsageError } from "../usage-error.ts";
-import { Asker } from "./asker.ts";
-import type { GivenAnswer } from "./given-answer.ts";
+import { Stopped, UsageError } from "../errors.ts";
+import { QuestionAnswerer, type GivenAnswer } from "./answer-questions.ts";
 import { withTask, type TaskSession } from "./with-task.ts";
 
 export interface AnswerOptions extends TaskOptions {
@@ -14,7 +12,7 @@ export interface AnswerOptions extends TaskOptions {
   readonly accept?: true;
   readonly decline?: true;
   readonly cancelQuestion?: true;
-  /** The key of the question, where several are open. */
+  /** The key of the question, if several are open. */
   readonly question?: string;
 }
 
@@ -24,23 +22,27 @@ interface AnswerCommand {
   readonly options: AnswerOptions;
 }
 
-/** `holdfast answer ID [key=value …]`: answers what the task asks, by what is given or by asking on the terminal. */
+/**
+ * `holdfast answer ID [key=value …]`: answers the task's question, with the given values or by asking on the
+ * terminal.
+ */
 export async function answer(context: Context, { id, pairs, options }: AnswerCommand): Promise<ExitCode> {
   const { output } = context;
-  const asker = new Asker(await readGiven(context, pairs, options));
-  return withTask(context, { id, options, onInput: asker.onInput }, async (session) => {
+  const answerer = new QuestionAnswerer(await readGiven(context, pairs, options));
+  return withTask(context, { id, options, onInput: answerer.onInput }, async (session) => {
     const { handle, signal, terminal, origin, shown } = session;
     const before = await handle.get({ signal });
-    asker.choose(before, session, options.question);
-    const after = await Promise.race([asker.given, untilAnswered(asker, session)]);
+    answerer.choose(before, session, options.question);
+    const after = await Promise.race([answerer.allLeftOpen, untilAnswered(answerer, session)]);
     terminal.display.end();
-    if (!asker.hasDecided)
+    if (!answerer.hasDecided)
       throw new UsageError(
         `The task no longer asks this question, and it was not answered from here: it is ${after.status}.`,
       );
     if (output.json) await output.printJson(taskJson(after, origin));
-    else await output.print(`${asker.hasAnswered ? "answered" : "left open"}; the task is ${after.status}\n`);
-    if (!output.json) output.tell(`Wait for it with: ${shown.comeBack}`);
+    else
+      await output.print(`${answerer.hasAnswered ? "answered" : "left open"}; the task is ${after.status}\n`);
+    if (!output.json) output.note(`Wait for it with: ${shown.watchCommand}`);
     return exitCodes.done;
   });
 }
@@ -63,15 +65,15 @@ async function readGiven(
   return action === undefined ? undefined : { action, pairs, given: await readJsonArgument(args, io) };
 }
 
-/** Follows the task until nothing is left to be answered. */
+/** Follows the task until all chosen questions are answered. */
 async function untilAnswered(
-  asker: Asker,
+  answerer: QuestionAnswerer,
   { handle, signal, terminal, shown }: TaskSession,
 ): Promise<RemoteTask> {
   try {
     for await (const task of handle.updates({ signal })) {
       terminal.display.update(task);
-      if (asker.isDone(task)) return task;
+      if (answerer.isDone(task)) return task;
     }
   } catch (error) {
     if (error !== signal.reason) throw error;

@@ -4,9 +4,9 @@ import { readJsonArgument } from "../arguments/read-json-argument.ts";
 import type { Context, WaitingOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { taskJson } from "../output/task-json.ts";
-import { askedServer } from "../server/asked-server.ts";
+import { resolveServer } from "../server/find-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
-import { comeBackTo } from "./come-back.ts";
+import { watchCommand } from "../output/suggested-commands.ts";
 import { listTools, pickTool } from "./find-tool.ts";
 import { showDirect, showOutcome } from "./show-outcome.ts";
 import { waitForTask } from "./wait-for-task.ts";
@@ -27,7 +27,7 @@ interface CallCommand {
 export async function call(context: Context, command: CallCommand): Promise<ExitCode> {
   const { tool, options } = command;
   const { output } = context;
-  const asked = await askedServer(context, command.server, options);
+  const asked = await resolveServer(context, command.server, options);
   const given = await readJsonArgument(options.args, context.io);
   return withServer(context, { server: asked }, options, async (session) => {
     const { client, terminal, server, signal } = session;
@@ -50,7 +50,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
       return exitCodes.done;
     }
     const { taskId } = handle;
-    const shown = { taskId, tool, comeBack: comeBackTo(taskId), serverEnds };
+    const shown = { taskId, tool, watchCommand: watchCommand(taskId), serverEnds };
     const task = await waitForTask(shown, handle, session);
     return showOutcome(task, { origin, output, session });
   });
@@ -62,7 +62,7 @@ async function readArguments(
   { client, signal }: Session,
 ): Promise<Readonly<Record<string, unknown>>> {
   const listed = await listTools(client, signal);
-  // What a server does not list can take any.
+  // A server without a tool list gets any arguments.
   const schema = readInputSchema(
     listed === undefined ? { additionalProperties: true } : pickTool(tool, listed).inputSchema,
   );

@@ -3,7 +3,7 @@ import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { taskJson } from "../output/task-json.ts";
 import { withTask } from "./with-task.ts";
 
-/** `holdfast cancel ID`: asks the server to cancel it, and says how it stands then. */
+/** `holdfast cancel ID`: asks the server to cancel the task, and prints its state. */
 export async function cancel(
   context: Context,
   command: { readonly id: string; readonly options: TaskOptions },

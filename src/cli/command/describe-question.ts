@@ -2,7 +2,7 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import type { OpenQuestion } from "../../client/task/remote-task.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 
-/** A question in one line: its key, what it says, and what it wants to know. */
+/** A question in one line: its key, message and fields. */
 export function describeQuestion(key: string, { method, params }: OpenQuestion): string {
   const { message, requestedSchema, url } = params;
   if (method !== "elicitation/create") return `${key}: ${method}`;

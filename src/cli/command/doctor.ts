@@ -4,9 +4,9 @@ import { examine } from "../doctor/examine.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import type { CheckJson, DoctorJson } from "../output/json-shapes.ts";
 import type { Output } from "../output/output.ts";
-import { askedServer } from "../server/asked-server.ts";
-import { readCredentials } from "../server/read-headers.ts";
-import { declaredTasks } from "../server/server-facts.ts";
+import { resolveServer } from "../server/find-server.ts";
+import { readCredentials } from "../server/credentials.ts";
+import { declaredTasks } from "../server/server-capabilities.ts";
 import { withServer } from "../server/with-server.ts";
 import { sanitizeText } from "../terminal/sanitize.ts";
 
@@ -15,10 +15,10 @@ interface DoctorCommand {
   readonly options: ServerOptions;
 }
 
-/** `holdfast doctor SERVER`: what works with it, what does not, and why. */
+/** `holdfast doctor SERVER`: tests what works with a server, what does not, and why. */
 export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
   const { output } = context;
-  const asked = await askedServer(context, server, options);
+  const asked = await resolveServer(context, server, options);
   const { token, headers } = readCredentials(asked, options, context.io.env);
   const sendsToken = token !== undefined || Object.keys(headers).length > 0;
   try {

@@ -1,9 +1,12 @@
 import { SdkError, ProtocolError, type Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
-import { throwIfLost, throwIfRefused } from "../server/lost-connection.ts";
-import { UsageError } from "../usage-error.ts";
+import { throwIfLost, throwIfRefused } from "../server/sdk-errors.ts";
+import { UsageError } from "../errors.ts";
 
-/** All tools that the server lists; undefined where it lists none at all, or in a form that nobody can read. Rejects with a `TaskClientError` where it is gone, or refuses the caller. */
+/**
+ * All tools that the server lists; undefined if it has no list, or an invalid one. Rejects with a `TaskClientError`
+ * if the connection was lost or the caller is refused.
+ */
 export async function listTools(
   client: TaskClient,
   signal: AbortSignal,

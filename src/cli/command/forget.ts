@@ -1,14 +1,14 @@
 import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 
-/** `holdfast forget ID`: takes a task off the list, such as one whose server is gone. */
+/** `holdfast forget ID`: removes a task from the list, for example when its server is gone. */
 export async function forget({ state, output }: Context, { id }: { readonly id: string }): Promise<ExitCode> {
   const known = await state.find(id);
   if (known === undefined)
     throw new UsageError(`No task on the list begins with ${JSON.stringify(id)}; see holdfast ls.`);
   await state.forget(known);
   if (output.json) await output.printJson({ id: known.id });
-  else output.tell(`forgot ${known.id}; its server was not asked`);
+  else output.note(`forgot ${known.id}; its server was not asked`);
   return exitCodes.done;
 }

@@ -5,7 +5,7 @@ import { taskJson, type TaskOrigin } from "../output/task-json.ts";
 import { describeQuestion } from "./describe-question.ts";
 import { withTask } from "./with-task.ts";
 
-/** `holdfast get ID`: how the task stands, now. */
+/** `holdfast get ID`: prints the task's current state. */
 export async function get(
   context: Context,
   command: { readonly id: string; readonly options: TaskOptions },

@@ -3,19 +3,18 @@ import type { Context, ServerOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ListedTaskJson, ListJson } from "../output/json-shapes.ts";
 import { table } from "../output/table.ts";
-import { askedServer } from "../server/asked-server.ts";
+import { resolveServer } from "../server/find-server.ts";
 import type { KnownTask } from "../state/state.ts";
-import { Stopped } from "../stopped.ts";
-import { UsageError } from "../usage-error.ts";
+import { Stopped, UsageError } from "../errors.ts";
 import { withTask } from "./with-task.ts";
 
 export interface ListOptions extends ServerOptions {
   readonly refresh?: true;
-  /** SERVER, whose tasks alone are listed. */
+  /** Lists only the tasks of this server. */
   readonly server?: string;
 }
 
-/** `holdfast ls`: the tasks that were started here and whose end nobody saw. */
+/** `holdfast ls`: lists the tasks that were started here and whose outcome was not printed yet. */
 export async function list(
   context: Context,
   { options }: { readonly options: ListOptions },
@@ -25,10 +24,10 @@ export async function list(
   if (server === undefined && (options.token !== undefined || options.header !== undefined)) {
     throw new UsageError("--token and --header go to one server: say which with --server.");
   }
-  const only = server === undefined ? undefined : await askedServer(context, server, options);
+  const only = server === undefined ? undefined : await resolveServer(context, server, options);
   const { tasks: all, damaged } = await state.list();
   const tasks = only === undefined ? all : all.filter(({ call }) => call.server === only.name);
-  for (const file of damaged) output.tell(`holdfast: ${file} cannot be read, and is left out`);
+  for (const file of damaged) output.note(`holdfast: ${file} cannot be read, and is left out`);
   const listed: ListedTaskJson[] = [];
   for (const task of tasks) {
     listed.push({
@@ -54,7 +53,7 @@ function asListed({ id, call, server }: KnownTask): ListedTaskJson {
   };
 }
 
-/** A server that cannot be reached keeps nobody from seeing the rest. */
+/** The current status; an unreachable server is a status too, so that the rest is still listed. */
 async function refreshed(
   { id, call }: KnownTask,
   context: Context,
@@ -76,7 +75,7 @@ async function refreshed(
     if (!(error instanceof TaskClientError)) return { status: "unreachable" };
     if (error.code === "unauthorized") return { status: "unauthorized" };
     if (error.code !== "unknown_task" && error.code !== "expired") return { status: "unreachable" };
-    // A server says the same of a task that it does not show to this caller.
+    // A server answers the same for a task of another caller.
     const { expiresAt = Infinity } = call;
     return { status: error.code === "expired" || expiresAt <= context.io.now() ? "expired" : "unknown" };
   }

@@ -12,11 +12,11 @@ interface ShowOptions {
   readonly origin: TaskOrigin;
   readonly output: Output;
   readonly session: Session;
-  /** One of several documents. */
+  /** Whether it is one of several JSON documents, each on a line. */
   readonly line?: boolean;
 }
 
-/** Prints how a task ended, which then leaves the list, and gives the code that says the same. */
+/** Prints the outcome of a task, removes the task from the list, and returns the exit code. */
 export async function showOutcome(
   task: EndedTask,
   { origin, output, session, line = false }: ShowOptions,
@@ -28,7 +28,7 @@ export async function showOutcome(
   return code;
 }
 
-/** The same for a call that was answered at once. */
+/** The same for a call that was answered directly. */
 export async function showDirect(
   result: CallToolResult,
   { origin, output, session }: ShowOptions,
@@ -44,11 +44,11 @@ async function showEnd(task: EndedTask, output: Output): Promise<ExitCode> {
       return showResult(task.result, output);
     case "failed": {
       const { message, code } = task.error;
-      if (!output.json) output.tell(`holdfast: failed: ${message} (${code})${urlsToVisit(task.error)}`);
+      if (!output.json) output.note(`holdfast: failed: ${message} (${code})${urlsToVisit(task.error)}`);
       return isExpiredError(task.error) ? exitCodes.expired : exitCodes.failed;
     }
     case "cancelled":
-      if (!output.json) output.tell("holdfast: cancelled");
+      if (!output.json) output.note("holdfast: cancelled");
       return exitCodes.cancelled;
   }
 }

@@ -5,8 +5,8 @@ import type { Context, ServerOptions } from "../context.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
-import { declaredTasks } from "../server/server-facts.ts";
-import { askedServer } from "../server/asked-server.ts";
+import { declaredTasks } from "../server/server-capabilities.ts";
+import { resolveServer } from "../server/find-server.ts";
 import { withServer } from "../server/with-server.ts";
 import { listTools } from "./find-tool.ts";
 
@@ -19,7 +19,7 @@ interface ToolsCommand {
 export async function tools(context: Context, { server, options }: ToolsCommand): Promise<ExitCode> {
   return withServer(
     context,
-    { server: await askedServer(context, server, options) },
+    { server: await resolveServer(context, server, options) },
     options,
     async ({ client, signal, terminal }) => {
       const listed = await listTools(client, signal);
@@ -40,7 +40,7 @@ export async function tools(context: Context, { server, options }: ToolsCommand)
   );
 }
 
-/** Only protocol 2025-11-25 lets a server say it of each tool. */
+/** Whether calls of a tool become tasks. Only protocol 2025-11-25 declares it per tool. */
 export function taskSupport(client: TaskClient): (tool: Tool) => ToolJson["task"] {
   const { sdk } = client;
   if (sdk.getProtocolEra() === "modern") return () => "unknown";

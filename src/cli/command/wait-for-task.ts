@@ -9,12 +9,12 @@ import type { TaskHandle } from "../../client/task/task-handle.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { describeQuestion } from "./describe-question.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
-import { Stopped } from "../stopped.ts";
-import { toAnswer } from "../terminal/to-answer.ts";
-import { wayBack, type ShownTask } from "../terminal/terminal.ts";
+import { Stopped } from "../errors.ts";
+import { answerCommand } from "../output/suggested-commands.ts";
+import { howToResume, type ShownTask } from "../terminal/terminal.ts";
 import type { Session } from "../server/with-server.ts";
 
-/** Waits until the task has ended, and resolves with how. Throws `Stopped` where the user, or `--timeout`, gives up. */
+/** Waits until the task has ended. Throws `Stopped` if the user or `--timeout` ends the wait. */
 export async function waitForTask(
   task: ShownTask,
   handle: TaskHandle,
@@ -33,11 +33,11 @@ export async function waitForTask(
   } catch (error) {
     if (error !== signal.reason || error instanceof TaskClientError) throw error;
     if (!interrupts.signal.aborted) {
-      throw new Stopped(exitCodes.unfinished, `Timed out. ${wayBack(task)}`, { taskId });
+      throw new Stopped(exitCodes.unfinished, `Timed out. ${howToResume(task)}`, { taskId });
     }
     if ((await interrupts.decide(task)) === "detach") {
-      throw new Stopped(interruptedBy(interrupts), `Interrupted. ${wayBack(task)}`, {
-        wasTold: true,
+      throw new Stopped(interruptedBy(interrupts), `Interrupted. ${howToResume(task)}`, {
+        wasShown: true,
         taskId,
       });
     }
@@ -45,12 +45,12 @@ export async function waitForTask(
   }
 }
 
-/** A server of this command has no other client who could answer: to wait on would be for ever. */
+/** A server process of this command has no other client that could answer, so the wait would never end. */
 function nobodyElseAnswers(task: InputRequiredTask, { reference }: TaskHandle): TaskClientError {
   const questions = Object.entries(task.inputRequests).map(
     ([key, question]) => `\n  ${describeQuestion(key, question)}`,
   );
-  const text = `The task asks, and nobody else can answer while this command has its server. If the server keeps tasks on disk, answer with: ${toAnswer(task.taskId)}${questions.join("")}`;
+  const text = `The task asks, and nobody else can answer while this command has its server. If the server keeps tasks on disk, answer with: ${answerCommand(task.taskId)}${questions.join("")}`;
   return new TaskClientError("unanswered", text, { reference: reference ?? undefined });
 }
 
@@ -66,11 +66,11 @@ async function follow(
   throw new Error("The task's updates ended before the task did");
 }
 
-/** How long a server is waited for that is to cancel a task. */
+/** How long to wait for the server to cancel a task. */
 const cancelMs = 10_000;
 
-/** A cancelled task can still end in another way, which then counts. A third Ctrl-C ends the process meanwhile. */
-async function cancelled(handle: TaskHandle, { taskId, comeBack }: ShownTask): Promise<EndedTask> {
+/** Cancels the task and waits for its end, which may be another one. A third Ctrl-C ends the process meanwhile. */
+async function cancelled(handle: TaskHandle, { taskId, watchCommand }: ShownTask): Promise<EndedTask> {
   const patience = systemClock.deadline(cancelMs);
   const { signal } = patience;
   let acknowledged = false;
@@ -83,12 +83,12 @@ async function cancelled(handle: TaskHandle, { taskId, comeBack }: ShownTask): P
     throw acknowledged
       ? new Stopped(
           exitCodes.cancelled,
-          `The server is stopping the task; it has not ended yet. See: ${comeBack}`,
+          `The server is stopping the task; it has not ended yet. See: ${watchCommand}`,
           { taskId },
         )
       : new Stopped(
           exitCodes.interrupted,
-          `The server has not confirmed the cancel, so the task may go on. See: ${comeBack}`,
+          `The server has not confirmed the cancel, so the task may go on. See: ${watchCommand}`,
           { taskId },
         );
   } finally {

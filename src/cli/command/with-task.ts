@@ -4,22 +4,21 @@ import type { TaskHandle } from "../../client/task/task-handle.ts";
 import type { Context, TaskOptions } from "../context.ts";
 import type { Io } from "../io.ts";
 import type { TaskOrigin } from "../output/task-json.ts";
-import { askedServer } from "../server/asked-server.ts";
-import { findServer, type FoundServer } from "../server/find-server.ts";
-import { generationOf } from "../server/server-facts.ts";
-import type { Speaking } from "../server/open-server.ts";
+import { resolveServer, findServer, type FoundServer } from "../server/find-server.ts";
+import { generationOf } from "../server/server-capabilities.ts";
+import type { ProtocolChoice } from "../server/open-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
 import type { KnownTask, State } from "../state/state.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
-import { UsageError } from "../usage-error.ts";
-import { comeBackTo } from "./come-back.ts";
+import { UsageError } from "../errors.ts";
+import { watchCommand } from "../output/suggested-commands.ts";
 
-/** One task that a command is about, with the connection to its server. */
+/** The task of a command, with the connection to its server. */
 export interface TaskSession extends Session {
   readonly handle: TaskHandle;
   readonly shown: ShownTask;
   readonly origin: TaskOrigin;
-  /** Missing for a task that was started elsewhere. */
+  /** Undefined for a task that was started elsewhere. */
   readonly known: KnownTask | undefined;
 }
 
@@ -27,7 +26,7 @@ interface TaskTarget {
   readonly id: string;
   readonly options: TaskOptions;
   readonly onInput?: OnInput;
-  /** Whether a call whose answer never came may be sent again to find its task. Default: it is a UsageError. */
+  /** Whether an unanswered call may be sent again to find its task. Default: it is a UsageError. */
   readonly sendsAgain?: boolean;
 }
 
@@ -39,7 +38,7 @@ export async function withTask<Value>(
 ): Promise<Value> {
   const { state, io } = context;
   const asked =
-    options.server === undefined ? undefined : await askedServer(context, options.server, options);
+    options.server === undefined ? undefined : await resolveServer(context, options.server, options);
   const known = await state.find(id, asked?.name);
   if (known === undefined && asked === undefined) {
     throw new UsageError(
@@ -48,7 +47,7 @@ export async function withTask<Value>(
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
   const server = asked ?? (await serverOf(known, options, io));
-  const target = { server, onInput, speaking: speakingFor(known) };
+  const target = { server, onInput, protocol: protocolFor(known) };
   const working = withServer(context, target, options, async (session) => {
     const handle = await handleOf(known, id, session);
     const taskId = handle.taskId ?? id;
@@ -58,7 +57,7 @@ export async function withTask<Value>(
       taskId,
       tool,
       startedAt: known?.call.startedAt,
-      comeBack: comeBackTo(taskId, elsewhere),
+      watchCommand: watchCommand(taskId, elsewhere),
       serverEnds: typeof server.target !== "string",
     };
     const origin = { server: server.spec.given, tool };
@@ -73,7 +72,10 @@ export async function withTask<Value>(
   });
 }
 
-/** Whether the handle is kept shows once the connection is over. */
+/**
+ * Adds a hint to the error for an unknown task that stays on the list, which is known once the connection is
+ * closed.
+ */
 async function explainKept(error: unknown, known: KnownTask | undefined, state: State): Promise<unknown> {
   if (!(error instanceof TaskClientError) || error.error?.code !== -32602) return error;
   const isUnknown = error.code === "unknown_task" || error.code === "expired";
@@ -85,7 +87,7 @@ async function explainKept(error: unknown, known: KnownTask | undefined, state: 
 }
 
 function noTaskYet(id: string): string {
-  return `The call was never answered, so no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it: ${comeBackTo(id)}. To take it off the list, use holdfast forget.`;
+  return `The call was never answered, so no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it: ${watchCommand(id)}. To take it off the list, use holdfast forget.`;
 }
 
 async function serverOf(known: KnownTask | undefined, { config }: TaskOptions, io: Io): Promise<FoundServer> {
@@ -96,7 +98,7 @@ async function serverOf(known: KnownTask | undefined, { config }: TaskOptions, i
   return findServer({ ...known.server, ...(config !== undefined && { config }) }, io.env);
 }
 
-/** Servers on SDK v1 with their tasks in memory say it of every task that an earlier command has started. */
+/** Adds a hint: SDK v1 servers with tasks in memory do not know the tasks of earlier sessions. */
 function explainUnknown(error: unknown, { client }: Session): unknown {
   const isUnknown = error instanceof TaskClientError && error.code === "unknown_task";
   if (!isUnknown || generationOf(client) !== "2025-11-25") return error;
@@ -110,8 +112,8 @@ function withMessage({ code, cause, reference, error }: TaskClientError, message
   return new TaskClientError(code, message, { cause, reference, error });
 }
 
-/** A task of an earlier generation can be seen in that one only, whatever the server has learnt since. */
-function speakingFor(known: KnownTask | undefined): Speaking {
+/** A task is visible only in the generation that created it, even if the server speaks a later one now. */
+function protocolFor(known: KnownTask | undefined): ProtocolChoice {
   const generation = known?.call.generation;
   if (generation === "2025-11-25") return { protocolVersion: generation };
   return generation === "sep-1686" ? { generation } : {};

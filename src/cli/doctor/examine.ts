@@ -2,11 +2,11 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import { listTools } from "../command/find-tool.ts";
 import { taskSupport } from "../command/tools.ts";
 import type { CheckJson } from "../output/json-shapes.ts";
-import { coreTaskMethods, declaredTasks, recognisesRepeats } from "../server/server-facts.ts";
+import { coreTaskMethods, declaredTasks, recognisesRepeats } from "../server/server-capabilities.ts";
 import type { Session } from "../server/with-server.ts";
 import { probe, probeListening } from "./probe.ts";
 
-/** All that can be learnt of a server without running one of its tools. */
+/** Checks everything about a server that needs no tool call. */
 export async function examine(session: Session, sendsToken: boolean): Promise<readonly CheckJson[]> {
   const { client, server } = session;
   const { sdk } = client;
@@ -73,7 +73,7 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
     works: answers,
     detail: answers
       ? `declared, as in ${name}`
-      : `declared, as in ${name}, but tasks/get for no task gave ${known.told}`,
+      : `declared, as in ${name}, but tasks/get for no task gave ${known.description}`,
   };
   const core = coreTaskMethods(client);
   const cancels = isExtension || core.cancel;
@@ -110,6 +110,6 @@ async function list(session: Session, isDeclared: boolean): Promise<CheckJson> {
     return { check, works: false, detail: "not declared, which is usual where callers are not told apart" };
   const answer = await probe(session, "tasks/list", {});
   if (answer.kind === "error")
-    return { check, works: false, detail: `declared, but tasks/list gave ${answer.told}` };
+    return { check, works: false, detail: `declared, but tasks/list gave ${answer.description}` };
   return { check, works: true, detail: "the server lists this caller's tasks" };
 }

@@ -1,18 +1,18 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
 import type { CheckJson } from "../output/json-shapes.ts";
-import { throwIfLost } from "../server/lost-connection.ts";
+import { throwIfLost } from "../server/sdk-errors.ts";
 import type { Session } from "../server/with-server.ts";
 
 type ProbeAnswer =
-  | { readonly kind: "result"; readonly told: string }
-  /** `code` is that of a JSON-RPC error, if it is one. */
-  | { readonly kind: "error"; readonly code: number | undefined; readonly told: string };
+  | { readonly kind: "result"; readonly description: string }
+  /** `code`: the JSON-RPC code, if it is a JSON-RPC error. */
+  | { readonly kind: "error"; readonly code: number | undefined; readonly description: string };
 
 const anything = {
   "~standard": { version: 1, vendor: "holdfast", validate: (value: unknown) => ({ value }) },
 } as const;
 
-/** What a server makes of one request. */
+/** Sends one request, and describes the answer. */
 export async function probe(
   { client, signal }: Session,
   method: string,
@@ -20,17 +20,17 @@ export async function probe(
 ): Promise<ProbeAnswer> {
   try {
     await client.sdk.request({ method, params }, anything, { signal });
-    return { kind: "result", told: "a result" };
+    return { kind: "result", description: "a result" };
   } catch (error) {
     signal.throwIfAborted();
     throwIfLost(error);
     const message = error instanceof Error ? error.message : String(error);
-    if (!(error instanceof ProtocolError)) return { kind: "error", code: undefined, told: message };
-    return { kind: "error", code: error.code, told: `${message} (${error.code})` };
+    if (!(error instanceof ProtocolError)) return { kind: "error", code: undefined, description: message };
+    return { kind: "error", code: error.code, description: `${message} (${error.code})` };
   }
 }
 
-/** Whether the server takes a listener. Which of its tasks it pushes then shows with a task only. */
+/** Whether the server accepts `subscriptions/listen`. Which tasks it pushes shows only with a task. */
 export async function probeListening({ client, signal }: Session): Promise<CheckJson> {
   const check = "pushes";
   try {

@@ -1,12 +1,12 @@
 import type { Io } from "../io.ts";
 import { sanitizeText } from "../terminal/sanitize.ts";
 
-/** Nobody reads stdout any more. */
+/** The reader closed stdout. */
 export class BrokenPipe extends Error {
   override readonly name = "BrokenPipe";
 }
 
-/** What a command was asked for goes to stdout, and all else to stderr. */
+/** Writes results to stdout, and everything else to stderr. */
 export class Output {
   readonly json: boolean;
   readonly #io: Io;
@@ -20,20 +20,20 @@ export class Output {
     return this.#io.stdout.isTTY;
   }
 
-  /** A server's text: safe for a terminal, and as it came for a program. */
+  /** Prints a server's text: sanitized for a terminal, unchanged for a program. */
   async print(text: string): Promise<void> {
     await this.#write(this.#io.stdout.isTTY ? sanitizeText(text) : text);
   }
 
-  /** One JSON document: indented for people, in one line for programs, or where it is one of several. */
+  /** Prints a JSON document: indented on a terminal; on one line for programs, or with `line`. */
   async printJson(document: object, { line = false } = {}): Promise<void> {
-    // JSON escapes C0 only, and a terminal obeys more than that.
+    // JSON escapes only C0 control characters; terminals obey others too.
     const text = JSON.stringify(document, undefined, line || !this.#io.stdout.isTTY ? undefined : 2);
     await this.#write(`${this.#io.stdout.isTTY ? sanitizeText(text) : text}\n`);
   }
 
-  /** For people, on stderr. */
-  tell(text: string): void {
+  /** Prints a line for people on stderr. */
+  note(text: string): void {
     this.#io.stderr.write(`${sanitizeText(text)}\n`);
   }
 

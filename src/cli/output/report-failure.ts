@@ -1,19 +1,18 @@
 import { describeCause } from "../../client/transport/describe-cause.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
-import { Stopped } from "../stopped.ts";
-import { UsageError } from "../usage-error.ts";
+import { Stopped, UsageError } from "../errors.ts";
 import type { ErrorJson } from "./json-shapes.ts";
 import type { Output } from "./output.ts";
 import { urlsToVisit } from "./url-elicitations.ts";
 
-/** Says on stderr, or as JSON on stdout, why a command ends without what it was asked for. */
+/** Prints why a command failed: on stderr, or as JSON on stdout. Returns the exit code. */
 export async function reportFailure(error: unknown, output: Output): Promise<ExitCode> {
   const { exitCode, ...said } = describe(error);
   if (output.json) {
     const document: ErrorJson = { error: said, exitCode };
     await output.printJson(document, { line: true }).catch(() => undefined);
-  } else if (!(error instanceof Stopped && error.wasTold)) output.tell(`holdfast: ${said.message}`);
+  } else if (!(error instanceof Stopped && error.wasShown)) output.note(`holdfast: ${said.message}`);
   return exitCode;
 }
 
@@ -27,7 +26,7 @@ function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: Exi
   }
   if (error instanceof TaskClientError) {
     const { code, taskId, error: rpc } = error;
-    // Of the state folder its user has to know what is wrong with it.
+    // For the state folder the cause matters, such as a full disk.
     const text = code === "handles" ? describeCause(error) : error.message;
     const message = rpc === undefined ? text : `${text}${urlsToVisit(rpc)}`;
     return {
@@ -42,7 +41,7 @@ function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: Exi
   return { kind: "fault", message, exitCode: exitCodes.fault };
 }
 
-/** What the system refuses, such as a folder or a full disk, says all by its message; of our own faults the place helps. */
+/** The message of a system error is enough; for a bug the stack helps. */
 function textOf(error: Error): string {
   return "syscall" in error ? error.message : (error.stack ?? error.message);
 }

@@ -2,9 +2,9 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 
 type Block = CallToolResult["content"][number];
 
-/** A result for people and pipes: its text as it is, each other block as one line that says what it is. */
+/** A result as text: text blocks unchanged, every other block as a line that describes it. */
 export function showContent({ content, structuredContent }: CallToolResult): string {
-  // A server that structures its result repeats it as text for those who do not look there.
+  // Servers usually repeat a structured result as text; this one did not.
   if (content.length === 0 && structuredContent !== undefined) {
     return `${JSON.stringify(structuredContent, undefined, 2)}\n`;
   }

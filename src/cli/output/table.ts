@@ -1,6 +1,6 @@
 import { sanitizeLine } from "../terminal/sanitize.ts";
 
-/** Rows for people in columns, and for programs with tabs between their cells. */
+/** Formats rows: aligned columns for people, tab-separated cells for programs. */
 export function table(rows: readonly (readonly string[])[], isForPeople: boolean): string {
   const cells = rows.map((row) => row.map((cell) => sanitizeLine(cell)));
   const widths: number[] = [];

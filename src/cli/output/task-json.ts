@@ -24,7 +24,7 @@ export function taskJson(task: RemoteTask, { server, tool = task.tool }: TaskOri
   };
 }
 
-/** A call that was answered at once. */
+/** A call that was answered directly. */
 export function directJson(result: CallToolResult, { server, tool }: TaskOrigin): TaskJson {
   return { id: null, server, ...(tool !== undefined && { tool }), status: "completed", result };
 }

@@ -1,10 +1,10 @@
 import { isJsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
-/** A call that wants its user to visit addresses first. */
+/** The error code for a call whose user has to visit URLs first. */
 const urlElicitationRequired = -32042;
 
-/** The addresses that a JSON-RPC error wants visited before the call is made again, one line each; empty for other errors. */
+/** The URLs that the user has to visit before calling again, one per line; empty for other errors. */
 export function urlsToVisit({ code, data }: JsonRpcError): string {
   const asked: unknown = isJsonObject(data) ? data["elicitations"] : undefined;
   if (code !== urlElicitationRequired || !Array.isArray(asked)) return "";

@@ -18,10 +18,10 @@ const hints: readonly (readonly [RegExp, string])[] = [
 const sse =
   "it is a server of the HTTP+SSE transport of 2024-11-05, which is not spoken here.\nUse the address of its Streamable HTTP transport, which often ends with /mcp in place of /sse, or a command that starts it on a pipe.";
 
-/** The last lines are the ones that say why a process ended. */
-const keptCharacters = 4_000;
+/** The end of the log is shown: it says why the process ended. */
+const maxLogCharacters = 4_000;
 
-/** An error of `connect`, with what a user can do about it and what a process had to say before it ended. */
+/** An error of `connect`, with a hint for the user and the end of the server's log. */
 export function explainConnectFailure(
   error: unknown,
   server: FoundServer,
@@ -33,13 +33,13 @@ export function explainConnectFailure(
     return new TaskClientError("protocol", reason, { cause: error.cause });
   }
   const reason = `Could not connect to ${asTyped(server)}: ${reasonOf(error, server)}`;
-  return withLines(error, [reason, hint(error, server), lastWords(log)]);
+  return withLines(error, [reason, hint(error, server), serverLog(log)]);
 }
 
-/** An error of a connection that was lost, with what a process had to say before it ended. */
+/** The error for a lost connection, with the end of the server's log. */
 export function explainLoss(error: unknown, log: string): unknown {
   if (!(error instanceof TaskClientError) || error.code !== "connection") return error;
-  return withLines(error, [error.message, lastWords(log)]);
+  return withLines(error, [error.message, serverLog(log)]);
 }
 
 function withLines(error: TaskClientError, lines: readonly (string | undefined)[]): TaskClientError {
@@ -49,12 +49,12 @@ function withLines(error: TaskClientError, lines: readonly (string | undefined)[
   return new TaskClientError(code, text, { cause, taskId, reference, ...rpc });
 }
 
-function lastWords(log: string): string | undefined {
-  const said = log.trim().slice(-keptCharacters);
+function serverLog(log: string): string | undefined {
+  const said = log.trim().slice(-maxLogCharacters);
   return said === "" ? undefined : `The server wrote:\n${said}`;
 }
 
-/** What went wrong, without the words of the libraries in between, which `connect` has left out but for the innermost cause. */
+/** The reason without the text of libraries: the innermost cause, if there is one. */
 function reasonOf({ message, cause }: TaskClientError, server: FoundServer): string {
   if (isTimeout(cause)) return "it did not answer in time";
   const inner = cause instanceof Error ? innermost(cause) : undefined;
@@ -66,7 +66,7 @@ function reasonOf({ message, cause }: TaskClientError, server: FoundServer): str
     .trim();
 }
 
-/** Whether it may be a server of another transport: something answered, and not as this one asks. */
+/** Whether the server may use the HTTP+SSE transport: it answered the request with a typical error. */
 export function mayBeSse(error: unknown): boolean {
   const cause = error instanceof TaskClientError ? error.cause : undefined;
   return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);

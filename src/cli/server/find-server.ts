@@ -1,17 +1,22 @@
 import { isAbsolute, resolve } from "node:path";
 import { split } from "shlex";
-import { hasCredentials } from "../../client/transport/line.ts";
+import { hasCredentials } from "../../client/transport/server-connection.ts";
 import { processName, type ServerProcess } from "../../client/transport/server-process.ts";
 import type { Io } from "../io.ts";
-import { UsageError } from "../usage-error.ts";
-import { expandVariables } from "./expand-variables.ts";
-import { entryOf, readHostConfig, usualPaths, type HostConfig } from "./host-config.ts";
-import type { HostEntry } from "./host-entry.ts";
+import { UsageError } from "../errors.ts";
+import {
+  expandVariables,
+  entryOf,
+  readHostConfig,
+  usualPaths,
+  type HostConfig,
+  type HostEntry,
+} from "./host-config.ts";
 
-/** SERVER as it was given, with what it takes to find the same one again. Holds nothing of the environment. */
+/** SERVER as it was given, and what is needed to find the same server again. Contains no environment variables. */
 export interface ServerSpec {
   readonly given: string;
-  /** The working directory then. */
+  /** The working directory at the time. */
   readonly cwd: string;
   /** The config file that was named, by option or environment. */
   readonly config?: string | undefined;
@@ -20,12 +25,12 @@ export interface ServerSpec {
 export interface FoundServer {
   readonly spec: ServerSpec;
   readonly target: string | ServerProcess;
-  /** How task references name it: without what came out of the environment. */
+  /** Its name in task references, without values from the environment. */
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Marks a command line that came after `--`, and so is no name. */
+/** Marks a command line that followed `--`. */
 export const commandPrefix = "stdio:";
 
 /** The server that SERVER means: a URL, a name from a host's config file, or a command line. */
@@ -50,7 +55,7 @@ function ofUrl(spec: ServerSpec): FoundServer {
   return { spec, target: href, name: href, headers: {} };
 }
 
-/** Throws a UsageError for a URL with a password, which would be shown and stored wherever the server is named. */
+/** Throws a UsageError for a URL with a password, which would be shown and stored. */
 function hrefOf(url: URL, what: string): string {
   if (!hasCredentials(url)) return url.href;
   throw new UsageError(
@@ -58,7 +63,7 @@ function hrefOf(url: URL, what: string): string {
   );
 }
 
-/** What a user types starts as a shell would start it: here, and with all variables. */
+/** A typed command line starts as a shell would start it: in this folder, with all variables but HOLDFAST_TOKEN. */
 function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundServer {
   let words: readonly string[];
   try {
@@ -72,18 +77,18 @@ function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundSer
   return { spec, target, name: inFolder(processName(target), spec.cwd), headers: {} };
 }
 
-/** A backslash before a letter or the like escapes nothing, and is part of a path of Windows, where a shell would drop it. */
+/** Keeps backslashes before letters, which a shell would drop: they are part of Windows paths. */
 function keepingPaths(line: string): string {
   const parts = /'[^']*'|"(?:\\.|[^"\\])*"|\\\\|\\(?=[\w.-])/gs;
   return line.replace(parts, (part) => (part === "\\" ? "\\\\" : part));
 }
 
-/** The same command line in another folder is likely to have other tasks. */
+/** The name includes the folder: the same command line in another folder is likely to have other tasks. */
 function inFolder(name: string, folder: string): string {
   return `${name}@${encodeURIComponent(folder)}`;
 }
 
-/** What a host would start: with the variables that the file names, and the few that every process is given. */
+/** Starts as an MCP host would: with the file's variables and the few default ones. */
 function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io["env"]): FoundServer {
   const where = `${config.path}, server ${JSON.stringify(spec.given)},`;
   const fill = (text: string): string => expandVariables(text, env, where);
@@ -98,7 +103,7 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
   }
   const command = fill(entry.command);
   const target = {
-    // A relative path, not a name that is looked up.
+    // Resolves a relative path; a bare name is looked up in PATH.
     command: /[/\\]/.test(command) && !isAbsolute(command) ? resolve(config.folder, command) : command,
     args: entry.args.map(fill),
     env: fillAll(entry.env),
@@ -124,4 +129,15 @@ function unknownName(given: string, config: HostConfig | undefined, io: Pick<Io,
   }
   const names = [...config.servers.keys()].map((name) => JSON.stringify(name)).join(", ");
   return `There is no server ${JSON.stringify(given)} in ${config.path}, which has ${names || "none"}. ${forms}`;
+}
+
+/** The server that the command line means. */
+export async function resolveServer(
+  { io }: { readonly io: Pick<Io, "cwd" | "env"> },
+  given: string,
+  options: { readonly config?: string },
+): Promise<FoundServer> {
+  const config = options.config ?? io.env["HOLDFAST_CONFIG"];
+  const spec = { given, cwd: io.cwd, ...(config !== undefined && config !== "" && { config }) };
+  return findServer(spec, io.env);
 }

@@ -1,22 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { Io } from "../io.ts";
-import { UsageError } from "../usage-error.ts";
-import { readHostEntry, type HostEntry } from "./host-entry.ts";
+import { UsageError } from "../errors.ts";
 
-/** A file with `mcpServers`, as MCP hosts have it. */
+/** A config file with `mcpServers`, as used by MCP hosts. */
 export interface HostConfig {
   readonly path: string;
-  /** Where relative paths in it start. */
+  /** The base of relative paths in it. */
   readonly folder: string;
   readonly servers: ReadonlyMap<string, unknown>;
 }
 
 /**
- * The file that names servers: the one that is asked for by `--config` or `HOLDFAST_CONFIG`, which has to be there, else
- * `.mcp.json` in the working directory, else the user's own.
+ * The config file: that of `--config` or `HOLDFAST_CONFIG`, which must exist, or `.mcp.json` in the working
+ * directory, or the user's own.
  */
 export async function readHostConfig(
   asked: string | undefined,
@@ -40,7 +39,7 @@ export function usualPaths({ env, cwd }: Pick<Io, "env" | "cwd">): readonly stri
   return [join(cwd, ".mcp.json"), join(home, "holdfast", "mcp.json")];
 }
 
-/** The server of that name, if the file has it. */
+/** The server of that name, if there is one. */
 export function entryOf(config: HostConfig, name: string): HostEntry | undefined {
   if (!config.servers.has(name)) return undefined;
   return readHostEntry(config.servers.get(name), `${config.path}, server ${JSON.stringify(name)}`);
@@ -63,4 +62,69 @@ async function readConfigAt(path: string): Promise<HostConfig | undefined> {
   const servers = isJsonObject(value) ? value["mcpServers"] : undefined;
   if (!isJsonObject(servers)) throw new UsageError(`${path} has no object "mcpServers".`);
   return { path, folder: dirname(path), servers: new Map(Object.entries(servers)) };
+}
+
+/** One server in a config file, before variables are expanded. */
+export type HostEntry =
+  | {
+      readonly kind: "process";
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd: string | undefined;
+    }
+  | { readonly kind: "http"; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
+const httpTypes: ReadonlySet<unknown> = new Set([undefined, "http", "streamable-http", "streamableHttp"]);
+
+/** `where` names the entry in errors. */
+export function readHostEntry(value: unknown, where: string): HostEntry {
+  if (!isJsonObject(value)) throw new UsageError(`${where}: it has to be an object.`);
+  const { type, command, url } = value;
+  if (type === "sse") {
+    throw new UsageError(`${where}: the HTTP+SSE transport of 2024-11-05 is not spoken here, only "http".`);
+  }
+  if (typeof url === "string" && command === undefined && httpTypes.has(type)) {
+    return { kind: "http", url, headers: texts(value, "headers", where) };
+  }
+  if (typeof command === "string" && url === undefined && (type === undefined || type === "stdio")) {
+    const { args = [], cwd } = value;
+    if (!Array.isArray(args) || !args.every((arg) => typeof arg === "string")) {
+      throw new UsageError(`${where}: "args" has to be a list of strings.`);
+    }
+    if (cwd !== undefined && typeof cwd !== "string") {
+      throw new UsageError(`${where}: "cwd" has to be a string.`);
+    }
+    return { kind: "process", command, args, env: texts(value, "env", where), cwd };
+  }
+  throw new UsageError(`${where}: it needs either "command" (type "stdio") or "url" (type "http").`);
+}
+
+function texts(entry: JsonObject, name: string, where: string): Record<string, string> {
+  const value = entry[name] ?? {};
+  if (!isJsonObject(value)) throw new UsageError(`${where}: "${name}" has to be an object of strings.`);
+  const found: [string, string][] = Object.entries(value).map(([key, text]) => {
+    if (typeof text === "string") return [key, text];
+    throw new UsageError(`${where}: "${name}.${key}" has to be a string.`);
+  });
+  return Object.fromEntries(found);
+}
+
+const reference = /\$\{(?:env:)?(?<name>[A-Za-z_]\w*)(?::-(?<otherwise>[^}]*))?\}/g;
+
+/**
+ * Expands environment variables as hosts do: `${NAME}`, `${env:NAME}` and `${NAME:-default}`. `where` names the
+ * entry in the error for a variable that is not set.
+ */
+export function expandVariables(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+  where: string,
+): string {
+  return text.replace(reference, (_, name: string, otherwise: string | undefined) => {
+    const value = env[name];
+    if (value !== undefined && (value !== "" || otherwise === undefined)) return value;
+    if (otherwise !== undefined) return otherwise;
+    throw new UsageError(`${where} needs the environment variable ${name}, which is not set.`);
+  });
 }

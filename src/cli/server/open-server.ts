@@ -8,14 +8,14 @@ import type { Io } from "../io.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { explainConnectFailure, explainLoss, mayBeSse } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
-import { readCredentials } from "./read-headers.ts";
-import { isSseServer } from "./sse-server.ts";
+import { readCredentials } from "./credentials.ts";
+import { isSseServer } from "./detect-sse-server.ts";
 
-/** Characters of a server's stderr: a chatty one must not fill the memory. */
-const longestLog = 10_000;
+/** How many characters of a server's stderr are kept. */
+const maxLogCharacters = 10_000;
 
-/** What has to be spoken, for tasks that can be seen in no other form; nothing: the latest that the server has. */
-export type Speaking = Pick<ConnectOptions, "protocolVersion" | "generation">;
+/** The protocol to speak, for a task that is visible in no other. Empty: the latest that the server supports. */
+export type ProtocolChoice = Pick<ConnectOptions, "protocolVersion" | "generation">;
 
 interface OpenOptions {
   readonly server: FoundServer;
@@ -25,16 +25,16 @@ interface OpenOptions {
   readonly signal: AbortSignal;
   readonly handles: HandleStore;
   readonly onInput: OnInput;
-  readonly speaking: Speaking;
+  readonly protocol: ProtocolChoice;
 }
 
 interface OpenedServer {
   readonly client: TaskClient;
-  /** An error of the connection, with what a process that has ended had to say. */
+  /** Adds the end of the server's log to an error of the connection. */
   readonly explainLoss: (error: unknown) => unknown;
 }
 
-/** Connects as `connect` does; an error about a process that ended tells what the process had to say. */
+/** Connects as `connect` does; adds a hint and the server's log to errors. */
 export async function openServer({
   server,
   options,
@@ -43,7 +43,7 @@ export async function openServer({
   signal,
   handles,
   onInput,
-  speaking,
+  protocol,
 }: OpenOptions): Promise<OpenedServer> {
   const { target, name } = server;
   let log = "";
@@ -53,7 +53,7 @@ export async function openServer({
     const client = await connect(
       typeof target === "string"
         ? target
-        : { ...target, stderr: (text) => (log = (log + text).slice(-longestLog)) },
+        : { ...target, stderr: (text) => (log = (log + text).slice(-maxLogCharacters)) },
       {
         serverName: name,
         headers,
@@ -62,7 +62,7 @@ export async function openServer({
         onInput,
         signal,
         handles,
-        ...speaking,
+        ...protocol,
       },
     );
     terminal.display.connected();

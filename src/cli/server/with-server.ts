@@ -6,36 +6,36 @@ import { describeQuestion } from "../command/describe-question.ts";
 import type { Context, WaitingOptions } from "../context.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
 import type { PrintedHandles } from "../state/printed-handles.ts";
-import { Stopped } from "../stopped.ts";
-import { leavingOpen } from "../terminal/left-open.ts";
+import { Stopped } from "../errors.ts";
+import { keepQuestionsOpen } from "../terminal/left-open.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { FoundServer } from "./find-server.ts";
-import { openServer, type Speaking } from "./open-server.ts";
-import { recognisesRepeats } from "./server-facts.ts";
+import { openServer, type ProtocolChoice } from "./open-server.ts";
+import { recognisesRepeats } from "./server-capabilities.ts";
 
 /** A connection, for as long as a command needs it. */
 export interface Session {
   readonly client: TaskClient;
   readonly server: FoundServer;
   readonly terminal: Terminal;
-  /** Aborts at Ctrl-C, when `--timeout` is over, and, with a TaskClientError, when nobody can answer what a call asks. */
+  /** Aborts on Ctrl-C, after `--timeout`, and with a TaskClientError when nobody can answer a question of a call. */
   readonly signal: AbortSignal;
-  /** How the task ended was printed: it leaves the list. */
+  /** Call it after the outcome was printed: removes the task from the list. */
   readonly printed: () => Promise<void>;
 }
 
 interface Target {
   readonly server: FoundServer;
-  readonly speaking?: Speaking;
-  /** In place of asking whoever is there. */
+  readonly protocol?: ProtocolChoice;
+  /** Replaces asking on the terminal. */
   readonly onInput?: OnInput | undefined;
 }
 
-/** Connects to the server, and ends the connection and the display however `work` ends. */
+/** Connects to the server, runs `work`, and then closes the connection and the display. */
 export async function withServer<Value>(
   context: Context,
-  { server, speaking = {}, onInput }: Target,
+  { server, protocol = {}, onInput }: Target,
   options: WaitingOptions,
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
@@ -52,7 +52,7 @@ export async function withServer<Value>(
   const signal = AbortSignal.any(signals);
   const handles = state.handlesFor(server);
   try {
-    const more = { handles, speaking, onInput: onInput ?? leavingOpen(terminal.askUser, giveUp) };
+    const more = { handles, protocol, onInput: onInput ?? keepQuestionsOpen(terminal.askUser, giveUp) };
     const { client, explainLoss } = await openServer({
       server,
       options,
@@ -67,13 +67,13 @@ export async function withServer<Value>(
       throw explainLoss(error);
     });
   } catch (error) {
-    // A wait for a task was given up in another way by now.
+    // Waits for a task handle their own interruption.
     if (error !== signal.reason || error instanceof TaskClientError) throw error;
     if (!interrupts.signal.aborted) {
       throw new Stopped(exitCodes.unfinished, "No answer in time: gave up before there was a task");
     }
     await interrupts.decide(undefined);
-    throw new Stopped(interruptedBy(interrupts), "Interrupted before there was a task", { wasTold: true });
+    throw new Stopped(interruptedBy(interrupts), "Interrupted before there was a task", { wasShown: true });
   } finally {
     deadline?.clear();
     display.end();
@@ -90,8 +90,8 @@ async function workOn<Value>(
   try {
     return await work(session);
   } catch (error) {
-    if (error instanceof TaskClientError) await session.printed(); // it is told in place of a result
-    // Where a repeated call is recognised, it still shows what became of it; one that only asked has become nothing.
+    if (error instanceof TaskClientError) await session.printed(); // the error is printed instead of a result
+    // An interrupted call stays on the list if the server recognises a repeat, which finds its task.
     const isOver = error instanceof TaskClientError || !recognisesRepeats(client);
     if (error === signal.reason && isOver) await handles.forgetUnanswered();
     throw error;

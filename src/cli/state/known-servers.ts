@@ -5,10 +5,10 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 
-/** Counts up when an earlier version could not read what a later one writes. */
+/** Incremented by changes that an earlier version could not read. */
 const format = 1;
 
-/** How the servers of kept tasks were given, by the name that references have for them. */
+/** How the servers of stored tasks were given, by their names in references. */
 export class KnownServers {
   readonly #folder: string;
 
@@ -21,7 +21,7 @@ export class KnownServers {
     await writeAtomically(this.#file(name), `${JSON.stringify({ format, name, ...spec })}\n`);
   }
 
-  /** What leads to the server again: as it was given, and for a URL without that the name itself. */
+  /** How the server was given; undefined if that is not stored or cannot be read. */
   async find(name: string): Promise<ServerSpec | undefined> {
     const text = await readFile(this.#file(name), "utf8").catch(() => undefined);
     const value: unknown = text === undefined ? undefined : parsed(text);

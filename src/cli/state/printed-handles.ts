@@ -3,14 +3,14 @@ import type { InputResult } from "../../client/question/input-request.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
 
 /**
- * A handle store that lets go of a task only when its result was printed: to be told of an end is not enough where the
- * reader may be gone. Before the first call it notes how its server can be reached again.
+ * A handle store that removes a task only after its outcome was printed, not when it was received: the reader of
+ * the output may be gone. Stores how to reach the server before the first call.
  */
 export class PrintedHandles implements HandleStore {
   readonly #store: HandleStore;
   readonly #noteServer: () => Promise<void>;
   readonly #ended: TaskReference[] = [];
-  /** Sent, and not answered for all that is known. */
+  /** Calls without an answer. */
   readonly #unanswered = new Map<string, KeptCall>();
 
   constructor(store: HandleStore, noteServer: () => Promise<void>) {
@@ -51,12 +51,12 @@ export class PrintedHandles implements HandleStore {
     return this.#store.answer(task, question);
   }
 
-  /** What ended was printed, or its error was. */
+  /** Removes the ended tasks: their outcome or error was printed. */
   async printed(): Promise<void> {
     for (const task of this.#ended.splice(0)) await this.#store.dropTask(task);
   }
 
-  /** The calls were given up, and there is no way to find out what they became. */
+  /** Removes interrupted calls whose tasks cannot be found. */
   async forgetUnanswered(): Promise<void> {
     for (const call of this.#unanswered.values()) await this.#store.drop(call);
     this.#unanswered.clear();

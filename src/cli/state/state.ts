@@ -1,23 +1,23 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { homedir } from "node:os";
 import { fileHandles } from "../../client/handles/file-handles.ts";
 import type { HandleStore, KeptCall } from "../../client/handles/handle-store.ts";
 import type { Io } from "../io.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../errors.ts";
 import { KnownServers } from "./known-servers.ts";
 import { PrintedHandles } from "./printed-handles.ts";
-import { stateFolder } from "./state-folder.ts";
 
-/** An unfinished task that was started here, or a call of which nobody knows whether it became one. */
+/** An unfinished task that was started here, or a call without an answer. */
 export interface KnownTask {
-  /** The task's; for a call without an answer its idempotency key. */
+  /** The task's id; for a call without an answer its idempotency key. */
   readonly id: string;
   readonly call: KeptCall;
-  /** Missing where what was written of it is lost, and its name does not lead to it. */
+  /** Undefined if the record of the server is lost, and its name is no URL. */
   readonly server: ServerSpec | undefined;
 }
 
-/** What this user has started and not seen the end of. */
+/** The calls and tasks of this user whose outcome was not printed yet. */
 export class State {
   readonly #store: HandleStore;
   readonly #servers: KnownServers;
@@ -30,12 +30,12 @@ export class State {
     this.#cwd = io.cwd;
   }
 
-  /** The store for a connection to that server. */
+  /** The handle store for a connection to that server. */
   handlesFor(server: FoundServer): PrintedHandles {
     return new PrintedHandles(this.#store, async () => this.#servers.keep(server));
   }
 
-  /** The oldest first, with the files that cannot be read. */
+  /** The tasks, oldest first, and the files that cannot be read. */
   async list(): Promise<{ readonly tasks: readonly KnownTask[]; readonly damaged: readonly string[] }> {
     const { calls, damaged } = await this.#store.list();
     const tasks = calls.map(async (call): Promise<KnownTask> => {
@@ -46,7 +46,10 @@ export class State {
     return { tasks: await Promise.all(tasks), damaged: damaged.map(({ name }) => name) };
   }
 
-  /** The one task whose id is, or begins with, `prefix`; `server` narrows it down. Throws a UsageError for several, and for no prefix at all. */
+  /**
+   * The task whose id is or begins with `prefix`, of `server` if given. Throws a UsageError for several matches and
+   * an empty prefix.
+   */
   async find(prefix: string, server?: string): Promise<KnownTask | undefined> {
     if (prefix === "")
       throw new UsageError("The id is empty: give a task's id, or its beginning; see holdfast ls.");
@@ -61,9 +64,16 @@ export class State {
     );
   }
 
-  /** Takes it off the list; the task itself goes on. */
+  /** Removes the task from the list. The task itself continues. */
   async forget({ call }: KnownTask): Promise<void> {
     const { taskId } = call;
     await (taskId === null ? this.#store.drop(call) : this.#store.dropTask({ ...call, taskId }));
   }
+}
+
+/** The folder of this user's unfinished tasks: `HOLDFAST_STATE`, or `holdfast` in the XDG state folder. */
+export function stateFolder({ env, cwd }: Pick<Io, "env" | "cwd">): string {
+  const asked = env["HOLDFAST_STATE"];
+  if (asked !== undefined && asked !== "") return resolve(cwd, asked);
+  return join(env["XDG_STATE_HOME"] || join(env["HOME"] || homedir(), ".local", "state"), "holdfast");
 }

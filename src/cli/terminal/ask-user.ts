@@ -3,30 +3,30 @@ import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
 import { LeftOpen } from "./left-open.ts";
 import type { Prompts } from "./prompts.ts";
-import { toAnswer } from "./to-answer.ts";
+import { answerCommand } from "../output/suggested-commands.ts";
 
-export interface Asking {
+export interface PromptContext {
   readonly prompts: Prompts;
-  /** Who asks, harmless already: "reports, for its tool send_report,". */
-  readonly asker: (request: InputRequest) => string;
+  /** Who asks, sanitized: "reports, for its tool send_report,". */
+  readonly askerLabel: (request: InputRequest) => string;
   /** Whether the server is a process of this command. */
   readonly ownsServer: boolean;
-  /** Makes room on the screen for as long as the prompts last. */
+  /** Hides the live line during the prompts. */
   readonly suspend: () => Disposable;
-  /** Aborts when the person leaves the command: nothing is asked any more. */
+  /** Aborts when the user interrupts the command. */
   readonly interrupted: AbortSignal;
-  /** Something to say beside the prompts, on one line. */
+  /** Prints a line outside the prompts. */
   readonly note: (line: string) => void;
 }
 
 /**
- * Puts questions to the person at the terminal, one after the other in the order in which they came. One that is left
- * open, or that the person interrupted, rejects with `LeftOpen`.
+ * Asks the user at the terminal, one question after the other. Rejects with `LeftOpen` for a question that is left
+ * open or interrupted.
  */
-export function askUser(asking: Asking): OnInput {
+export function askUser(context: PromptContext): OnInput {
   let last: Promise<unknown> = Promise.resolve();
   return async (request) => {
-    const turn = last.then(async () => ask(request, asking));
+    const turn = last.then(async () => ask(request, context));
     last = turn.catch(() => {});
     const answer = await turn;
     if (answer === undefined) throw new LeftOpen();
@@ -34,34 +34,34 @@ export function askUser(asking: Asking): OnInput {
   };
 }
 
-async function ask(request: InputRequest, asking: Asking): Promise<InputResult | undefined> {
-  const { prompts, interrupted } = asking;
+async function ask(request: InputRequest, context: PromptContext): Promise<InputResult | undefined> {
+  const { prompts, interrupted } = context;
   const signal = AbortSignal.any([request.signal, interrupted]);
   if (signal.aborted) return undefined;
-  if (request.method !== "elicitation/create") return refuse(request, asking);
-  using _room = asking.suspend();
+  if (request.method !== "elicitation/create") return refuse(request, context);
+  using _room = context.suspend();
   try {
     const { lines, fields, isForm, obstacle } = questionOf(request.params);
     const hint = fields.length === 0 ? [] : ["", "Escape leads to other ways to answer."];
-    await prompts.tell([`${asking.asker(request)} asks:`, ...lines, ...hint].join("\n"));
+    await prompts.message([`${context.askerLabel(request)} asks:`, ...lines, ...hint].join("\n"));
     const canWait = request.taskId !== null;
     const answer = await askForm(fields, { prompts, obstacle, canWait, signal });
     if (answer.action === "later") {
-      // Its server has one client at a time.
-      const first = asking.ownsServer ? "End this command by Ctrl-C, and then answer" : "Answer";
-      asking.note(`The question stays open. ${first} it with: ${toAnswer(request.taskId ?? "")}`);
+      // A stdio server has one client at a time.
+      const first = context.ownsServer ? "End this command by Ctrl-C, and then answer" : "Answer";
+      context.note(`The question stays open. ${first} it with: ${answerCommand(request.taskId ?? "")}`);
       return undefined;
     }
     return answer.action === "accept" && isForm ? answer : { action: answer.action };
   } catch (error) {
     if (interrupted.aborted) return undefined;
-    if (request.signal.aborted) asking.note("The question is no longer open.");
+    if (request.signal.aborted) context.note("The question is no longer open.");
     throw error;
   }
 }
 
-/** Not declared as capabilities, so that only a server that breaks the protocol asks for them. */
-function refuse({ method, taskId }: InputRequest, { note }: Asking): undefined {
+/** These are not declared as capabilities, so only a server that breaks the protocol asks for them. */
+function refuse({ method, taskId }: InputRequest, { note }: PromptContext): undefined {
   const wanted = method === "sampling/createMessage" ? "a model" : "the roots of a project";
   if (taskId === null) throw new Error(`The server asks for ${wanted}, which a command line does not have`);
   note(

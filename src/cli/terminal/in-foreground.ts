@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /**
- * Whether this process may take the keys of its terminal: the system stops one in the background that tries (`&`, or
- * `bg` after Ctrl-Z). Where that cannot be found out, or there is no terminal, nothing is in the way.
+ * Whether this process may read keys from its terminal: the system stops a background process that tries (`&`, or
+ * `bg` after Ctrl-Z). True if it cannot be determined.
  */
 export function isInForeground(): boolean {
   if (process.platform === "win32") return true;
@@ -17,13 +17,13 @@ export function isInForeground(): boolean {
 
 interface ProcessGroups {
   readonly own: number;
-  /** The one that has the terminal. */
+  /** The process group that owns the terminal. */
   readonly foreground: number;
 }
 
 function groupsOfLinux(): ProcessGroups {
   const stat = readFileSync("/proc/self/stat", "utf8");
-  // What stands before is the program's name, which can be anything.
+  // The program's name before the last `)` can contain anything.
   const [, , own, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return { own: Number(own), foreground: Number(foreground) };
 }

@@ -1,22 +1,22 @@
 import { systemClock } from "../../client/clock.ts";
 import type { Io } from "../io.ts";
 import { askUser } from "./ask-user.ts";
-import { decide } from "./decide.ts";
+import { decideAfterInterrupt } from "./decide-after-interrupt.ts";
 import { KeyWatch } from "./key-watch.ts";
 import { LiveDisplay } from "./live-display.ts";
-import { nobodyToAsk } from "./nobody-to-ask.ts";
+import { leaveAllOpen } from "./left-open.ts";
 import { Prompts } from "./prompts.ts";
 import { watchSignals } from "./signal-watch.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface InteractiveOptions {
-  /** Whether the person types on stdin. */
+  /** Whether the user can type on stdin. */
   readonly asks: boolean;
   /** Whether the server is a process of this command. */
   readonly ownsServer: boolean;
 }
 
-/** A person who reads stderr on a terminal, and may type on it. */
+/** A terminal with a live line on stderr, and with prompts if the user can type. */
 export function interactiveTerminal({ stdin, stderr, env }: Io, options: InteractiveOptions): Terminal {
   const { asks, ownsServer } = options;
   const watch = watchSignals(process, (signal) => {
@@ -37,7 +37,7 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
     askUser: asks
       ? askUser({
           prompts: new Prompts(stdin, stderr, () => watch.press()),
-          asker: () => display.asker,
+          askerLabel: () => display.askerLabel,
           ownsServer,
           suspend: () => {
             const room = display.suspend();
@@ -52,15 +52,15 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
           interrupted: watch.signal,
           note,
         })
-      : nobodyToAsk,
+      : leaveAllOpen,
     isInteractive: asks,
     capabilities: { elicitation: { form: {}, url: {} } },
     interrupts: {
       signal: watch.signal,
       terminated: watch.terminated,
       async decide(task) {
-        display.leaving();
-        const decision = await decide(task, watch, systemClock, note);
+        display.stopLine();
+        const decision = await decideAfterInterrupt(task, watch, systemClock, note);
         if (decision === "cancel") display.cancelling();
         return decision;
       },
@@ -69,7 +69,7 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
   };
 }
 
-/** The console of Linux itself has few characters; all else that people use has them. */
+/** Only the Linux console lacks the characters. */
 function hasUnicode(env: Io["env"]): boolean {
   return env["TERM"] !== "linux";
 }

@@ -1,9 +1,9 @@
-/** The key that a terminal makes a signal of, as long as it is not raw. */
+/** Ctrl-C, which a terminal in raw mode sends as a key instead of a signal. */
 const ctrlC = "\u0003";
 
 /**
- * Reads the keys of a terminal itself, so that it sends no signals. On Windows it would send them to a server too that this
- * command has started, and Ctrl-C would end the one that is to cancel a task; elsewhere a server has a process group of its own.
+ * Reads Ctrl-C as a key. On Windows the terminal would send the signal also to the server process of this command,
+ * which is still needed to cancel the task; elsewhere the server has its own process group.
  */
 export class KeyWatch implements Disposable {
   readonly #input: NodeJS.ReadStream;
@@ -17,7 +17,7 @@ export class KeyWatch implements Disposable {
     this.#take();
   }
 
-  /** Leaves the keys to somebody else, until that is disposed of. */
+  /** Stops reading keys until the result is disposed. */
   release(): Disposable {
     this.#holders++;
     this.#giveBack();

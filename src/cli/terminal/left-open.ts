@@ -1,6 +1,6 @@
 import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
 
-/** A question that was not answered, and is to stay open: a task's for others. */
+/** The user did not answer the question; it stays open for other clients. */
 export class LeftOpen extends Error {
   override readonly name = "LeftOpen";
 
@@ -10,10 +10,10 @@ export class LeftOpen extends Error {
 }
 
 /**
- * Keeps a question that is left open from being answered at all, for as long as anybody waits for the task. One that comes
- * before there is a task can be answered by nobody else: `giveUp` is told of it.
+ * Leaves a question open without any answer: waits until it is withdrawn. Before there is a task nobody else can
+ * answer it, and `giveUp` is called.
  */
-export function leavingOpen(
+export function keepQuestionsOpen(
   onInput: OnInput,
   giveUp: (request: InputRequest) => void = () => undefined,
 ): OnInput {
@@ -36,3 +36,8 @@ async function withdrawn(signal: AbortSignal): Promise<never> {
     if (signal.aborted) onAbort();
   });
 }
+
+/** Without a user to ask, every question stays open. */
+export const leaveAllOpen: OnInput = async () => {
+  throw new LeftOpen();
+};

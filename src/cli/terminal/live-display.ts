@@ -5,23 +5,23 @@ import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { LiveLine } from "./live-line.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { duration, statusLine } from "./status-line.ts";
-import { toAnswer } from "./to-answer.ts";
+import { answerCommand } from "../output/suggested-commands.ts";
 import type { Display, ShownTask } from "./terminal.ts";
 
 interface LiveOptions {
   readonly clock: Pick<ClientClock, "now">;
   /** Whether the terminal shows more than ASCII. */
   readonly unicode: boolean;
-  /** Whether somebody can be asked here; otherwise the way to answer is told. */
+  /** Whether the user can be asked; otherwise the display shows how to answer. */
   readonly asks: boolean;
 }
 
-/** One line at the bottom of a terminal that tells how far the work is, and above it what stays. */
+/** A live line with the progress at the bottom of a terminal, and permanent lines above it. */
 export class LiveDisplay implements Display {
   readonly #stream: NodeJS.WriteStream;
   readonly #options: LiveOptions;
   readonly #line: LiveLine;
-  /** When the command began, and later the call, or the task, that it is about. */
+  /** The start of the command, later of its call or task. */
   #since: number;
   #server = "the server";
   #tool: string | undefined;
@@ -37,8 +37,8 @@ export class LiveDisplay implements Display {
     this.#line = new LiveLine(stream, (columns, frame) => this.#status(columns, frame));
   }
 
-  /** Who asks, when the server asks something: "reports, tool render". */
-  get asker(): string {
+  /** Who asks the questions: "reports, tool render,". */
+  get askerLabel(): string {
     return this.#tool === undefined ? this.#server : `${this.#server}, tool ${this.#tool},`;
   }
 
@@ -68,7 +68,7 @@ export class LiveDisplay implements Display {
     const asked = task.status === "input_required" && this.#task?.status !== "input_required";
     this.#task = task;
     if (asked && !this.#options.asks) {
-      this.note(`It asks a question. Answer with: ${toAnswer(task.taskId)}`);
+      this.note(`It asks a question. Answer with: ${answerCommand(task.taskId)}`);
     }
     this.#line.draw();
   }
@@ -86,8 +86,8 @@ export class LiveDisplay implements Display {
     return this.#line.suspend();
   }
 
-  /** Nobody waits any more: nothing moves until `cancelling`. */
-  leaving(): void {
+  /** Hides the live line until `cancelling`. */
+  stopLine(): void {
     this.#line.pause();
   }
 
@@ -124,7 +124,7 @@ export class LiveDisplay implements Display {
   #status(columns: number, frame: number): string {
     const { progress, total, message } = this.#progress ?? {};
     const task = this.#task;
-    // A task that has nothing to say yet may name its tool, which stands here already.
+    // A status message that only repeats the tool's name is left out.
     const status = task?.statusMessage === task?.tool ? undefined : task?.statusMessage;
     const said = status ?? message;
     const asks = task?.status === "input_required" ? "waits for an answer" : undefined;
@@ -149,7 +149,7 @@ export class LiveDisplay implements Display {
   }
 }
 
-/** How long an ended task took, by its server's clock. */
+/** How long an ended task took, by the server's clock. */
 function lifetimeOf({ createdAt, lastUpdatedAt }: RemoteTask): number | undefined {
   const ms = Date.parse(lastUpdatedAt) - Date.parse(createdAt);
   return ms >= 0 ? ms : undefined;

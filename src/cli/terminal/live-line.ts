@@ -1,22 +1,22 @@
 import { isInForeground } from "./in-foreground.ts";
 
-/** How often a spinner turns. */
+/** The interval of the spinner. */
 const intervalMs = 100;
 
 const hideCursor = "\u001b[?25l";
 const showCursor = "\u001b[?25h";
-/** Not all below, which some terminals take for a page to keep. */
+/** Clears only the line: some terminals keep a cleared screen in their scrollback. */
 const clear = "\r\u001b[K";
-/** Without wrapping, since no two terminals agree on the width of all characters. */
+/** No wrapping: terminals differ in the width of characters. */
 const noWrap = "\u001b[?7l";
 const wrap = "\u001b[?7h";
 const clearRest = "\u001b[K";
-/** A narrower window may have made several lines of it. */
+/** A narrower window may have wrapped the line. */
 const clearBelow = "\r\u001b[J";
 
 /**
- * A line that is drawn again and again in its place. The cursor rests at its begin, so that however a terminal takes
- * a resize, all that was drawn lies behind it. What else is to be read goes above it by `print`.
+ * A line that is redrawn in place. The cursor stays at its start, so that after a resize the whole line is behind
+ * it. `print` adds lines above.
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -51,11 +51,11 @@ export class LiveLine {
       this.#later.push(line);
       return;
     }
-    this.#stream.write(`${clear}${line}\n`); // away with an echoed ^C too
+    this.#stream.write(`${clear}${line}\n`); // also removes an echoed ^C
     this.draw();
   }
 
-  /** Takes the line away until that is disposed of; what is printed meanwhile comes then. */
+  /** Hides the line until the result is disposed, and delays printed lines until then. */
   suspend(): Disposable {
     this.#suspensions++;
     this.#hide();
@@ -69,7 +69,7 @@ export class LiveLine {
     };
   }
 
-  /** Takes the line away until the next `begin`. */
+  /** Hides the line until the next `begin`. */
   pause(): void {
     if (this.#state === "live") this.#state = "idle";
     this.#hide();
@@ -115,14 +115,14 @@ export class LiveLine {
     this.draw();
   };
 
-  /** Ctrl-Z: the shell gets its terminal as it was. */
+  /** Ctrl-Z: restores the terminal for the shell. */
   readonly #onStop = (): void => {
     this.#giveBack();
     process.kill(process.pid, "SIGSTOP");
   };
 
   readonly #onContinue = (): void => {
-    if (!isInForeground()) return this.pause(); // after `bg` the line is the shell's
+    if (!isInForeground()) return this.pause(); // after `bg` the terminal belongs to the shell
     this.#stream.write(hideCursor);
     this.draw();
   };

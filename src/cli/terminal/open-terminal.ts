@@ -5,15 +5,15 @@ import { plainTerminal } from "./plain-terminal.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface TerminalOptions {
-  /** The output is for a program: nothing is shown of what happens meanwhile, nor asked. */
+  /** The output is for a program: shows no progress and asks no questions. */
   readonly quiet: boolean;
   /** The server is a process of this command. */
   readonly ownsServer: boolean;
 }
 
 /**
- * The terminal that a command has. A line that is drawn again and again, and prompts, need one whose cursor can be
- * moved: not a pipe, not `TERM=dumb`, and not what `ACCESSIBLE` asks for. In the background the keys are the shell's.
+ * Opens the terminal of a command. The live line and prompts need a terminal that can move its cursor, in the
+ * foreground: no pipe, no `TERM=dumb`, and no `ACCESSIBLE`.
  */
 export async function openTerminal(io: Io, options: TerminalOptions): Promise<Terminal> {
   const { stdin, stderr, env } = io;

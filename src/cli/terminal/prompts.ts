@@ -1,6 +1,6 @@
 import type * as Clack from "@clack/prompts";
 
-/** A prompt that was left by Escape or Ctrl-D, without an answer. */
+/** The user left the prompt by Escape or Ctrl-D. */
 export const escaped = Symbol("escaped");
 
 export interface PromptOption<Value extends string> {
@@ -10,28 +10,28 @@ export interface PromptOption<Value extends string> {
 }
 
 /**
- * Prompts on a terminal, by clack, which is loaded for the first of them. Each rejects with the signal's reason as soon
- * as that aborts, and leaves what it showed behind. Texts are shown as they are: they must be harmless.
+ * Prompts on a terminal by clack, which is loaded with the first one. A prompt rejects with the signal's reason
+ * when that aborts, and stays on the screen. Texts must be sanitized.
  */
 export class Prompts {
   readonly #input: NodeJS.ReadStream;
   readonly #output: NodeJS.WriteStream;
   readonly #onCtrlC: () => void;
 
-  /** `onCtrlC` does what a signal does elsewhere, and aborts what prompts are given: they read all keys, this one too. */
+  /** `onCtrlC` is called for Ctrl-C, which prompts read as a key. It has to abort the prompt's signal. */
   constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, onCtrlC: () => void) {
     this.#input = input;
     this.#output = output;
     this.#onCtrlC = onCtrlC;
   }
 
-  /** Words between prompts. */
-  async tell(text: string): Promise<void> {
+  /** Prints text between prompts. */
+  async message(text: string): Promise<void> {
     const { log } = await import("@clack/prompts");
     log.step(text, { output: this.#output });
   }
 
-  /** One line. `check` says what is wrong with it, in a sentence. */
+  /** Asks for one line. `check` returns what is wrong with it, as a sentence. */
   async text(
     message: string,
     initialValue: string,
@@ -43,7 +43,7 @@ export class Prompts {
     );
   }
 
-  /** One of several, which begins with `initialValue`. */
+  /** Asks for one of several options, starting at `initialValue`. */
   async choose<Value extends string>(
     message: string,
     options: readonly PromptOption<Value>[],
@@ -55,7 +55,7 @@ export class Prompts {
     ) as Promise<Value | typeof escaped>;
   }
 
-  /** Any number of several. */
+  /** Asks for any number of options. */
   async chooseSeveral(
     message: string,
     options: readonly PromptOption<string>[],
@@ -78,32 +78,32 @@ export class Prompts {
         prompt(clack, { input: this.#input, output: this.#output, signal: left }),
       );
       signal.throwIfAborted();
-      // The shell has written over it meanwhile, and readline has stopped reading.
+      // The shell has overwritten the prompt, and readline has stopped reading: show it again.
       if (continued) continue;
       return clack.isCancel(answer) ? escaped : answer;
     }
   }
 }
 
-/** One showing of a prompt, which ends early when the program is continued after a Ctrl-Z. */
+/** Shows a prompt once. Ends early when the program continues after Ctrl-Z. */
 async function once<Answer>(
   input: NodeJS.ReadStream,
   signal: AbortSignal,
   onCtrlC: () => void,
   prompt: (left: AbortSignal) => Promise<Answer>,
 ): Promise<{ readonly answer: Answer; readonly continued: boolean }> {
-  // One of its own: clack goes on listening to the signal when the prompt is over, and writes when it aborts.
+  // A signal for this prompt only: clack keeps listening to it after the prompt, and writes when it aborts.
   const left = new AbortController();
   let continued = false;
   const leave = (): void => left.abort();
   const onKey = (_text: string | undefined, { ctrl, name }: Key): void => {
     if (ctrl === true && name === "c") onCtrlC();
-    // readline ends at Ctrl-D, and clack does not notice.
+    // readline ends on Ctrl-D, and clack does not notice.
     if (ctrl === true && name === "d") leave();
   };
   const onContinue = (): void => {
     continued = true;
-    setImmediate(leave); // readline hears of it too, and first has to be done with that
+    setImmediate(leave); // after readline has handled SIGCONT
   };
   signal.addEventListener("abort", leave, { once: true });
   input.on("keypress", onKey);

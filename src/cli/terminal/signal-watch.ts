@@ -1,24 +1,24 @@
-/** Where Ctrl-C and SIGTERM arrive while a command waits. Each of the signals aborts at most once. */
+/** Ctrl-C and SIGTERM while a command waits, as abort signals. */
 export interface SignalWatch extends Disposable {
-  /** Either came. */
+  /** Aborts on the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
-  /** A second Ctrl-C came. */
+  /** Aborts on the second Ctrl-C. */
   readonly again: AbortSignal;
-  /** SIGTERM came: its sender waits for the end of the process, and nobody reads. */
+  /** Aborts on SIGTERM: its sender waits for the process to end. */
   readonly terminated: AbortSignal;
-  /** A Ctrl-C that was read as a key: a prompt takes all keys. */
+  /** Reports a Ctrl-C that was read as a key, as by a prompt. */
   press(): void;
 }
 
-/** What is used of `process`. */
+/** The used part of `process`. */
 export interface SignalSource {
   on(signal: "SIGINT" | "SIGTERM", listener: () => void): unknown;
   off(signal: "SIGINT" | "SIGTERM", listener: () => void): unknown;
 }
 
 /**
- * Takes the signals from their default, which is to end the process, until it is disposed of. Whoever presses Ctrl-C a
- * third time, or sends SIGTERM twice, wants the process gone: then the default is back and `kill` sends the signal on.
+ * Handles the signals instead of their default, which ends the process, until it is disposed. A third Ctrl-C or a
+ * second SIGTERM restores the default and calls `kill` with the signal.
  */
 export function watchSignals(
   source: SignalSource = process,

@@ -1,22 +1,22 @@
 import widthOf from "fast-string-truncated-width";
 
-/** What a line tells of work that goes on. Texts are harmless and have no newlines. */
+/** What the live line shows. Texts are sanitized and have no newlines. */
 export interface Status {
-  /** What is done: "connecting to reports", "render_report". */
+  /** The activity: "connecting to reports", "render_report". */
   readonly what: string;
-  /** What the server says about it, if anything. */
+  /** The server's message, if any. */
   readonly message?: string | undefined;
   readonly progress?: number | undefined;
   readonly total?: number | undefined;
   readonly elapsedMs: number;
 }
 
-interface Looks {
-  /** Cells in a row of the terminal. */
+interface StatusLineOptions {
+  /** The width of the terminal in cells. */
   readonly columns: number;
-  /** Counts on from one drawing to the next. */
+  /** Incremented with each drawing. */
   readonly frame: number;
-  /** Whether there are more than ASCII's characters. */
+  /** Whether the terminal shows more than ASCII. */
   readonly unicode: boolean;
   readonly paint: (format: "cyan" | "dim", text: string) => string;
 }
@@ -26,10 +26,10 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const spinners = { unicode: "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", ascii: "-\\|/" } as const;
 
 /**
- * One line that fits into a row and leaves its last cell free, where some terminals would begin a new one. What there
- * is no room for goes in this order: the message's end, the bar, the message, the end of what is done.
+ * One line that fits into a row. Leaves the last cell free, since some terminals wrap there. Drops parts that do
+ * not fit, in this order: the message's end, the bar, the message, the activity's end.
  */
-export function statusLine(status: Status, { columns, frame, unicode, paint }: Looks): string {
+export function statusLine(status: Status, { columns, frame, unicode, paint }: StatusLineOptions): string {
   const room = Math.max(0, columns - 1);
   const frames = unicode ? spinners.unicode : spinners.ascii;
   const spinner = frames[frame % frames.length] ?? "";
@@ -44,7 +44,7 @@ export function statusLine(status: Status, { columns, frame, unicode, paint }: L
   return `${paint("cyan", spinner)} ${body} ${paint("dim", elapsed)}`;
 }
 
-/** `text`, or as much of it as fits into `cells` with a sign that there is more. */
+/** `text`, cut to `cells` with an ellipsis. */
 export function fit(text: string, cells: number, unicode: boolean): string {
   if (cells <= 0) return "";
   if (!widthOf(text, { limit: cells }).truncated) return text;
@@ -52,7 +52,7 @@ export function fit(text: string, cells: number, unicode: boolean): string {
   if (ellipsis.length > cells) return "";
   let kept = "";
   let room = cells - ellipsis.length;
-  // Not where the library would cut: its index is off after characters that it knows no script of.
+  // The library's own cut position is wrong after some scripts.
   for (const { segment } of graphemes.segment(text)) {
     room -= widthOf(segment).width;
     if (room < 0) break;

@@ -2,69 +2,69 @@ import type { ClientCapabilities, Progress } from "@modelcontextprotocol/client"
 import type { OnInput } from "../../client/question/input-request.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 
-/** The task that a command is about, once there is one. */
+/** The task of a command, once there is one. */
 export interface ShownTask {
   readonly taskId: string;
   /** Missing for a task that was started elsewhere. */
   readonly tool: string | undefined;
-  /** What to type to come back to it, such as `holdfast watch 01ab…`. */
-  readonly comeBack: string;
+  /** The command to return to it, such as `holdfast watch 01ab…`. */
+  readonly watchCommand: string;
   /** Epoch milliseconds by this machine's clock; missing for a task that was started elsewhere. */
   readonly startedAt?: number | undefined;
   /** Whether its server is a process of this command, which ends with it. Default false. */
   readonly serverEnds?: boolean;
 }
 
-/** What becomes of a task that nobody waits for any more, and how to come back to it. */
-export function wayBack({ comeBack, serverEnds }: ShownTask): string {
+/** What happens to the task after the command ends, and how to return to it. */
+export function howToResume({ watchCommand, serverEnds }: ShownTask): string {
   return serverEnds === true
-    ? `Its server ends with this command, and has lost the task if it keeps tasks in memory. If it keeps them on disk, come back to it with: ${comeBack}`
-    : `The task goes on. Come back to it with: ${comeBack}`;
+    ? `Its server ends with this command, and has lost the task if it keeps tasks in memory. If it keeps them on disk, come back to it with: ${watchCommand}`
+    : `The task goes on. Come back to it with: ${watchCommand}`;
 }
 
 /**
- * Told what happens while a command runs. All of it goes to stderr; results are printed by the command, after `end`.
- * Texts come as the server sent them: whoever shows them makes them harmless with `sanitizeText`.
+ * Shows on stderr what happens while a command runs. The command prints results itself, after `end`. Texts are
+ * unsanitized: the display passes them through `sanitizeText`.
  */
 export interface Display {
   connecting(server: string): void;
   connected(): void;
-  /** A tool is called; whether that makes a task is not known yet. */
+  /** A tool is called; it may or may not become a task. */
   calling(tool: string): void;
-  /** There is a task, and it is recorded here: from now on it can be come back to. */
+  /** There is a task, and it is stored: other commands can find it from now on. */
   started(task: ShownTask): void;
   /** Each state of the task, the last one too. */
   update(task: RemoteTask): void;
   progress(progress: Progress): void;
-  /** Something to know, one line, which has nothing of the server in it. */
+  /** Prints a line, without text of the server. */
   note(line: string): void;
-  /** Takes away whatever moves: what follows is the result, or an error. Called once or more. */
+  /** Removes the live line before the result or an error. Can be called several times. */
   end(): void;
 }
 
 /** Ctrl-C and SIGTERM, while a command waits. */
 export interface Interrupts {
-  /** Aborts at the first Ctrl-C, and at SIGTERM. */
+  /** Aborts on the first Ctrl-C and on SIGTERM. */
   readonly signal: AbortSignal;
-  /** Aborts at SIGTERM. */
+  /** Aborts on SIGTERM. */
   readonly terminated: AbortSignal;
   /**
-   * After the first one, tells the user how to come back (`task` is undefined where there is none yet) and resolves
-   * with `"cancel"` if a second one follows soon, and otherwise with `"detach"`. A third ends the process at once.
+   * After the first interrupt: tells the user how to return to the task (undefined if there is none yet). Resolves
+   * with `"cancel"` if a second Ctrl-C follows soon, otherwise with `"detach"`. A third ends the process.
    */
   decide(task: ShownTask | undefined): Promise<"detach" | "cancel">;
 }
 
-/** Whoever sits in front of a command: a person at a terminal, or nobody. */
+/** What a command can show and ask: on a terminal, or on plain streams without a user. */
 export interface Terminal {
   readonly display: Display;
-  /** Answers the server's questions; rejects with `LeftOpen` where a task's stays open. For nobody, see `PlainTerminal`. */
+  /** Answers the server's questions. Rejects with `LeftOpen` if a question stays open. */
   readonly askUser: OnInput;
-  /** Whether there is somebody to ask. */
+  /** Whether a user can be asked. */
   readonly isInteractive: boolean;
-  /** What `askUser` can be asked, as the server is told. */
+  /** The capabilities for `askUser`, declared to the server. */
   readonly capabilities: ClientCapabilities;
   readonly interrupts: Interrupts;
-  /** Gives signals and streams back. */
+  /** Releases signals and streams. */
   close(): void;
 }

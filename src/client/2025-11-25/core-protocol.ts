@@ -8,35 +8,33 @@ import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
-import { listParams, readTaskPage } from "../session/read-task-page.ts";
-import { readToolResult } from "../session/read-tool-result.ts";
-import { Recent } from "../session/recent.ts";
+import { listParams, readTaskPage, readToolResult } from "../session/read-answers.ts";
+import { BoundedMap } from "../session/bounded-map.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
-import { withoutQuestions } from "../session/task-room.ts";
-import { TaskRooms } from "../session/task-rooms.ts";
+import { withoutQuestions, TaskInboxes } from "../session/task-inbox.ts";
 import { isUnknown } from "../task/poll-loop.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
-import type { CallAnswer, TaskAttendant, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import type { CallAnswer, TaskObserver, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { requestInTime } from "../transport/request-in-time.ts";
-import { CoreRoom } from "./core-room.ts";
-import { readAbout, readCallAnswer, readTask, type SeenTask } from "./read-task.ts";
+import { requestWithTimeout } from "../transport/request-with-timeout.ts";
+import { CoreTaskInbox } from "./core-task-inbox.ts";
+import { readAbout, readCallAnswer, readTask, type ReportedTask } from "./read-task.ts";
 import { TaskSupport } from "./task-support.ts";
 
 interface CoreProtocolOptions {
   readonly requester: RawRequester;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
-  /** What the server declared. */
+  /** The server's capabilities. */
   readonly server: JsonObject;
   readonly sessions: TaskSessions;
 }
 
-/** The tasks in the core of protocol 2025-11-25; with servers that have none, plain calls. */
+/** The tasks in the core of protocol 2025-11-25. Servers without tasks get plain calls. */
 export class CoreProtocol implements TaskProtocol {
   readonly generation = generation;
-  /** A question is a request of its own, whose id lives as long as its stream; only some servers name it. */
+  /** A question is a request of its own, whose id is valid only for its stream; only some servers give keys. */
   readonly keepsQuestionKeys = false;
   readonly recognisesRepeats: boolean;
   readonly #keptMs: number;
@@ -45,13 +43,10 @@ export class CoreProtocol implements TaskProtocol {
   readonly #cancels: boolean;
   readonly #lists: boolean;
   readonly #support: TaskSupport;
-  readonly #rooms: TaskRooms<CoreRoom>;
+  readonly #inboxes: TaskInboxes<CoreTaskInbox>;
   readonly #sessions: TaskSessions;
-  /**
-   * Tasks that this client knows as cancelled: their server may have dropped them since (C-082, C-083). Who asks for one
-   * that was cancelled longer ago is told what the server says.
-   */
-  readonly #cancelled = new Recent<RemoteTask>(1_000);
+  /** Tasks that this client knows as cancelled, since their server may have deleted them (C-082, C-083). */
+  readonly #cancelled = new BoundedMap<RemoteTask>(1_000);
 
   constructor({ requester, clock, callbacks, server, sessions }: CoreProtocolOptions) {
     this.#services = { requester, clock };
@@ -64,9 +59,9 @@ export class CoreProtocol implements TaskProtocol {
     this.recognisesRepeats = isJsonObject(recognition);
     this.#keptMs = readKeptMs(recognition);
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
-    const makeRoom = (taskId: string): CoreRoom => new CoreRoom(taskId, requester, sessions);
-    this.#rooms = new TaskRooms({ requester, callbacks, relatedTaskOf, makeRoom });
-    requester.takers.onNotification((notification) => this.#notified(notification));
+    const makeInbox = (taskId: string): CoreTaskInbox => new CoreTaskInbox(taskId, requester, sessions);
+    this.#inboxes = new TaskInboxes({ requester, callbacks, relatedTaskOf, makeInbox });
+    requester.handlers.onNotification((notification) => this.#onNotification(notification));
   }
 
   recognisedMs(ttlMs = Infinity): number {
@@ -79,7 +74,7 @@ export class CoreProtocol implements TaskProtocol {
     if (support.kind !== "value") return support;
     const reply = await this.#send(call, support.value === "task", signal);
     if (reply.kind !== "error" || reply.error.code !== -32601) return reply;
-    // Refused before it began; if the tool is listed otherwise by now, then for that.
+    // The server refused the call. Send it again if the tool's task support has changed.
     this.#support.changed();
     const now = await this.#support.of(call.name, signal);
     if (now.kind !== "value" || now.value === support.value) return reply;
@@ -87,24 +82,24 @@ export class CoreProtocol implements TaskProtocol {
   }
 
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
-    const seen = readReply(await this.#about("tasks/get", taskId, signal), (answer) =>
+    const reported = readReply(await this.#about("tasks/get", taskId, signal), (answer) =>
       readAbout(answer, taskId),
     );
     const cancelled = this.#cancelled.get(taskId);
-    if (isUnknown(seen) && cancelled !== undefined) return { kind: "value", value: cancelled };
-    if (seen.kind !== "value") return seen;
-    const { value, retryAfterMs } = seen;
+    if (isUnknown(reported) && cancelled !== undefined) return { kind: "value", value: cancelled };
+    if (reported.kind !== "value") return reported;
+    const { value, retryAfterMs } = reported;
     switch (value.status) {
       case "completed":
       case "failed":
-        return this.#ended({ ...value, status: value.status }, signal);
+        return this.#fetchOutcome({ ...value, status: value.status }, signal);
       case "cancelled":
-        return { kind: "value", value: this.#wasCancelled(value) };
+        return { kind: "value", value: this.#markCancelled(value) };
       case "working":
       case "input_required": {
-        const seenOn = { ...value, status: value.status };
-        const task = this.#rooms.get(taskId)?.goesOn(seenOn);
-        return { kind: "value", value: task ?? withoutQuestions(seenOn), retryAfterMs };
+        const active = { ...value, status: value.status };
+        const task = this.#inboxes.get(taskId)?.update(active);
+        return { kind: "value", value: task ?? withoutQuestions(active), retryAfterMs };
       }
     }
   }
@@ -115,8 +110,8 @@ export class CoreProtocol implements TaskProtocol {
     result: InputResult,
     signal: AbortSignal,
   ): Promise<Reply<undefined>> {
-    const room = this.#rooms.get(taskId);
-    return room === undefined ? done : room.askings.answer(key, result, signal);
+    const inbox = this.#inboxes.get(taskId);
+    return inbox === undefined ? done : inbox.questions.answer(key, result, signal);
   }
 
   async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
@@ -128,12 +123,12 @@ export class CoreProtocol implements TaskProtocol {
       readAbout(answer, taskId),
     );
     if (reply.kind === "value") {
-      if (reply.value.status === "cancelled") this.#wasCancelled(reply.value);
-      this.#rooms.get(taskId)?.told(reply.value);
+      if (reply.value.status === "cancelled") this.#markCancelled(reply.value);
+      this.#inboxes.get(taskId)?.onStatus(reply.value);
       return done;
     }
     if (!isUnknown(reply)) return reply;
-    // The same code for a task that has ended (C-078), where there is nothing left to cancel.
+    // The server uses the same code for a task that has ended (C-078); that is no error here.
     const now = await this.get(taskId, signal);
     return now.kind === "value" && hasEnded(now.value) ? done : reply;
   }
@@ -147,17 +142,17 @@ export class CoreProtocol implements TaskProtocol {
     return readReply(reply, (answer) => readTaskPage(answer, readTask));
   }
 
-  attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {
-    return this.#rooms.enter(taskId, attendant, known);
+  observe(taskId: string, observer: TaskObserver, known: RemoteTask | undefined): () => void {
+    return this.#inboxes.observe(taskId, observer, known);
   }
 
-  /** What a server says by itself may interest the host too. */
-  #notified({ method, params }: JSONRPCNotification): boolean {
+  /** Returns false: the host's handlers get the notification too. */
+  #onNotification({ method, params }: JSONRPCNotification): boolean {
     if (method === "notifications/tools/list_changed") this.#support.changed();
     if (method === "notifications/tasks/status" && isJsonObject(params)) {
-      const seen = readTask(params);
-      // One that cannot be read is left to the next poll, which says what is wrong with it.
-      if (!(seen instanceof Violation)) this.#rooms.get(seen.taskId)?.told(seen);
+      const reported = readTask(params);
+      // Invalid ones are ignored; the next poll reports the error.
+      if (!(reported instanceof Violation)) this.#inboxes.get(reported.taskId)?.onStatus(reported);
     }
     return false;
   }
@@ -174,74 +169,74 @@ export class CoreProtocol implements TaskProtocol {
         ...(repeat && { [repeatMeta]: true }),
       },
     };
-    // What became a task is cancelled as one, not as the request that it came of (C-084).
-    const late = (reply: Reply<JsonObject>): void => {
+    // A task is cancelled by `tasks/cancel`, not by cancelling its request (C-084).
+    const onLateReply = (reply: Reply<JsonObject>): void => {
       const answer = readReply(reply, readCallAnswer);
       if (answer.kind !== "value" || answer.value.kind !== "task") return;
       if (findsAgain) return onLateTask?.(answer.value.taskId);
       if (!this.#cancels) return;
-      const { over } = this.#services.requester;
-      this.cancel(answer.value.taskId, over).catch(() => undefined);
+      const { closed } = this.#services.requester;
+      this.cancel(answer.value.taskId, closed).catch(() => undefined);
     };
     const { requester } = this.#services;
     return readReply(
-      await requester.request("tools/call", params, signal, asTask ? { late } : {}),
+      await requester.request("tools/call", params, signal, asTask ? { onLateReply } : {}),
       readCallAnswer,
     );
   }
 
-  /** With what it ended as, which `tasks/get` does not tell; a result that is an error is a result (C-062, A-09). */
-  async #ended(seen: Ended, signal: AbortSignal): Promise<Reply<RemoteTask>> {
-    const { taskId } = seen;
-    const early = this.#rooms.get(taskId)?.result;
+  /** Adds the outcome, which `tasks/get` does not include. A result with `isError` is a result (C-062, A-09). */
+  async #fetchOutcome(reported: Ended, signal: AbortSignal): Promise<Reply<RemoteTask>> {
+    const { taskId } = reported;
+    const heldResult = this.#inboxes.get(taskId)?.result;
     const reply: Reply<JsonObject> =
-      early === undefined
+      heldResult === undefined
         ? await this.#about("tasks/result", taskId, signal)
-        : { kind: "value", value: early };
-    // Only a task that failed has an error for its outcome (C-061).
-    if (reply.kind === "error" && seen.status === "failed") {
-      this.#rooms.over(taskId);
-      return { kind: "value", value: { ...seen, status: "failed", error: reply.error } };
+        : { kind: "value", value: heldResult };
+    // Only a failed task has an error as its outcome (C-061).
+    if (reply.kind === "error" && reported.status === "failed") {
+      this.#inboxes.taskEnded(taskId);
+      return { kind: "value", value: { ...reported, status: "failed", error: reply.error } };
     }
     return readReply(reply, (answer) => {
       const result = readToolResult(answer);
       if (result instanceof Violation) return result;
-      this.#rooms.over(taskId);
-      return { ...seen, status: "completed", result };
+      this.#inboxes.taskEnded(taskId);
+      return { ...reported, status: "completed", result };
     });
   }
 
-  #wasCancelled(seen: SeenTask): RemoteTask {
-    const task = { ...seen, status: "cancelled" as const };
-    this.#cancelled.set(seen.taskId, task);
-    this.#rooms.over(seen.taskId);
+  #markCancelled(reported: ReportedTask): RemoteTask {
+    const task = { ...reported, status: "cancelled" as const };
+    this.#cancelled.set(reported.taskId, task);
+    this.#inboxes.taskEnded(reported.taskId);
     return task;
   }
 
-  /** No request about a task relates to it in `_meta` as well (C-101). */
+  /** Sends a request about a task. It has no related-task in `_meta` (C-101). */
   async #about(method: string, taskId: string, signal: AbortSignal): Promise<Reply<JsonObject>> {
     const send = async (): Promise<Reply<JsonObject>> =>
-      requestInTime(this.#services, method, { taskId }, signal, this.#sessions.of(taskId));
-    const wasElsewhere = this.#sessions.of(taskId).headers !== undefined;
+      requestWithTimeout(this.#services, method, { taskId }, signal, this.#sessions.of(taskId));
+    const hadOtherSession = this.#sessions.of(taskId).headers !== undefined;
     const reply = await send();
     const isAnswered = reply.kind === "value" || reply.kind === "lost" || method === "tasks/result";
-    if (wasElsewhere && !isAnswered) {
-      // The session may be gone; an error of tasks/result is the task's own.
+    if (hadOtherSession && !isAnswered) {
+      // The stored session may be gone: try the connection's own. An error of tasks/result is the task's own.
       this.#sessions.forget(taskId);
       return this.#about(method, taskId, signal);
     }
     if (!isUnknown(reply) || !(await this.#sessions.find(taskId))) return reply;
-    const there = await send();
-    if (there.kind === "value" || there.kind === "lost") return there;
+    const retried = await send();
+    if (retried.kind === "value" || retried.kind === "lost") return retried;
     this.#sessions.forget(taskId);
     return reply;
   }
 
   async #request(method: string, params: JsonObject, signal: AbortSignal): Promise<Reply<JsonObject>> {
-    return requestInTime(this.#services, method, params, signal);
+    return requestWithTimeout(this.#services, method, params, signal);
   }
 }
 
-type Ended = SeenTask & { readonly status: "completed" | "failed" };
+type Ended = ReportedTask & { readonly status: "completed" | "failed" };
 
 const done: Reply<undefined> = { kind: "value", value: undefined };

@@ -4,10 +4,11 @@ import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 
 /**
- * The handshake of this revision and earlier ones: without the tasks extension, which only later ones have, and with
- * the tasks that this client takes, if it takes any: `tasks` says how the version to speak declares them.
+ * Rewrites the handshake of this revision and earlier ones: removes the tasks extension, which only later ones
+ * have, and adds the declaration of the tasks that this client runs, if any. `tasks` makes it for a protocol
+ * version.
  */
-export function amendHandshake(
+export function rewriteHandshake(
   message: JSONRPCMessage,
   tasks: ((version: unknown, declared: JsonObject) => object) | undefined,
 ): JSONRPCMessage {
@@ -24,8 +25,8 @@ export function amendHandshake(
   return { ...message, params: { ...message.params, capabilities: kept } };
 }
 
-/** What a client with these capabilities takes as tasks (C-004, C-006). */
-export function tasksTaken({ elicitation, sampling }: JsonObject): object {
+/** Declares the requests that a client with these capabilities runs as tasks (C-004, C-006). */
+export function tasksCapability({ elicitation, sampling }: JsonObject): object {
   const requests = {
     ...(elicitation !== undefined && { elicitation: { create: {} } }),
     ...(sampling !== undefined && { sampling: { createMessage: {} } }),

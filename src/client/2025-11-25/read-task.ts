@@ -3,11 +3,11 @@ import { immediateResponseOf } from "../../generation/2025-11-25/create.ts";
 import { toolOf } from "../../generation/tool-meta.ts";
 import type { WireStatus } from "../../generation/2025-11-25/wire-task.ts";
 import { Violation } from "../reply/reply.ts";
-import { readToolResult } from "../session/read-tool-result.ts";
+import { readToolResult } from "../session/read-answers.ts";
 import type { CallAnswer } from "../task-protocol.ts";
 
-/** What a server says of a task, whatever its status: neither its result nor its questions. */
-export interface SeenTask {
+/** A task as the server reports it, without its result and its questions. */
+export interface ReportedTask {
   readonly taskId: string;
   readonly status: WireStatus;
   readonly tool?: string;
@@ -26,8 +26,11 @@ const statuses: ReadonlySet<unknown> = new Set<WireStatus>([
   "cancelled",
 ]);
 
-/** Reads a task, flat as it stands in most answers. Its draft had no lastUpdatedAt (C-D-005); wrong hints are ignored. */
-export function readTask(value: JsonObject): SeenTask | Violation {
+/**
+ * Reads a task from most answers, where its members are at the top level. The draft had no lastUpdatedAt (C-D-005).
+ * Invalid hints are ignored.
+ */
+export function readTask(value: JsonObject): ReportedTask | Violation {
   const { taskId, status, createdAt, lastUpdatedAt, ttl, statusMessage, pollInterval } = value;
   if (typeof taskId !== "string" || taskId === "")
     return new Violation("The server sent a task without a taskId");
@@ -46,13 +49,13 @@ export function readTask(value: JsonObject): SeenTask | Violation {
   };
 }
 
-/** The same for an answer about this task. */
-export function readAbout(answer: JsonObject, taskId: string): SeenTask | Violation {
+/** The same for an answer that must be about this task. */
+export function readAbout(answer: JsonObject, taskId: string): ReportedTask | Violation {
   if (answer["taskId"] !== taskId) return new Violation("The server answered for another task");
   return readTask(answer);
 }
 
-/** Reads the answer to `tools/call`: a task stands in `task`, whether it was asked for or not (C-024). */
+/** Reads the answer to `tools/call`. A task is in `task`, even if the call asked for none (C-024). */
 export function readCallAnswer(answer: JsonObject): CallAnswer | Violation {
   const { task } = answer;
   if (!isJsonObject(task)) {
@@ -62,10 +65,10 @@ export function readCallAnswer(answer: JsonObject): CallAnswer | Violation {
   const { taskId } = task;
   if (typeof taskId !== "string" || taskId === "")
     return new Violation("The server created a task without a taskId");
-  const seen = readTask(task);
-  // In any other status a poll has more to tell; so it is polled at once.
-  const isWhole = !(seen instanceof Violation) && seen.status === "working";
-  const shown = isWhole ? { ...seen, status: "working" as const } : undefined;
+  const reported = readTask(task);
+  // In any other status the answer is incomplete, and the task is polled at once.
+  const isWhole = !(reported instanceof Violation) && reported.status === "working";
+  const shown = isWhole ? { ...reported, status: "working" as const } : undefined;
   return { kind: "task", taskId, task: shown, immediateResponse: immediateResponseOf(answer) };
 }
 

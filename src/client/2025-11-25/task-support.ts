@@ -7,24 +7,24 @@ type ListTools = (params: JsonObject, signal: AbortSignal) => Promise<Reply<Json
 
 type Support = "task" | "plain";
 
-/** A server whose cursors lead nowhere new would be listed for ever. */
-const mostPages = 1_000;
+/** A limit for servers whose cursors never end. */
+const maxPages = 1_000;
 
 /**
- * Which of a server's tools are called with a task: those that it lists as `required` or `optional`, and no other
- * (C-015, C-017, C-018). The list is fetched at the first call and again once it may have changed.
+ * Which of a server's tools are called with a task: those that it lists as `required` or `optional` (C-015, C-017,
+ * C-018). The list is fetched at the first call, and again after it changed.
  */
 export class TaskSupport {
   readonly #list: ListTools;
   #known: ReadonlySet<string> | undefined;
-  /** Counts what made the list old, so that one that was under way meanwhile is not kept. */
+  /** Counts the changes, so that a list fetched during a change is not cached. */
   #changes = 0;
 
   constructor(list: ListTools) {
     this.#list = list;
   }
 
-  /** The list may be another by now. */
+  /** Drops the cached list. */
   changed(): void {
     this.#changes += 1;
     this.#known = undefined;
@@ -40,12 +40,12 @@ export class TaskSupport {
     const changes = this.#changes;
     const names = new Set<string>();
     let cursor: string | undefined;
-    for (let pages = 0; pages < mostPages; pages++) {
+    for (let pages = 0; pages < maxPages; pages++) {
       const params = cursor === undefined ? {} : { cursor };
       const page = readReply(await this.#list(params, signal), readPage);
-      // A server that lists nothing says of no tool that it runs as a task.
+      // A server without a list declares no tool that runs as a task.
       if (page.kind === "error") break;
-      // The call itself was not sent yet, and so it can be repeated.
+      // The call itself was not sent yet, so it can be repeated.
       if (page.kind === "lost") return { ...page, notReceived: true };
       if (page.kind === "bad") return page;
       for (const name of page.value.names) names.add(name);

@@ -10,12 +10,12 @@ import { isJsonObject } from "../../generation/json-object.ts";
 
 export const protocolVersion = "2026-07-28";
 
-/** The capabilities with this extension among them (X-001); it has no settings. */
+/** Adds the tasks extension to the capabilities (X-001). It has no settings. */
 export function withTasks(capabilities: ClientCapabilities): ClientCapabilities {
   return { ...capabilities, extensions: { ...capabilities.extensions, [extensionId]: {} } };
 }
 
-/** The `_meta` that every request carries; nothing is remembered from earlier ones (X-002, X-B-001). */
+/** The `_meta` of every request: servers remember nothing from earlier ones (X-002, X-B-001). */
 export function envelope(
   capabilities: ClientCapabilities,
   clientInfo: Implementation,
@@ -28,8 +28,8 @@ export function envelope(
 }
 
 /**
- * Takes the extension's declaration off the SDK client's own `tools/call`: it could not take a task as the answer,
- * and the task would be lost. Without the declaration the server answers plainly (X-006).
+ * Removes the extension's declaration from the SDK client's own `tools/call`: the SDK cannot handle a task as the
+ * answer, and the task would be lost. Without the declaration the server answers directly (X-006).
  */
 export function withoutTasksOnCall(message: JSONRPCMessage): JSONRPCMessage {
   if (!isJSONRPCRequest(message) || message.method !== "tools/call") return message;

@@ -6,14 +6,13 @@ import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { requestInTime } from "../transport/request-in-time.ts";
+import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
 import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import { protocolVersion } from "./envelope.ts";
 import { listenToTasks } from "./listen.ts";
-import { readAcknowledgement, readCallAnswer } from "./read-answer.ts";
-import { readGetResult } from "./read-task.ts";
+import { readAcknowledgement, readCallAnswer, readGetResult } from "./read-answers.ts";
 import { headerMismatchCode, type ToolHeaders } from "./tool-headers.ts";
 
 interface ExtensionProtocolOptions {
@@ -40,17 +39,17 @@ export class ExtensionProtocol implements TaskProtocol {
     this.#services = { requester, clock };
     this.#meta = meta;
     this.#headers = headers;
-    // By the extension of the same name as the key; a repeated call is safe with no other server.
+    // Only a server that declares this extension recognises repeated calls.
     const recognition = server?.extensions?.[idempotencyKeyMeta];
     this.recognisesRepeats = recognition !== undefined;
     this.#keptMs = readKeptMs(recognition);
-    // Whether it is offered shows only in the answer; without the extension there is nothing to listen to.
+    // Whether the server pushes tasks shows only in its answer.
     if (server?.extensions?.[extensionId] === undefined) return;
     this.listen = async (taskIds, listener, signal) =>
       listenToTasks({ requester, clock, meta }, taskIds, listener, signal);
   }
 
-  /** No client has a say in the life of a task. */
+  /** The server alone decides how long it keeps a task. */
   recognisedMs(): number {
     return this.#keptMs;
   }
@@ -62,7 +61,7 @@ export class ExtensionProtocol implements TaskProtocol {
     const params = {
       name,
       arguments: args,
-      // The state only if the server gave one (X-B-009).
+      // requestState only if the server sent one (X-B-009).
       ...(round?.inputResponses !== undefined && { inputResponses: round.inputResponses }),
       ...(round?.requestState !== undefined && { requestState: round.requestState }),
       _meta: {
@@ -78,7 +77,7 @@ export class ExtensionProtocol implements TaskProtocol {
     if (reply.kind !== "error" || reply.error.code !== headerMismatchCode)
       return readReply(reply, readCallAnswer);
     await this.#headers.refresh(async (page) =>
-      requestInTime(this.#services, "tools/list", { ...page, _meta: this.#meta }, signal),
+      requestWithTimeout(this.#services, "tools/list", { ...page, _meta: this.#meta }, signal),
     );
     const now = this.#headers.of(name, args);
     if (isDeepStrictEqual(now, headers)) return reply;
@@ -110,6 +109,6 @@ export class ExtensionProtocol implements TaskProtocol {
     rest: object,
     signal: AbortSignal,
   ): Promise<Reply<JsonObject>> {
-    return requestInTime(this.#services, method, { taskId, ...rest, _meta: this.#meta }, signal);
+    return requestWithTimeout(this.#services, method, { taskId, ...rest, _meta: this.#meta }, signal);
   }
 }

@@ -2,14 +2,14 @@ import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { acknowledgedMethod, listenMethod, subscriptionOf } from "../../generation/2026-07-28/listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
-import { laterIfAsked } from "../reply/later.ts";
+import { rateLimitAsLost } from "../reply/retry.ts";
 import { Violation, type Reply } from "../reply/reply.ts";
 import type { ListenEnd, TaskListener } from "../task-protocol.ts";
-import type { Heard } from "../transport/pending-requests.ts";
+import type { NotificationMatch } from "../transport/pending-requests.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { readTask } from "./read-task.ts";
+import { readTask } from "./read-answers.ts";
 
-/** What the server may take to acknowledge; the stream itself has no end. */
+/** How long the server may take to acknowledge. The stream itself has no time limit. */
 const acknowledgementMs = 30_000;
 
 interface ListenServices {
@@ -28,9 +28,9 @@ export async function listenToTasks(
 ): Promise<ListenEnd> {
   const useless = new AbortController();
   const deadline = clock.deadline(acknowledgementMs);
-  const hear = (notification: JSONRPCNotification, id: string): Heard => {
+  const matchNotification = (notification: JSONRPCNotification, id: string): NotificationMatch => {
     const { method, params } = notification;
-    // A server that ends it answers the request; one that cancels it instead is understood too.
+    // A server ends the stream by answering the request, or by cancelling it.
     if (method === "notifications/cancelled" && params?.["requestId"] === id) return "end";
     if (subscriptionOf(params) !== id) return "other";
     if (method === acknowledgedMethod) {
@@ -40,7 +40,7 @@ export async function listenToTasks(
       else listener.onOpen(accepted);
     } else if (method === "notifications/tasks" && isJsonObject(params)) {
       const task = readTask(params);
-      // One that cannot be read is left to the next poll, which says what is wrong with it.
+      // Invalid ones are ignored; the next poll reports the error.
       if (!(task instanceof Violation)) listener.onTask(task);
     }
     return "mine";
@@ -48,8 +48,10 @@ export async function listenToTasks(
   try {
     const either = AbortSignal.any([signal, deadline.signal, useless.signal]);
     const params = { notifications: { taskIds }, _meta: meta };
-    // A server on which this client listens too often already says when there may be a place again.
-    return endOf(laterIfAsked(await requester.request(listenMethod, params, either, { hear })));
+    // A server with too many streams of this client says when to try again.
+    return endOf(
+      rateLimitAsLost(await requester.request(listenMethod, params, either, { matchNotification })),
+    );
   } catch (error) {
     if (signal.aborted) throw error;
     if (useless.signal.aborted) return { kind: "refused" };
@@ -60,7 +62,7 @@ export async function listenToTasks(
   }
 }
 
-/** The tasks that the acknowledgement names; none at all if the server only knows other notifications. */
+/** The tasks that the acknowledgement accepts; undefined if the server pushes no tasks. */
 function readAccepted(params: unknown): readonly string[] | undefined {
   const notifications = isJsonObject(params) ? params["notifications"] : undefined;
   const taskIds = isJsonObject(notifications) ? notifications["taskIds"] : undefined;
@@ -74,9 +76,9 @@ function endOf(reply: Reply<unknown>): ListenEnd {
       return over;
     case "lost":
       return { ...over, retryAfterMs: reply.retryAfterMs };
-    case "error": // a server that is full, or about to stop, says so with -32603
+    case "error": // -32603: the server is full, or about to stop
       return reply.error.code === -32603 ? over : { kind: "refused" };
-    case "bad": // another token may come
+    case "bad": // another token may be accepted later
       return reply.code === "unauthorized" ? over : { kind: "refused" };
   }
 }

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 
-/** An argument that a tool wants repeated in a header, for proxies that route by it. */
+/** A tool's argument that is repeated in a header, so that proxies can route by it. */
 export interface ParamHeader {
   readonly header: string;
-  /** The names that lead to the argument. */
+  /** The path of property names to the argument. */
   readonly path: readonly string[];
 }
 
@@ -11,7 +11,7 @@ export interface ParamHeader {
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const annotation = "x-mcp-header";
 const types: ReadonlySet<unknown> = new Set(["string", "integer", "boolean"]);
-/** What holds subschemas that apply to some arguments only, or to an unknown number of them. */
+/** Keywords with subschemas that apply conditionally, or to an unknown number of values. */
 const otherSubschemas = [
   "items",
   "prefixItems",
@@ -40,9 +40,8 @@ const namedSubschemas: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The arguments of a tool that are repeated in headers, by its input schema; undefined where one of its annotations is
- * invalid, which makes the whole tool so: only primitives that are reached by `properties` alone may have one, each
- * under a name of its own.
+ * The arguments that an input schema wants repeated in headers; undefined if an annotation is invalid, which makes
+ * the tool invalid. Only primitives that are reached by `properties` alone may have one, and names are unique.
  */
 export function readParamHeaders(inputSchema: unknown): readonly ParamHeader[] | undefined {
   const found: ParamHeader[] = [];
@@ -84,7 +83,7 @@ function hasNone(schema: unknown): boolean {
   return !Object.hasOwn(schema, annotation) && own.every(hasNone) && hasNoneElsewhere(schema);
 }
 
-/** The headers of a call with these arguments. What is absent or `null`, or no primitive, has none. */
+/** The headers of a call. Arguments that are missing, `null` or not primitive have none. */
 export function paramHeaders(wanted: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { header, path } of wanted) {
@@ -105,11 +104,11 @@ function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number" || !Number.isFinite(value)) return undefined;
-  // A larger integer may have been another one before it was parsed.
+  // A larger integer may have lost digits when it was parsed.
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
 }
 
-/** A text that a header cannot hold as it is, or that looks as if it were encoded, goes as Base64 of its UTF-8. */
+/** Encodes text that a header cannot hold, or that looks encoded already, as Base64 of its UTF-8. */
 function encodeFieldValue(text: string): string {
   const isPlain = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim();
   if (isPlain && !(text.startsWith("=?base64?") && text.endsWith("?="))) return text;

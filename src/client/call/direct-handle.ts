@@ -21,9 +21,9 @@ export function directHandle(result: CallToolResult, at: number): TaskHandle {
       yield task;
     },
     result: async () => result,
-    // There is nothing left to cancel, as with any task that has ended.
+    // Cancelling an ended task does nothing.
     cancel: async () => undefined,
-    // Nor is anything kept of it.
+    // The server keeps nothing that could be deleted.
     delete: async () => undefined,
   };
 }

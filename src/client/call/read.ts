@@ -1,34 +1,41 @@
-import type { GetPromptResult, ReadResourceResult, RequestOptions } from "@modelcontextprotocol/client";
+import {
+  type GetPromptResult,
+  type ReadResourceResult,
+  type RequestOptions,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+} from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
-import { persist } from "../reply/persist.ts";
-import { replyError } from "../reply/reply-error.ts";
+import { sendWithRetries } from "../reply/retry.ts";
+import { replyError } from "../reply/reply.ts";
 import type { ReadOptions } from "../task-client.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle } from "../task/task-handle.ts";
-import { assertMs, within } from "../task/wait-limit.ts";
+import { assertMs, withWaitLimit } from "../task/wait-limit.ts";
 import type { ReadAnswer, ReadRequest, TaskProtocol } from "../task-protocol.ts";
-import { makeIdempotencyKey } from "./idempotency-key.ts";
-import { plainRead } from "./plain-read.ts";
+import { makeIdempotencyKey } from "./idempotency.ts";
+import { sendFailure } from "../transport/send-failure.ts";
 
 export interface ReadServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly closing: AbortSignal;
-  /** The handle of a task that was just made. */
+  /** The handle of a new task. */
   readonly handle: (taskId: string, options: Pick<ReadOptions, "deleteAfterFetch">) => TaskHandle;
-  /** Cancels a task, as far as that can be had in time. */
+  /** Tries to cancel a task, within a few seconds. */
   readonly cancel: (handle: TaskHandle) => Promise<void>;
 }
 
 interface Read<Result> extends Pick<ReadRequest, "method" | "params"> {
-  /** Throws a TaskClientError for an answer that is none. */
+  /** Throws a TaskClientError for an invalid answer. */
   readonly toResult: (answer: JsonObject) => Result;
-  /** The same where reads cannot be tasks. */
+  /** The read without a task, for generations where reads cannot be tasks. */
   readonly plain: (options: RequestOptions) => Promise<Result>;
 }
 
-/** Reads, in a task where reads can be tasks, and waits for what comes of it. */
+/** Reads a resource or a prompt, as a task if possible, and waits for the result. */
 export async function readInTask<Result>(
   { method, params, toResult, plain }: Read<Result>,
   { protocol, clock, closing, handle: open, cancel }: ReadServices,
@@ -36,7 +43,7 @@ export async function readInTask<Result>(
 ): Promise<Result> {
   assertMs("ttlMs", ttlMs);
   const { read } = protocol;
-  return within(waiting, { clock, closing }, async (signal) => {
+  return withWaitLimit(waiting, { clock, closing }, async (signal) => {
     if (read === undefined) return plainRead(plain, signal);
     const request = { method, params, taskId: makeIdempotencyKey(), keepAliveMs: ttlMs };
     const started = await startRead(request, read, clock, signal);
@@ -46,17 +53,14 @@ export async function readInTask<Result>(
       const { content, ...result } = await handle.result({ ...waiting, timeoutMs: undefined, signal });
       return toResult(content.length === 0 ? result : { content, ...result });
     } catch (error) {
-      // Nobody can find it again.
+      // Nobody else knows the task's id.
       if (signal.aborted && !closing.aborted) await cancel(handle);
       throw error;
     }
   });
 }
 
-/**
- * Sends a read until it was answered or became a task. It can come again: where its answer was lost, the protocol looks for
- * its task before.
- */
+/** Sends a read until it is answered or becomes a task. Repeating is safe: the protocol looks for the task first. */
 async function startRead(
   request: Omit<ReadRequest, "repeat">,
   read: NonNullable<TaskProtocol["read"]>,
@@ -64,7 +68,7 @@ async function startRead(
   signal: AbortSignal,
 ): Promise<ReadAnswer> {
   let repeat = false;
-  const reply = await persist(() => read({ ...request, repeat }, signal), clock, signal, {
+  const reply = await sendWithRetries(() => read({ ...request, repeat }, signal), clock, signal, {
     mayRepeat: ({ notReceived }) => {
       repeat ||= !notReceived;
       return true;
@@ -84,11 +88,37 @@ export function toPrompt(answer: JsonObject): GetPromptResult {
   throw new TaskClientError("protocol", "The server answered prompts/get without messages");
 }
 
-// The rest is the author's own and goes to the caller as it came.
+// All other members are passed on unchecked.
 function isResource(answer: JsonObject): answer is ReadResourceResult {
   return Array.isArray(answer["contents"]);
 }
 
 function isPrompt(answer: JsonObject): answer is GetPromptResult {
   return Array.isArray(answer["messages"]);
+}
+
+/** The longest delay of a timer: the signal limits the time, not the SDK. */
+const noTimeoutMs = 2 ** 31 - 1;
+
+/** A read by the SDK's client, which rejects with a TaskClientError. */
+export async function plainRead<Result>(
+  read: (options: RequestOptions) => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  try {
+    return await read({ signal, timeout: noTimeoutMs });
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw plainError(cause);
+  }
+}
+
+function plainError(cause: unknown): TaskClientError {
+  if (cause instanceof ProtocolError) {
+    const { code, message, data } = cause;
+    return replyError({ kind: "error", error: { code, message, ...(data !== undefined && { data }) } });
+  }
+  if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult)
+    return new TaskClientError("protocol", cause.message, { cause });
+  return replyError(sendFailure(cause));
 }

@@ -5,16 +5,16 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import { systemClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";
-import { boundedHandles } from "./bounded-handles.ts";
+import { limitConcurrency } from "./limit-concurrency.ts";
 import type { CallName, DamagedEntry, HandleStore, KeptCall, KeptCalls } from "./handle-store.ts";
-import { decodeCall, decodeKept, encodeKept } from "./kept-form.ts";
-import { isLeftover, makeFolder, writeAtomically } from "./write-atomically.ts";
+import { decodeCall, decodeEntry, encodeEntry } from "./entry-format.ts";
+import { isTemporaryFile, makeFolder, writeAtomically } from "./write-atomically.ts";
 
-/** A write takes milliseconds: what is older than this belongs to nobody. */
-const leftoverMs = 3_600_000;
-const mostReads = 64;
-/** Each has a file open at a time, of which a process has few. */
-const mostAtOnce = 32;
+/** A temporary file older than this was left by a process that died. */
+const staleFileMs = 3_600_000;
+const readsPerBatch = 64;
+/** Each operation has a file open, and a process may open only so many. */
+const maxConcurrent = 32;
 
 /**
  * A handle store in a folder: one small file for each call, task and answer, readable by its owner alone. The folder is
@@ -26,14 +26,14 @@ const mostAtOnce = 32;
  * ```
  */
 export function fileHandles(folder: string): HandleStore {
-  return boundedHandles(new FileHandles(folder), mostAtOnce);
+  return limitConcurrency(new FileHandles(folder), maxConcurrent);
 }
 
-type Room = "calls" | "tasks";
+type Subfolder = "calls" | "tasks";
 
 /**
- * No file is ever changed by two writers in two ways: a call has its file while no task of it is known, and its task
- * has another from then on. Where a crash leaves both, the task's counts.
+ * A call has a file in `calls` until its task is known, and then another one in `tasks`, so that writers never
+ * conflict. If a crash leaves both, the task's file counts.
  */
 class FileHandles implements HandleStore {
   readonly #folder: string;
@@ -63,16 +63,16 @@ class FileHandles implements HandleStore {
   async dropTask(task: TaskReference): Promise<void> {
     const file = this.#taskFile(task);
     const entry = await read(file, decodeCall);
-    // First, so that no call is left that would be sent again.
+    // The call's file goes first: left alone, it would be sent again.
     if (entry !== undefined && !(entry instanceof Error)) await this.drop(entry);
-    // Last the task, by which the next process finds what a crash in between has left.
+    // The task's file goes last: by it the next process finds what a crash in between has left.
     await rm(this.#answersFolder(task), { recursive: true, force: true, maxRetries: 3 });
     await rm(file, { force: true });
   }
 
   async list(): Promise<KeptCalls> {
     const damaged: DamagedEntry[] = [];
-    // In this order: a call whose task is learnt in between is seen twice rather than never.
+    // Calls first: one that moves to `tasks` in between is then read twice rather than never.
     const unanswered = await this.#readAll("calls", damaged);
     const tasks = await this.#readAll("tasks", damaged);
     const known = new Set(tasks.map(nameOf));
@@ -90,30 +90,30 @@ class FileHandles implements HandleStore {
   async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {
     const folder = this.#answersFolder(task);
     await makeFolder(folder);
-    await writeAtomically(join(folder, fileName([question])), encodeKept({ question, answer }));
+    await writeAtomically(join(folder, fileName([question])), encodeEntry({ question, answer }));
   }
 
   async answer(task: TaskReference, question: string): Promise<InputResult | undefined> {
     const file = join(this.#answersFolder(task), fileName([question]));
-    const found = await read(file, (text) => decodeKept(text)["answer"]);
+    const found = await read(file, (text) => decodeEntry(text)["answer"]);
     if (found === undefined) return undefined;
     if (isAnswer(found)) return found;
     throw new Error(`${file} cannot be read`, { cause: found });
   }
 
-  async #write(room: Room, file: string, call: KeptCall): Promise<void> {
-    await makeFolder(join(this.#folder, room));
-    await writeAtomically(file, encodeKept(call));
+  async #write(subfolder: Subfolder, file: string, call: KeptCall): Promise<void> {
+    await makeFolder(join(this.#folder, subfolder));
+    await writeAtomically(file, encodeEntry(call));
   }
 
-  async #readAll(room: Room, damaged: DamagedEntry[]): Promise<KeptCall[]> {
-    const folder = join(this.#folder, room);
+  async #readAll(subfolder: Subfolder, damaged: DamagedEntry[]): Promise<KeptCall[]> {
+    const folder = join(this.#folder, subfolder);
     const names = await readdir(folder).catch(noneIfAbsent);
-    await Promise.all(names.filter(isLeftover).map((name) => removeOld(join(folder, name))));
+    await Promise.all(names.filter(isTemporaryFile).map((name) => removeOld(join(folder, name))));
     const entries = names.filter((name) => name.endsWith(".json"));
     const calls: KeptCall[] = [];
-    for (let from = 0; from < entries.length; from += mostReads) {
-      const files = entries.slice(from, from + mostReads).map((name) => join(folder, name));
+    for (let from = 0; from < entries.length; from += readsPerBatch) {
+      const files = entries.slice(from, from + readsPerBatch).map((name) => join(folder, name));
       const found = await Promise.all(files.map((file) => read(file, decodeCall)));
       for (const [index, entry] of found.entries()) {
         if (entry instanceof Error) damaged.push({ name: files[index] ?? "", error: entry });
@@ -128,15 +128,15 @@ class FileHandles implements HandleStore {
   }
 
   #taskFile(task: TaskReference): string {
-    return join(this.#folder, "tasks", fileName(wordsOf(task)));
+    return join(this.#folder, "tasks", fileName(partsOf(task)));
   }
 
   #answersFolder(task: TaskReference): string {
-    return join(this.#folder, "answers", hash(wordsOf(task)));
+    return join(this.#folder, "answers", hash(partsOf(task)));
   }
 }
 
-function wordsOf({ server, generation, taskId }: TaskReference): string[] {
+function partsOf({ server, generation, taskId }: TaskReference): string[] {
   return [server, generation, taskId];
 }
 
@@ -148,12 +148,12 @@ function fileName(words: readonly string[]): string {
   return `${hash(words)}.json`;
 }
 
-/** What others chose is never part of a path, and some file systems do not tell upper case from lower. */
+/** A hash, so that ids of servers cannot form paths, and differ on file systems that ignore case. */
 function hash(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("hex").slice(0, 40);
 }
 
-/** What a file holds; undefined where it is gone, and an error for what cannot be read. */
+/** The content of a file; undefined if it does not exist, an Error if it cannot be read. */
 async function read<Content>(
   file: string,
   decode: (text: string) => Content,
@@ -168,7 +168,7 @@ async function read<Content>(
 
 async function removeOld(file: string): Promise<void> {
   const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }));
-  if (systemClock.now() - mtimeMs > leftoverMs) await rm(file, { force: true }).catch(() => undefined);
+  if (systemClock.now() - mtimeMs > staleFileMs) await rm(file, { force: true }).catch(() => undefined);
 }
 
 function noneIfAbsent(error: unknown): string[] {

@@ -1,15 +1,15 @@
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** What a write leaves behind whose process died: see `isLeftover`. */
-const leftover = /^\.[0-9a-f-]{36}\.tmp$/;
+/** The name of a temporary file. One is left behind if the process dies during a write. */
+const temporaryName = /^\.[0-9a-f-]{36}\.tmp$/;
 
-export function isLeftover(name: string): boolean {
-  return leftover.test(name);
+export function isTemporaryFile(name: string): boolean {
+  return temporaryName.test(name);
 }
 
 /**
- * Puts a file into its place so that everybody sees the old one or the new one, whole, whatever dies in between; once
+ * Replaces a file atomically: readers see the complete old or new file, even if the process dies in between. Once
  * it resolves, the file survives a loss of power. Only its owner may read it.
  */
 export async function writeAtomically(path: string, text: string): Promise<void> {
@@ -31,14 +31,14 @@ export async function writeAtomically(path: string, text: string): Promise<void>
   await syncFolder(folder);
 }
 
-/** Makes the folder, and those above it, for their owner alone. */
+/** Makes the folder and its missing parents, readable by their owner only. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   for (let made = path; made.startsWith(first); made = dirname(made)) await syncFolder(dirname(made));
 }
 
-/** Windows cannot open a folder, and keeps the order of renames by itself. */
+/** Windows cannot open a folder, and orders renames by itself. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");

@@ -1,10 +1,11 @@
+import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 import { unlessAborted } from "../unless-aborted.ts";
-import type { ClientEvents } from "../events/client-events.ts";
+import type { ClientEvents } from "../client-events.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
 
-/** What the user's callbacks made of a question. */
+/** The outcome of a question. */
 export type UserAnswer =
   | { readonly kind: "answer"; readonly result: InputResult }
   | { readonly kind: "cancel_task" | "leave_open"; readonly error: unknown };
@@ -12,7 +13,7 @@ export type UserAnswer =
 export interface UserCallbacks {
   readonly onInput: OnInput | undefined;
   readonly onInputError: OnInputError | undefined;
-  /** Whether this client declared that it answers such questions; no others are put to the user (X-067). */
+  /** Whether this client declared that it answers such questions; `onInput` gets no others (X-067). */
   readonly declares: (question: OpenQuestion) => boolean;
   readonly events: ClientEvents;
 }
@@ -20,14 +21,14 @@ export interface UserCallbacks {
 interface AskedQuestion extends OpenQuestion {
   readonly key: string;
   readonly taskId: string | null;
-  /** The call that asks before it makes a task, as events name it. */
+  /** The call that asks before its task exists; the id is that of events. */
   readonly callId?: string;
 }
 
 /**
- * Puts a question to the user. Input responses cannot hold errors, so a failure becomes the answer "cancel" where the
- * method has one, and otherwise the end of the task (A-23); what a task asks that this client did not declare is left
- * to the one that did. Rejects only when the signal aborts, or `onInputError` throws.
+ * Passes a question to `onInput`. Input responses cannot hold errors, so a failure becomes the answer "cancel" if
+ * the method has one, and otherwise cancels the task (A-23). A task's question that this client did not declare is
+ * left for another client. Rejects only when the signal aborts, or `onInputError` throws.
  */
 export async function askUser(
   question: AskedQuestion,
@@ -40,13 +41,13 @@ export async function askUser(
   try {
     const result = await ask(question, callbacks, signal);
     const action = "action" in result ? { action: String(result.action) } : {};
-    events.tell({ type: "question_answered", ...about, ...action });
+    events.emit({ type: "question_answered", ...about, ...action });
     return { kind: "answer", result };
   } catch (error) {
-    if (signal.aborted) events.tell({ type: "question_withdrawn", ...about });
+    if (signal.aborted) events.emit({ type: "question_withdrawn", ...about });
     signal.throwIfAborted();
     const effect = effectOf({ key, method, taskId, error }, question, callbacks);
-    events.tell({ type: "question_unanswered", ...about, effect });
+    events.emit({ type: "question_unanswered", ...about, effect });
     if (effect === "cancel_elicitation") return { kind: "answer", result: { action: "cancel" } };
     return { kind: effect, error };
   }
@@ -61,11 +62,11 @@ async function ask(
   if (onInput === undefined) throw new Error("There is no onInput to answer it");
   if (!declares(question))
     throw new Error(`This client did not declare that it answers such a ${question.method}`);
-  events.tell({ type: "question_asked", ...aboutOf(question) });
+  events.emit({ type: "question_asked", ...aboutOf(question) });
   return checkResult(question.method, await unlessAborted(onInput(request), signal));
 }
 
-/** What events tell of a question: not what it says. */
+/** The fields of a question for events, without its content. */
 function aboutOf({ key, method, taskId, callId }: AskedQuestion): Omit<AskedQuestion, "params"> {
   return { key, method, taskId, ...(callId !== undefined && { callId }) };
 }
@@ -76,7 +77,7 @@ function effectOf(
   { onInputError, declares }: UserCallbacks,
 ): "cancel_elicitation" | "cancel_task" | "leave_open" {
   const decision = onInputError?.(failure) ?? undefined;
-  // Somebody else's question: a client that said it answers none must not overrule the one that does.
+  // The question is meant for a client that declared it; this one must not decide about the task.
   if (question.taskId !== null && !declares(question)) return decision ?? "leave_open";
   const decidesOnTask = question.taskId !== null && decision !== undefined;
   if (question.method === "elicitation/create" && !decidesOnTask) return "cancel_elicitation";
@@ -85,7 +86,7 @@ function effectOf(
 
 const actions: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);
 
-/** The server drops an answer of another form, and the question would stay open. */
+/** The server would drop an invalid answer, and the question would stay open. */
 function checkResult(method: string, result: InputResult): InputResult {
   if (!isJsonObject(result)) throw new TypeError("onInput returned no result object");
   const { action, content, roots } = result;
@@ -109,11 +110,39 @@ function toRequest({ key, method, params, taskId }: AskedQuestion, signal: Abort
 
 type ParamsOf<Method extends InputRequest["method"]> = Extract<InputRequest, { method: Method }>["params"];
 
-// Looser than the SDK's schemas, which refuse what newer servers add: what is shown first must be there.
+// Looser than the SDK's schemas, which reject additions of newer servers. Checks only the essential member.
 function isElicitation(params: object): params is ParamsOf<"elicitation/create"> {
   return "message" in params && typeof params.message === "string";
 }
 
 function isSampling(params: object): params is ParamsOf<"sampling/createMessage"> {
   return "messages" in params && Array.isArray(params.messages);
+}
+
+/** A predicate for the questions that a client with these capabilities answers, by method and mode. */
+export function declaredBy({
+  elicitation,
+  sampling,
+  roots,
+}: ClientCapabilities): (question: OpenQuestion) => boolean {
+  return ({ method, params }) => {
+    switch (method) {
+      case "elicitation/create":
+        if (elicitation === undefined) return false;
+        // A client that names no mode means forms.
+        if (params["mode"] === "url") return elicitation.url !== undefined;
+        return elicitation.form !== undefined || elicitation.url === undefined;
+      case "sampling/createMessage":
+        return sampling !== undefined && (params["tools"] === undefined || sampling.tools !== undefined);
+      case "roots/list":
+        return roots !== undefined;
+      default:
+        return false;
+    }
+  };
+}
+
+/** The default capabilities: forms, if there is an `onInput`. */
+export function defaultCapabilities(canAsk: boolean): ClientCapabilities {
+  return canAsk ? { elicitation: { form: {} } } : {};
 }

@@ -1,9 +1,10 @@
 import type { JsonRpcError } from "../../task/outcome.ts";
+import { TaskClientError } from "../task-client-error.ts";
 
-/** The request may not have been answered, but a repeat can be: nothing listens, the line broke, 429, 5xx. */
+/** There is no answer, but a repeat can succeed: no connection, a broken one, HTTP 429 or 5xx. */
 export interface LostReply {
   readonly kind: "lost";
-  /** Whether it is certain that the server did not begin to act on the request. */
+  /** Whether the server certainly did not begin to process the request. */
   readonly notReceived: boolean;
   /** Milliseconds that the server asked to wait before the next try. */
   readonly retryAfterMs: number | undefined;
@@ -13,13 +14,13 @@ export interface LostReply {
   readonly error: JsonRpcError | undefined;
 }
 
-/** Neither an answer nor worth a repeat. */
+/** There is no valid answer, and a repeat would not help. */
 export interface BadReply {
   readonly kind: "bad";
   readonly code: "connection" | "unauthorized" | "protocol";
   readonly message: string;
   readonly cause?: unknown;
-  /** The task that the answer names although it breaks the protocol. */
+  /** The task that an invalid answer names. */
   readonly taskId?: string | undefined;
 }
 
@@ -31,14 +32,14 @@ export interface ErrorReply {
 export interface ValueReply<Value> {
   readonly kind: "value";
   readonly value: Value;
-  /** Milliseconds that the server asked to be left alone for; it may say so with an answer too. */
+  /** Milliseconds that the server asked to wait before the next request. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** What became of one request. Whoever sent it decides whether to repeat; an aborted signal throws instead. */
+/** The outcome of one request. Its sender decides whether to repeat it. An aborted signal throws instead. */
 export type Reply<Value> = ValueReply<Value> | ErrorReply | LostReply | BadReply;
 
-/** The same reply, its value read more closely; what `read` cannot accept becomes a violation of the protocol. */
+/** Parses the value of a reply by `read`; a violation becomes a bad reply with the code `protocol`. */
 export function readReply<From, To>(reply: Reply<From>, read: (value: From) => To | Violation): Reply<To> {
   if (reply.kind !== "value") return reply;
   const value = read(reply.value);
@@ -47,14 +48,46 @@ export function readReply<From, To>(reply: Reply<From>, read: (value: From) => T
   return { kind: "bad", code: "protocol", message, taskId };
 }
 
-/** Why an answer cannot be accepted. Returned, not thrown. */
+/** Why an answer breaks the protocol. Returned, not thrown. */
 export class Violation {
   readonly message: string;
-  /** The task that it names all the same. */
+  /** The task that the invalid answer names. */
   readonly taskId: string | undefined;
 
   constructor(message: string, taskId?: string) {
     this.message = message;
     this.taskId = taskId;
   }
+}
+
+// The published number, and the one of the extension's first text (A-02).
+const missingCapabilityNumbers = [-32021, -32003];
+
+/** The caller's error for a reply without a value. */
+export function replyError(
+  reply: Exclude<Reply<unknown>, { kind: "value" }>,
+  taskId?: string,
+): TaskClientError {
+  switch (reply.kind) {
+    case "error":
+      return rpcError(reply.error, taskId);
+    case "lost":
+      if (reply.error !== undefined) return rpcError(reply.error, taskId);
+      return new TaskClientError("connection", reply.message, { cause: reply.cause, taskId });
+    case "bad":
+      return new TaskClientError(reply.code, reply.message, {
+        cause: reply.cause,
+        taskId: taskId ?? reply.taskId,
+      });
+  }
+}
+
+function rpcError(error: JsonRpcError, taskId: string | undefined): TaskClientError {
+  const code = isMissingCapability(error) ? "missing_capability" : "rpc";
+  return new TaskClientError(code, `${error.message} (${error.code})`, { error, taskId });
+}
+
+function isMissingCapability({ code, data }: JsonRpcError): boolean {
+  const named = typeof data === "object" && data !== null && "requiredCapabilities" in data;
+  return named && missingCapabilityNumbers.includes(code);
 }

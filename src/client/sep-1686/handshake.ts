@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { clientTasksCapability } from "../../generation/sep-1686/negotiate.ts";
 
 /**
- * A server's answer to the handshake in a form that the SDK's client takes: it ends the connection over a boolean where
- * 2025-11-25 has an object, and SEP-1686 has booleans (S-003). Beside `requests`, and not in it, they disturb nobody.
+ * A server's answer to the handshake in a form that the SDK's client accepts: the SDK rejects booleans where
+ * 2025-11-25 has objects, and SEP-1686 has booleans (S-003). They are moved from `requests` to its parent.
  */
 export function readableHandshake(message: JSONRPCMessage): JSONRPCMessage {
   if (!isJSONRPCResultResponse(message)) return message;
@@ -25,8 +25,11 @@ function hasBooleans(requests: JsonObject): boolean {
   );
 }
 
-/** What a client with these capabilities takes as tasks, in booleans that the SDK's server takes too (S-003). */
-export function tasksTaken({ elicitation, sampling }: JsonObject): object {
+/**
+ * Declares the requests that a client with these capabilities runs as tasks, in booleans that the SDK's server
+ * accepts (S-003).
+ */
+export function tasksCapability({ elicitation, sampling }: JsonObject): object {
   return clientTasksCapability([
     ...(elicitation === undefined ? [] : (["elicitation/create"] as const)),
     ...(sampling === undefined ? [] : (["sampling/createMessage"] as const)),

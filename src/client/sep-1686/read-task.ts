@@ -5,24 +5,24 @@ import { Violation } from "../reply/reply.ts";
 import type { TaskSummary } from "../task/listed-task.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 
-/** What a server says of a task: neither its result nor its questions, and no times. */
-export interface ToldTask {
+/** A task as the server reports it, without its result, its questions and timestamps. */
+export interface ReportedTask {
   readonly taskId: string;
   readonly status: WireStatus;
   readonly tool?: string;
-  /** Milliseconds from its end; null: without end. */
+  /** Milliseconds from its end; null: no limit. */
   readonly keepAliveMs: number | null;
   readonly pollIntervalMs?: number;
-  /** Of a failed task: what went wrong. */
+  /** Why a failed task failed. */
   readonly error?: string;
 }
 
 const statuses: ReadonlySet<unknown> = new Set(wireStatuses);
 
-/** Reads the answer to `tasks/get` of this task; wrong hints are ignored. */
-export function readTask(answer: JsonObject, taskId: string): ToldTask | Violation {
+/** Reads the answer to `tasks/get` for this task. Invalid hints are ignored. */
+export function readTask(answer: JsonObject, taskId: string): ReportedTask | Violation {
   if (answer["taskId"] !== taskId) return new Violation("The server answered for another task");
-  return readTold(taskId, answer);
+  return readReported(taskId, answer);
 }
 
 /** Reads a task of the answer to `tasks/list`. */
@@ -32,33 +32,33 @@ export function readListed(task: JsonObject): TaskSummary | Violation {
     return new Violation("The server listed a task without a taskId");
   if (createdAt !== undefined)
     return new Violation("The server lists tasks of 2025-11-25, and none of SEP-1686, in this session");
-  const told = readTold(taskId, task);
-  if (told instanceof Violation) return told;
-  const { status, error, ...others } = told;
+  const reported = readReported(taskId, task);
+  if (reported instanceof Violation) return reported;
+  const { status, error, ...others } = reported;
   const statusMessage = status === "submitted" ? notBegun : error;
   return {
     ...others,
-    status: seenStatus(status),
+    status: statusOf(status),
     ttlMs: null,
     ...(statusMessage !== undefined && { statusMessage }),
   };
 }
 
-/** What stands for `submitted`, which has no status of its own here. */
+/** The status message for `submitted`, which becomes `working`. */
 export const notBegun = "Not begun yet";
 
-function seenStatus(status: WireStatus): RemoteTask["status"] {
+function statusOf(status: WireStatus): RemoteTask["status"] {
   switch (status) {
     case "submitted":
       return "working";
-    case "unknown": // an end as well (A-17)
+    case "unknown": // counts as an end (A-17)
       return "failed";
     default:
       return status;
   }
 }
 
-function readTold(taskId: string, task: JsonObject): ToldTask | Violation {
+function readReported(taskId: string, task: JsonObject): ReportedTask | Violation {
   const { status, keepAlive, pollFrequency, error } = task;
   if (!isStatus(status)) return new Violation(`The server sent a task with status ${JSON.stringify(status)}`);
   const tool = toolOf(task);

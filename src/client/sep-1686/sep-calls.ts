@@ -3,28 +3,27 @@ import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key
 import type { JsonObject } from "../../generation/json-object.ts";
 import { withTask } from "../../generation/sep-1686/create.ts";
 import { requestMethods, type RequestMethod } from "../../generation/sep-1686/negotiate.ts";
-import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/related-task.ts";
 import type { ClientClock } from "../clock.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
-import { readToolResult } from "../session/read-tool-result.ts";
+import { readToolResult } from "../session/read-answers.ts";
 import { isUnknown } from "../task/poll-loop.ts";
 import type { CallAnswer, ReadAnswer, ReadRequest, ToolCall } from "../task-protocol.ts";
 import type { SentRequest } from "../transport/raw-request.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { cancellation } from "./cancellation.ts";
 import { OpenCalls, type OpenCall } from "./open-calls.ts";
-import { startRace } from "./start-race.ts";
+import { waitForStart } from "./wait-for-start.ts";
 
 interface SepCallsOptions {
   readonly requester: RawRequester;
   readonly clock: ClientClock;
-  /** Whether the server says that it makes tasks of such requests; one that does not may do so all the same. */
+  /** Whether the server declares that such requests become tasks. Others may do so too. */
   readonly declared: (method: RequestMethod) => boolean;
-  /** Asks the server for a task, once. */
-  readonly look: (taskId: string, signal: AbortSignal) => Promise<Reply<unknown>>;
-  /** A call became a task. */
+  /** Reads a task once. */
+  readonly getTask: (taskId: string, signal: AbortSignal) => Promise<Reply<unknown>>;
+  /** Called when a call became a task. */
   readonly onTask: (taskId: string) => void;
-  /** What the call of such a task is answered with. */
+  /** Called with the answer to the call of such a task. */
   readonly onAnswer: (taskId: string, answer: Reply<JsonObject>) => void;
 }
 
@@ -36,11 +35,14 @@ interface TaskRequest extends Pick<ToolCall, "repeat" | "findsAgain" | "onLateTa
   readonly keepAliveMs: number | undefined;
 }
 
-/** The calls and reads of this client, each with an id for the task that it may become: of a call, its idempotency key (S-006, S-021). */
+/**
+ * The calls and reads of this client, by the id of the task that each may become: for a call, its idempotency key
+ * (S-006, S-021).
+ */
 export class SepCalls {
   readonly #options: SepCallsOptions;
   readonly #calls: OpenCalls;
-  /** Of what the server is known to make tasks. */
+  /** Methods whose requests become tasks on this server. */
   readonly #taskMethods: Set<string>;
 
   constructor(options: SepCallsOptions) {
@@ -48,17 +50,20 @@ export class SepCalls {
     this.#taskMethods = new Set(requestMethods.filter((method) => declared(method)));
     this.#options = options;
     this.#calls = new OpenCalls(requester);
-    requester.takers.onNotification((notification) => this.#mentioned(notification));
-    requester.takers.onRequest((request) => this.#mentioned(request));
+    requester.handlers.onNotification((notification) => this.#onMessage(notification));
+    requester.handlers.onRequest((request) => this.#onMessage(request));
   }
 
-  /** What of this session the task may have come of: only there do the ids mean something (S-063). */
+  /**
+   * The requests of the current session that may have created the task. Ids are valid only within a session
+   * (S-063).
+   */
   requestsOf(taskId: string): readonly SentRequest[] {
     const sent = this.#calls.get(taskId)?.requests ?? [];
     return sent.filter(({ session }) => session === this.#options.requester.session);
   }
 
-  /** Nobody needs the answer to the call any more. */
+  /** The answer to the call is no longer needed. */
   drop(taskId: string): void {
     this.#calls.drop(taskId);
   }
@@ -67,7 +72,7 @@ export class SepCalls {
     const { name, args, idempotencyKey: taskId, repeat, progressToken, ttlMs: keepAliveMs } = call;
     const _meta = {
       ...(progressToken !== undefined && { progressToken }),
-      // For servers that have no tasks in this form, and recognise a call all the same.
+      // For servers without these tasks that recognise repeated calls.
       [idempotencyKeyMeta]: taskId,
       ...(repeat && { [repeatMeta]: true }),
     };
@@ -81,7 +86,7 @@ export class SepCalls {
   }
 
   async read(request: ReadRequest, signal: AbortSignal): Promise<Reply<ReadAnswer>> {
-    // Nobody else knows its id.
+    // Nobody else knows the task's id.
     const once = { ...request, findsAgain: false, onLateTask: undefined };
     const begun = await this.#begin(once, signal);
     return readReply(begun, (answer) =>
@@ -90,28 +95,28 @@ export class SepCalls {
   }
 
   async #begin(call: TaskRequest, signal: AbortSignal): Promise<Reply<JsonObject | "created">> {
-    const { clock, look } = this.#options;
+    const { clock, getTask } = this.#options;
     const { taskId } = call;
     if (call.repeat) {
-      const found = await look(taskId, signal);
+      const found = await getTask(taskId, signal);
       if (found.kind === "value") return created;
       if (found.kind !== "error") return found;
-      const refusal = this.#whyNotAgain(call);
+      const refusal = this.#whyNotRepeatable(call);
       if (refusal !== undefined) return { kind: "bad", code: "connection", ...refusal };
     }
     const open = this.#send(call);
-    const race = { clock, look: async (until: AbortSignal) => look(taskId, until) };
-    const first = await startRace(open, race, signal).catch((error: unknown) => {
+    const services = { clock, getTask: async (until: AbortSignal) => getTask(taskId, until) };
+    const first = await waitForStart(open, services, signal).catch((error: unknown) => {
       if (signal.aborted) this.#giveUp(call, open);
       throw error;
     });
     if (first === "created") {
-      this.#became(taskId, open);
+      this.#followTask(taskId, open);
       return created;
     }
     if (isUnknown(first) && (call.repeat || call.findsAgain)) {
-      // Its id may be in use: by this very call, which was sent before, here or elsewhere (A-19).
-      if ((await look(taskId, signal)).kind === "value") return created;
+      // The id may be in use by this very call, which was sent before, here or by another client (A-19).
+      if ((await getTask(taskId, signal)).kind === "value") return created;
     }
     if (first.kind !== "lost") this.#calls.drop(taskId);
     return first;
@@ -122,8 +127,11 @@ export class SepCalls {
     return this.#calls.open(taskId, method, withTask(params, task));
   }
 
-  /** Why a call whose task is not there cannot be sent again: only the session that it was sent in surely shows it. */
-  #whyNotAgain({
+  /**
+   * Why a call without a visible task cannot be sent again: only the session that sent it is certain to show its
+   * task.
+   */
+  #whyNotRepeatable({
     taskId,
     method,
   }: TaskRequest): { readonly message: string; readonly cause?: unknown } | undefined {
@@ -134,36 +142,44 @@ export class SepCalls {
     return { message: `${message}; the server shows no task of it, and could run it twice`, cause };
   }
 
-  /** The caller does not want the call any more. What can be found again may become a task, and runs on. */
+  /** The caller gave up the call. A task that can be found again runs on; otherwise the call is cancelled. */
   #giveUp({ taskId, method, findsAgain, onLateTask }: TaskRequest, open: OpenCall): void {
     if (findsAgain && this.#taskMethods.has(method)) {
       void open.created.then(() => onLateTask?.(taskId));
-      this.#became(taskId, open);
+      this.#followTask(taskId, open);
       return;
     }
     const { requester } = this.#options;
-    if (!requester.over.aborted && open.request.session === requester.session) {
-      void requester.tell(cancellation(open.request.id, taskId, "Nobody waits for the answer any more"));
+    if (!requester.closed.aborted && open.request.session === requester.session) {
+      void requester.sendOnce(
+        cancelledNotification(open.request.id, taskId, "Nobody waits for the answer any more"),
+      );
     }
     this.#calls.drop(taskId);
   }
 
-  /** The answer that still comes is the end of the task, whatever polls have told (S-015, S-016). */
-  #became(taskId: string, { reply }: OpenCall): void {
+  /** The answer to the call ends the task, whatever polls have shown (S-015, S-016). */
+  #followTask(taskId: string, { reply }: OpenCall): void {
     const { onTask, onAnswer } = this.#options;
     onTask(taskId);
     reply.then(
       (answer) => onAnswer(taskId, answer),
-      () => undefined, // dropped, or the connection is over
+      () => undefined, // dropped, or the connection has ended
     );
   }
 
-  /** Whatever belongs to the task of a call says that it became one; others may take it too. */
-  #mentioned({ params }: Pick<JSONRPCNotification, "params">): boolean {
-    const method = this.#calls.mention(relatedTaskOf(params));
+  /** Any message that names the task of a call shows that it became one. Returns false: other handlers get it too. */
+  #onMessage({ params }: Pick<JSONRPCNotification, "params">): boolean {
+    const method = this.#calls.markCreated(relatedTaskOf(params));
     if (method !== undefined) this.#taskMethods.add(method);
     return false;
   }
 }
 
 const created: Reply<"created"> = { kind: "value", value: "created" };
+
+/** Cancels a request, and the task that it created (S-063). */
+export function cancelledNotification(requestId: string, taskId: string, reason: string) {
+  const params = withRelatedTask({ requestId, reason }, taskId);
+  return { jsonrpc: "2.0" as const, method: "notifications/cancelled", params };
+}

@@ -6,13 +6,11 @@ import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
-import { listParams, readTaskPage } from "../session/read-task-page.ts";
-import { readToolResult } from "../session/read-tool-result.ts";
-import { Recent } from "../session/recent.ts";
-import { TaskAskings } from "../session/task-askings.ts";
-import { TaskRoom, withoutQuestions, type OngoingTask } from "../session/task-room.ts";
-import { TaskRooms } from "../session/task-rooms.ts";
-import { pollInterval } from "../task/pacing.ts";
+import { listParams, readTaskPage, readToolResult } from "../session/read-answers.ts";
+import { BoundedMap } from "../session/bounded-map.ts";
+import { PendingQuestions } from "../session/pending-questions.ts";
+import { TaskInbox, withoutQuestions, type ActiveTask, TaskInboxes } from "../session/task-inbox.ts";
+import { pollInterval } from "../task/poll-delays.ts";
 import { isUnknown } from "../task/poll-loop.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
@@ -20,64 +18,63 @@ import type {
   CallAnswer,
   ReadAnswer,
   ReadRequest,
-  TaskAttendant,
+  TaskObserver,
   TaskProtocol,
   ToolCall,
 } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { requestInTime } from "../transport/request-in-time.ts";
-import { cancellation } from "./cancellation.ts";
-import { readListed, readTask, type ToldTask } from "./read-task.ts";
-import { SeenTasks } from "./seen-tasks.ts";
-import { SepCalls } from "./sep-calls.ts";
+import { requestWithTimeout } from "../transport/request-with-timeout.ts";
+import { cancelledNotification, SepCalls } from "./sep-calls.ts";
+import { readListed, readTask, type ReportedTask } from "./read-task.ts";
+import { ObservedTasks } from "./observed-tasks.ts";
 
 interface SepProtocolOptions {
   readonly requester: RawRequester;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
-  /** What the server declared: it may have tasks without a word of them. */
+  /** The server's capabilities. It may have tasks without declaring them. */
   readonly server: JsonObject;
 }
 
-/** Answers and ends that came by themselves are kept for those who ask later, this many. */
-const mostEnded = 100;
+/** How many ended tasks are kept for later reads. */
+const maxEnded = 100;
 /** How long a server may take to cancel a task (S-071). */
 const cancelWaitMs = 30_000;
 
 /**
- * The tasks of the original proposal: the client names its tasks, by the key of their calls, and the server answers the
- * call in the end as if there were none.
+ * The tasks of the original proposal. The client chooses the task's id, which is the idempotency key of the call,
+ * and the server also answers the call when the task has ended.
  */
 export class SepProtocol implements TaskProtocol {
   readonly generation = generation;
-  /** A question is a request of its own, whose id lives as long as its stream; only some servers name it. */
+  /** A question is a request of its own, whose id is valid only for its stream; only some servers give keys. */
   readonly keepsQuestionKeys = false;
-  /** A repeated call is looked for before it is sent, and refused where nobody can tell (S-023). */
+  /** Before a call is repeated, its task is looked for; if the result is unclear, it is not repeated (S-023). */
   readonly recognisesRepeats = true;
-  readonly looksFirst = true;
+  readonly looksForTaskFirst = true;
   readonly #services: Pick<SepProtocolOptions, "requester" | "clock">;
-  readonly #rooms: TaskRooms<TaskRoom>;
+  readonly #inboxes: TaskInboxes<TaskInbox>;
   readonly #calls: SepCalls;
-  readonly #seen: SeenTasks;
-  readonly #ended = new Recent<EndedTask>(mostEnded);
+  readonly #observed: ObservedTasks;
+  readonly #ended = new BoundedMap<EndedTask>(maxEnded);
 
   constructor({ requester, clock, callbacks, server }: SepProtocolOptions) {
     this.#services = { requester, clock };
-    this.#seen = new SeenTasks(clock);
-    const makeRoom = (taskId: string): TaskRoom =>
-      new TaskRoom(new TaskAskings(taskId, requester, withRelatedTask));
-    this.#rooms = new TaskRooms({ requester, callbacks, relatedTaskOf, makeRoom });
+    this.#observed = new ObservedTasks(clock);
+    const makeInbox = (taskId: string): TaskInbox =>
+      new TaskInbox(new PendingQuestions(taskId, requester, withRelatedTask));
+    this.#inboxes = new TaskInboxes({ requester, callbacks, relatedTaskOf, makeInbox });
     this.#calls = new SepCalls({
       requester,
       clock,
       declared: (method) => declaresTask(server, method),
-      look: async (taskId, signal) => this.#look(taskId, signal),
-      onTask: (taskId) => this.#seen.begin(taskId),
+      getTask: async (taskId, signal) => this.#getTask(taskId, signal),
+      onTask: (taskId) => this.#observed.begin(taskId),
       onAnswer: (taskId, answer) => this.#answered(taskId, answer),
     });
   }
 
-  /** As long as its task can be found; a look tells that each time. */
+  /** No limit: the task is looked for each time. */
   recognisedMs(): number {
     return Infinity;
   }
@@ -92,24 +89,27 @@ export class SepProtocol implements TaskProtocol {
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {
     const ended = this.#ended.get(taskId);
     if (ended !== undefined) return { kind: "value", value: ended };
-    const reply = await this.#look(taskId, signal);
+    const reply = await this.#getTask(taskId, signal);
     if (reply.kind !== "value") return reply;
-    const told = reply.value;
-    switch (told.status) {
+    const reported = reply.value;
+    switch (reported.status) {
       case "submitted":
       case "working":
       case "input_required": {
-        const status = told.status === "input_required" ? told.status : "working";
-        return { kind: "value", value: this.#shown(this.#seen.goesOn(told, status)) };
+        const status = reported.status === "input_required" ? reported.status : "working";
+        return { kind: "value", value: this.#withQuestions(this.#observed.active(reported, status)) };
       }
       case "completed":
-        return this.#completed(told, signal);
+        return this.#completed(reported, signal);
       case "failed":
-        return this.#failed(told, told.error ?? "The task failed, and the server does not say why");
-      case "unknown": // an end as well
-        return this.#failed(told, told.error ?? "The server does not report what happened to the task");
+        return this.#failed(reported, reported.error ?? "The task failed, and the server does not say why");
+      case "unknown": // counts as an end
+        return this.#failed(
+          reported,
+          reported.error ?? "The server does not report what happened to the task",
+        );
       case "cancelled":
-        return { kind: "value", value: this.#over(this.#seen.cancelled(taskId, told)) };
+        return { kind: "value", value: this.#taskEnded(this.#observed.cancelled(taskId, reported)) };
     }
   }
 
@@ -119,11 +119,11 @@ export class SepProtocol implements TaskProtocol {
     result: InputResult,
     signal: AbortSignal,
   ): Promise<Reply<undefined>> {
-    const room = this.#rooms.get(taskId);
-    return room === undefined ? done : room.askings.answer(key, result, signal);
+    const inbox = this.#inboxes.get(taskId);
+    return inbox === undefined ? done : inbox.questions.answer(key, result, signal);
   }
 
-  /** By the id of the request that the task came of, which only its own session knows (S-063). */
+  /** Cancels by the id of the request that created the task, which is valid only in its session (S-063). */
   async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     const { requester } = this.#services;
     const requests = this.#calls.requestsOf(taskId);
@@ -133,13 +133,13 @@ export class SepProtocol implements TaskProtocol {
       return hasEnded(now.value) ? done : notCancellable;
     }
     for (const { id } of requests) {
-      const told = await requester.tell(cancellation(id, taskId, "The task was cancelled"));
-      if (told.kind !== "value") return told;
+      const reported = await requester.sendOnce(cancelledNotification(id, taskId, "The task was cancelled"));
+      if (reported.kind !== "value") return reported;
     }
     return this.#untilOver(taskId, signal);
   }
 
-  /** A task can have to be gone before its time (S-055). */
+  /** Deletes a task before its time to keep is over (S-055). */
   async delete(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     const reply = await this.#request("tasks/delete", taskId, signal);
     if (reply.kind !== "value") return reply;
@@ -147,62 +147,62 @@ export class SepProtocol implements TaskProtocol {
     return done;
   }
 
-  /** A list belongs to no task. */
+  /** The request has no related task. */
   async list(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>> {
-    const reply = await requestInTime(this.#services, "tasks/list", listParams(cursor), signal);
+    const reply = await requestWithTimeout(this.#services, "tasks/list", listParams(cursor), signal);
     return readReply(reply, (answer) => readTaskPage(answer, readListed));
   }
 
-  attend(taskId: string, attendant: TaskAttendant, known: RemoteTask | undefined): () => void {
-    return this.#rooms.enter(taskId, attendant, known);
+  observe(taskId: string, observer: TaskObserver, known: RemoteTask | undefined): () => void {
+    return this.#inboxes.observe(taskId, observer, known);
   }
 
   #answered(taskId: string, answer: Reply<JsonObject>): void {
     if (this.#ended.get(taskId) !== undefined) return;
-    if (answer.kind === "error") this.#over(this.#seen.failed(taskId, answer.error));
+    if (answer.kind === "error") this.#taskEnded(this.#observed.failed(taskId, answer.error));
     const result = answer.kind === "value" ? readToolResult(answer.value) : undefined;
     if (result !== undefined && !(result instanceof Violation)) {
-      this.#over(this.#seen.completed(taskId, result));
+      this.#taskEnded(this.#observed.completed(taskId, result));
     }
   }
 
-  #shown(seen: OngoingTask): RemoteTask {
-    return this.#rooms.get(seen.taskId)?.goesOn(seen) ?? withoutQuestions(seen);
+  #withQuestions(seen: ActiveTask): RemoteTask {
+    return this.#inboxes.get(seen.taskId)?.update(seen) ?? withoutQuestions(seen);
   }
 
-  async #completed(told: ToldTask, signal: AbortSignal): Promise<Reply<RemoteTask>> {
-    const { taskId } = told;
+  async #completed(reported: ReportedTask, signal: AbortSignal): Promise<Reply<RemoteTask>> {
+    const { taskId } = reported;
     const reply = await this.#request("tasks/result", taskId, signal);
     return readReply(reply, (answer) => {
       const result = readToolResult(answer);
       if (result instanceof Violation) return result;
-      return this.#ended.get(taskId) ?? this.#over(this.#seen.completed(taskId, result, told));
+      return this.#ended.get(taskId) ?? this.#taskEnded(this.#observed.completed(taskId, result, reported));
     });
   }
 
-  /** No more than a text is told; the answer to the call itself has the error, where it was heard. */
-  #failed(told: ToldTask, message: string): Reply<RemoteTask> {
-    const task = this.#seen.failed(told.taskId, { code: -32603, message }, told);
-    return { kind: "value", value: this.#over(task) };
+  /** The server reports only a text. The error itself comes with the answer to the call. */
+  #failed(reported: ReportedTask, message: string): Reply<RemoteTask> {
+    const task = this.#observed.failed(reported.taskId, { code: -32603, message }, reported);
+    return { kind: "value", value: this.#taskEnded(task) };
   }
 
-  #over(task: EndedTask): EndedTask {
+  #taskEnded(task: EndedTask): EndedTask {
     const { taskId } = task;
     this.#ended.set(taskId, task);
-    this.#rooms.get(taskId)?.push(task);
-    this.#rooms.over(taskId);
+    this.#inboxes.get(taskId)?.publish(task);
+    this.#inboxes.taskEnded(taskId);
     this.#calls.drop(taskId);
     return task;
   }
 
-  /** Until the task has ended, as far as that can be waited for (S-070, S-071). */
+  /** Polls until the task has ended, for 30 seconds at most (S-070, S-071). */
   async #untilOver(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     const { clock } = this.#services;
     const until = clock.elapsed() + cancelWaitMs;
     for (;;) {
       const now = await this.get(taskId, signal);
       if (isUnknown(now))
-        this.#over(this.#seen.cancelled(taskId)); // and not kept
+        this.#taskEnded(this.#observed.cancelled(taskId)); // cancelled and deleted
       else if (now.kind !== "value") return now;
       else if (!hasEnded(now.value)) {
         if (clock.elapsed() >= until) return notCancelled;
@@ -213,12 +213,12 @@ export class SepProtocol implements TaskProtocol {
     }
   }
 
-  async #look(taskId: string, signal: AbortSignal): Promise<Reply<ToldTask>> {
+  async #getTask(taskId: string, signal: AbortSignal): Promise<Reply<ReportedTask>> {
     return readReply(await this.#request("tasks/get", taskId, signal), (answer) => readTask(answer, taskId));
   }
 
   async #request(method: string, taskId: string, signal: AbortSignal): Promise<Reply<JsonObject>> {
-    return requestInTime(this.#services, method, withRelatedTask({ taskId }, taskId), signal);
+    return requestWithTimeout(this.#services, method, withRelatedTask({ taskId }, taskId), signal);
   }
 }
 

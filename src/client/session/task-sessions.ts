@@ -1,43 +1,43 @@
-import { sessionHeader } from "../transport/noted-fetch.ts";
+import { sessionHeader } from "../transport/recording-fetch.ts";
 import type { RawRequestOptions } from "../transport/raw-request.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { Recent } from "./recent.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 interface TaskSessionsOptions {
   readonly requester: RawRequester;
-  /** The id of the session that a task was made in, if it is kept. */
-  readonly keptSession: (taskId: string) => Promise<string | undefined>;
+  /** The id of the session that created a task, if it is stored. */
+  readonly storedSession: (taskId: string) => Promise<string | undefined>;
 }
 
 /**
- * The tasks that can be seen only in the session that made them, which an earlier process has left. Requests about such a
- * task go out in that session, beside the connection's own.
+ * Tasks that are visible only in the session that created them, in an earlier process. Requests about such a task
+ * are sent in that session instead of the connection's own.
  */
 export class TaskSessions {
   readonly #options: TaskSessionsOptions;
-  readonly #sessions = new Recent<string>(10_000);
+  readonly #sessions = new BoundedMap<string>(10_000);
 
   constructor(options: TaskSessionsOptions) {
     this.#options = options;
   }
 
-  /** What a message about the task is to be sent with. */
+  /** Options for messages about the task. */
   of(taskId: string): Pick<RawRequestOptions, "headers"> {
     const sessionId = this.#sessions.get(taskId);
     return sessionId === undefined ? {} : { headers: { [sessionHeader]: sessionId } };
   }
 
-  /** Looks for a session of the task's own, which nobody has tried yet. */
+  /** Finds the task's stored session. Resolves with false if there is none to try. */
   async find(taskId: string): Promise<boolean> {
-    const { requester, keptSession } = this.#options;
+    const { requester, storedSession } = this.#options;
     if (requester.sessionId === undefined || this.#sessions.get(taskId) !== undefined) return false;
-    const sessionId = await keptSession(taskId);
+    const sessionId = await storedSession(taskId);
     if (sessionId === undefined || sessionId === requester.sessionId) return false;
     this.#sessions.set(taskId, sessionId);
     return true;
   }
 
-  /** The session is gone, or does not know the task either. */
+  /** Call it if the session is gone, or does not know the task either. */
   forget(taskId: string): void {
     this.#sessions.delete(taskId);
   }

@@ -2,7 +2,7 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskReference } from "./task-reference.ts";
 
-/** The reference itself, after a check that it belongs to this server: an id is not shown to strangers. */
+/** Checks that the reference belongs to this server, so that its id is not sent to another one. */
 export function checkReference(value: unknown, server: string, generation: string): TaskReference {
   if (value === null) {
     throw new TaskClientError("reference", "That call was answered at once: there is no task to resume");

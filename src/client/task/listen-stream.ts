@@ -1,15 +1,15 @@
 import type { ClientClock } from "../clock.ts";
 import type { ListenEnd, TaskProtocol } from "../task-protocol.ts";
-import type { ClientEvents } from "../events/client-events.ts";
-import { retryDelay } from "./pacing.ts";
+import type { ClientEvents } from "../client-events.ts";
+import { retryDelay } from "./poll-delays.ts";
 import type { RemoteTask } from "./remote-task.ts";
 
-/** Somebody who waits for one task. */
-export interface Hearer {
-  /** The server is about to be asked: what is known of the task by now is older than what it will push. */
-  onAsked(): void;
-  /** Whether the server pushes this task from now on. */
-  onListened(listened: boolean): void;
+/** Receives the pushes about one task. */
+export interface ListenSubscriber {
+  /** Called before the request: the server's pushes are newer than everything known at this point. */
+  onRequested(): void;
+  /** Called when the server starts or stops pushing this task. */
+  onSubscribed(listened: boolean): void;
   onTask(task: RemoteTask): void;
 }
 
@@ -21,139 +21,141 @@ export interface ListenStreamOptions {
   readonly closing: AbortSignal;
 }
 
-/** One request to listen, from the pause before it to its end. */
-interface Round {
+/** One listen request, from the pause before it to its end. */
+interface ListenAttempt {
   readonly stop: AbortController;
-  /** Those whose tasks were asked for; empty in the pause before. */
-  readonly asked: Map<string, Hearer>;
+  /** The requested tasks; empty during the pause. */
+  readonly requested: Map<string, ListenSubscriber>;
   reopens: boolean;
 }
 
-/** Calls often come several at once; one stream is to serve them all. */
+/** Waits for more calls, so that one stream serves them all. */
 const settleMs = 100;
-/** A reopened stream tells every state anew: this keeps that below 200 states a second. */
+/** A reopened stream sends every state again; this limits them to 200 per second. */
 const reopenMsPerTask = 5;
-/** A Holdfast server takes 1,000; others may take fewer. */
-const mostTasks = 500;
-/** A stream that stood for so long has not failed when it ends. */
+/** Tasks on one stream. A Holdfast server accepts 1,000; others may accept fewer. */
+const maxTasks = 500;
+/** The end of a stream that was open this long is not a failure. */
 const steadyMs = 10_000;
 
 /**
- * A stream on which a client listens to tasks that somebody waits for. It is open only while somebody does, opened again
- * for other tasks, and after a break with growing pauses. A server that refuses it is not asked again.
+ * A stream of pushes about the tasks that callers wait for. It is open while it has subscribers, and is reopened
+ * when they change, or with backoff after it broke. Ends when the server refuses it.
  */
 export class ListenStream {
   readonly #options: ListenStreamOptions;
-  readonly #wanted = new Map<string, Hearer>();
-  #round: Round | undefined;
+  readonly #wanted = new Map<string, ListenSubscriber>();
+  #attempt: ListenAttempt | undefined;
   #isOver = false;
 
   constructor(options: ListenStreamOptions) {
     this.#options = options;
   }
 
-  get hasRoom(): boolean {
-    return !this.#isOver && this.#wanted.size < mostTasks;
+  get hasCapacity(): boolean {
+    return !this.#isOver && this.#wanted.size < maxTasks;
   }
 
-  /** Before it runs, or while it does. */
-  join(taskId: string, hearer: Hearer): void {
-    this.#wanted.set(taskId, hearer);
+  /** Can be called before and during `run`. */
+  add(taskId: string, subscriber: ListenSubscriber): void {
+    this.#wanted.set(taskId, subscriber);
     this.#changed();
   }
 
-  /** `ended` says that the server has nothing more to push of the task. */
-  leave(taskId: string, hearer: Hearer, ended: boolean): void {
-    if (this.#wanted.get(taskId) === hearer) this.#wanted.delete(taskId);
-    if (ended && this.#round?.asked.get(taskId) === hearer) this.#round.asked.delete(taskId);
+  /** `ended`: the task has ended, so the stream need not be reopened without it. */
+  remove(taskId: string, subscriber: ListenSubscriber, ended: boolean): void {
+    if (this.#wanted.get(taskId) === subscriber) this.#wanted.delete(taskId);
+    if (ended && this.#attempt?.requested.get(taskId) === subscriber) this.#attempt.requested.delete(taskId);
     this.#changed();
   }
 
-  /** Listens until nobody waits, or the server refuses: then somebody may still do. */
-  async run(): Promise<"left" | "refused"> {
+  /** Listens until there are no subscribers, or the server refuses. */
+  async run(): Promise<"idle" | "refused"> {
     const { clock, events } = this.#options;
     try {
       let failures = 0;
       for (let pause = settleMs; this.#wanted.size > 0;) {
-        const { end, stoodMs } = await this.#listen(pause);
-        // Ended here: to be opened for other tasks, which have had their time to come together, or because all left.
-        pause = this.#round?.reopens === true ? 0 : settleMs;
+        const { end, openMs } = await this.#listen(pause);
+        // Ended by this client: to reopen at once for other tasks, or since there are no subscribers.
+        pause = this.#attempt?.reopens === true ? 0 : settleMs;
         if (end === undefined) continue;
-        this.#unheard();
+        this.#unsubscribeAll();
         if (end.kind === "refused") {
-          events.tell({ type: "listening_refused" });
+          events.emit({ type: "listening_refused" });
           return "refused";
         }
-        failures = stoodMs >= steadyMs ? 1 : failures + 1;
+        failures = openMs >= steadyMs ? 1 : failures + 1;
         pause = retryDelay(failures, clock.random(), end.retryAfterMs);
-        events.tell({ type: "listening_ended", retryInMs: pause });
+        events.emit({ type: "listening_ended", retryInMs: pause });
       }
-      return "left";
+      return "idle";
     } finally {
       this.#isOver = true;
-      this.#unheard();
+      this.#unsubscribeAll();
     }
   }
 
-  async #listen(pause: number): Promise<{ end: ListenEnd | undefined; stoodMs: number }> {
+  async #listen(pause: number): Promise<{ end: ListenEnd | undefined; openMs: number }> {
     const { listen, clock, closing, events } = this.#options;
-    const round: Round = { stop: new AbortController(), asked: new Map(), reopens: false };
-    this.#round = round;
-    const signal = AbortSignal.any([round.stop.signal, closing]);
+    const attempt: ListenAttempt = { stop: new AbortController(), requested: new Map(), reopens: false };
+    this.#attempt = attempt;
+    const signal = AbortSignal.any([attempt.stop.signal, closing]);
     let openedAt = Infinity;
     try {
       if (pause > 0) await clock.sleep(pause, signal);
-      for (const [taskId, hearer] of this.#wanted) {
-        round.asked.set(taskId, hearer);
-        hearer.onAsked();
+      for (const [taskId, subscriber] of this.#wanted) {
+        attempt.requested.set(taskId, subscriber);
+        subscriber.onRequested();
       }
       const end = await listen(
-        [...round.asked.keys()],
+        [...attempt.requested.keys()],
         {
           onOpen: (accepted) => {
             openedAt = clock.elapsed();
             const heard = new Set(accepted);
-            const { size } = round.asked;
-            events.tell({ type: "listening_opened", asked: size, accepted: heard.size });
-            for (const [id, hearer] of round.asked) hearer.onListened(heard.has(id));
+            const { size } = attempt.requested;
+            events.emit({ type: "listening_opened", asked: size, accepted: heard.size });
+            for (const [id, subscriber] of attempt.requested) subscriber.onSubscribed(heard.has(id));
           },
           onTask: (task) => {
-            const hearer = round.asked.get(task.taskId);
-            // Who came back to a task in the meantime hears of it from the next stream.
-            if (hearer !== undefined && hearer === this.#wanted.get(task.taskId)) hearer.onTask(task);
+            const subscriber = attempt.requested.get(task.taskId);
+            // A newer subscriber to the task gets its state from the next stream.
+            if (subscriber !== undefined && subscriber === this.#wanted.get(task.taskId))
+              subscriber.onTask(task);
           },
         },
         signal,
       );
-      return { end, stoodMs: clock.elapsed() - openedAt };
+      return { end, openMs: clock.elapsed() - openedAt };
     } catch (error) {
-      if (closing.aborted || !round.stop.signal.aborted) throw error;
-      return { end: undefined, stoodMs: 0 };
+      if (closing.aborted || !attempt.stop.signal.aborted) throw error;
+      return { end: undefined, openMs: 0 };
     } finally {
-      round.stop.abort();
+      attempt.stop.abort();
     }
   }
 
-  /** Has the stream end if nobody waits, and opened anew if others do; several changes are one. */
+  /** Ends the stream without subscribers, and reopens it for others. Collects changes for a while. */
   #changed(): void {
-    const round = this.#round;
-    if (round === undefined) return;
-    if (this.#wanted.size === 0) round.stop.abort();
-    if (round.reopens || round.stop.signal.aborted || round.asked.size === 0) return;
-    const { asked, stop } = round;
+    const attempt = this.#attempt;
+    if (attempt === undefined) return;
+    if (this.#wanted.size === 0) attempt.stop.abort();
+    if (attempt.reopens || attempt.stop.signal.aborted || attempt.requested.size === 0) return;
+    const { requested, stop } = attempt;
     const fits =
-      asked.size === this.#wanted.size && [...asked].every(([id, hearer]) => this.#wanted.get(id) === hearer);
+      requested.size === this.#wanted.size &&
+      [...requested].every(([id, subscriber]) => this.#wanted.get(id) === subscriber);
     if (fits) return;
-    round.reopens = true;
+    attempt.reopens = true;
     const soon = Math.max(settleMs, this.#wanted.size * reopenMsPerTask);
     const reopen = (): void => stop.abort();
-    // A stream that ends before takes up the change by itself.
+    // If the stream ends earlier, the next one includes the change.
     this.#options.clock
       .sleep(soon, AbortSignal.any([stop.signal, this.#options.closing]))
       .then(reopen, reopen);
   }
 
-  #unheard(): void {
-    for (const hearer of this.#wanted.values()) hearer.onListened(false);
+  #unsubscribeAll(): void {
+    for (const subscriber of this.#wanted.values()) subscriber.onSubscribed(false);
   }
 }

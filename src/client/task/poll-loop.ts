@@ -1,12 +1,10 @@
 import type { ClientClock } from "../clock.ts";
-import { rpcCodeOf, type ClientEvents } from "../events/client-events.ts";
-import type { Pace } from "./pace.ts";
-import type { PollTraffic } from "./poll-traffic.ts";
-import type { Reply } from "../reply/reply.ts";
-import { replyError } from "../reply/reply-error.ts";
+import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
+import type { TaskPollLimit, ClientPollLimit } from "./poll-limits.ts";
+import { type Reply, replyError } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { endOfLife, pollDelay, pollInterval, safetyDelay, retryDelay } from "./pacing.ts";
+import { expiryTime, pollDelay, pollInterval, fallbackDelay, retryDelay } from "./poll-delays.ts";
 import type { RemoteTask } from "./remote-task.ts";
 import type { Source, TaskState } from "./task-state.ts";
 
@@ -16,65 +14,66 @@ interface PollLoopOptions {
   readonly clock: ClientClock;
   readonly events: ClientEvents;
   readonly pollFloorMs: number;
-  readonly pace: Pace;
-  readonly traffic: PollTraffic;
+  readonly taskLimit: TaskPollLimit;
+  readonly clientLimit: ClientPollLimit;
   readonly state: TaskState;
-  /** Takes what was polled; what it throws ends the polling. */
-  readonly see: (task: RemoteTask, source: Source) => void;
-  /** Told what the server asks to be left alone for, in milliseconds. */
-  readonly rest: (retryAfterMs: number) => void;
-  /** Told that the server does not know the task, which ends the polling. */
-  readonly unknown: (reply: Reply<unknown>) => void;
+  /** Called with each polled state. Throwing ends the polling. */
+  readonly onPolled: (task: RemoteTask, source: Source) => void;
+  /** Called with the pause that the server asks for, in milliseconds. */
+  readonly pauseFor: (retryAfterMs: number) => void;
+  /** Called if the server does not know the task, which ends the polling. */
+  readonly onUnknown: (reply: Reply<unknown>) => void;
 }
 
-/** How many internal errors in a row a server may answer a poll with before the wait is given up. */
-const internalErrorsInARow = 10;
+/** After this many internal errors in a row the wait fails. */
+const maxInternalErrors = 10;
 
 export function isUnknown(reply: Reply<unknown>): boolean {
   return reply.kind === "error" && reply.error.code === -32602;
 }
 
 /**
- * Polls one task, through restarts of the server: at the server's pace, and seldom while the task is listened to.
+ * Polls one task, through restarts of the server: at the server's interval, and seldom while its changes are
+ * pushed.
  */
 export class PollLoop {
   readonly #options: PollLoopOptions;
-  #nap: AbortController | undefined;
-  #listened = false;
-  /** When it was last listened to; a broken stream makes many tasks due at once. */
-  #unheardAt = -Infinity;
-  #hurries = false;
-  /** The last failure, while nothing but failures came. */
+  #sleeping: AbortController | undefined;
+  #hasPushes = false;
+  /** When the pushes stopped: polls are spread from then on, since a broken stream makes many tasks due at once. */
+  #unsubscribedAt = -Infinity;
+  #isDueNow = false;
+  /** The last failure, until a poll succeeds. */
   #failed: { readonly failures: number; readonly at: number; readonly retryAt: number } | undefined;
 
   constructor(options: PollLoopOptions) {
     this.#options = options;
   }
 
-  /** Whether pushes tell of the task, so that polling is only the safety net. */
-  set listened(listened: boolean) {
-    if (listened === this.#listened) return;
-    this.#listened = listened;
-    if (!listened) this.#unheardAt = this.#options.clock.elapsed();
-    this.look();
+  /** Whether the server pushes the task's changes, so that polls are only the fallback. */
+  set hasPushes(hasPushes: boolean) {
+    if (hasPushes === this.#hasPushes) return;
+    this.#hasPushes = hasPushes;
+    if (!hasPushes) this.#unsubscribedAt = this.#options.clock.elapsed();
+    this.reschedule();
   }
 
-  /** Polls now, or at once after the poll that is under way. */
-  hurry(): void {
-    this.#hurries = true;
-    this.look();
+  /** Polls now, or directly after the current poll. */
+  pollNow(): void {
+    this.#isDueNow = true;
+    this.reschedule();
   }
 
-  /** Looks again at when the next poll is due: what is known has changed. */
-  look(): void {
-    this.#nap?.abort();
+  /** Computes again when the next poll is due. */
+  reschedule(): void {
+    this.#sleeping?.abort();
   }
 
   /** Resolves once the task has ended or is unknown. */
   async run(signal: AbortSignal): Promise<void> {
-    const { see, unknown, traffic, pace } = this.#options;
-    const leave = traffic.enter();
-    pace.onChange = () => this.look();
+    const { onPolled, onUnknown, clientLimit, taskLimit } = this.#options;
+    const unregister = clientLimit.register();
+    taskLimit.onChange = () => this.reschedule();
     try {
       for (let internalErrors = 0; ;) {
         const polled = await this.#poll(signal);
@@ -83,41 +82,41 @@ export class PollLoop {
         if (reply.kind === "value") {
           this.#failed = undefined;
           internalErrors = 0;
-          see(reply.value, source);
+          onPolled(reply.value, source);
           continue;
         }
-        if (isUnknown(reply)) return unknown(reply);
+        if (isUnknown(reply)) return onUnknown(reply);
         const isInternal = reply.kind === "error" && reply.error.code === -32603;
-        if (reply.kind !== "lost" && !(isInternal && ++internalErrors < internalErrorsInARow)) {
+        if (reply.kind !== "lost" && !(isInternal && ++internalErrors < maxInternalErrors)) {
           throw replyError(reply, this.#options.taskId);
         }
-        this.#fails(reply);
+        this.#scheduleRetry(reply);
       }
     } finally {
-      leave();
+      unregister();
     }
   }
 
-  /** One poll, when it is due; nothing if the task has ended before, or meanwhile. */
+  /** Polls once when it is due. Resolves with undefined if the task has ended. */
   async #poll(signal: AbortSignal): Promise<{ reply: Reply<RemoteTask>; source: Source } | undefined> {
-    const { taskId, protocol, clock, state, traffic, rest } = this.#options;
+    const { taskId, protocol, clock, state, clientLimit, pauseFor } = this.#options;
     for (const random = clock.random(); ;) {
       await this.#untilDue(random, signal);
       if (state.hasEnded) return undefined;
-      const done = await traffic.turn(signal);
+      const release = await clientLimit.acquire(signal);
       try {
         if (state.hasEnded) return undefined;
-        if (this.#dueAt(random) > clock.elapsed()) continue; // a push has told meanwhile
-        this.#hurries = false;
+        if (this.#dueAt(random) > clock.elapsed()) continue; // a push has moved it
+        this.#isDueNow = false;
         const source = state.source();
         const reply = await protocol.get(taskId, signal);
-        // An answer that arrives together with the end of the run asks nobody anything.
+        // Ignores an answer that arrives together with the abort: its questions must not be asked.
         signal.throwIfAborted();
         const retryAfterMs = "retryAfterMs" in reply ? reply.retryAfterMs : undefined;
-        if (retryAfterMs !== undefined) rest(retryAfterMs);
+        if (retryAfterMs !== undefined) pauseFor(retryAfterMs);
         return state.hasEnded ? undefined : { reply, source };
       } finally {
-        done();
+        release();
       }
     }
   }
@@ -127,55 +126,61 @@ export class PollLoop {
     while (!state.hasEnded) {
       const left = this.#dueAt(random) - clock.elapsed();
       if (left <= 0) return;
-      const nap = new AbortController();
-      this.#nap = nap;
+      const sleeping = new AbortController();
+      this.#sleeping = sleeping;
       try {
-        await clock.sleep(left, AbortSignal.any([signal, nap.signal]));
+        await clock.sleep(left, AbortSignal.any([signal, sleeping.signal]));
       } catch (error) {
         signal.throwIfAborted();
-        if (!nap.signal.aborted) throw error;
+        if (!sleeping.signal.aborted) throw error;
       }
     }
   }
 
-  /** The latest of all that asks for patience: the server, those who wait, the other polls, a failure, Retry-After. */
+  /**
+   * The time of the next poll: the latest that the server, the callers, the client's limits, a failure or
+   * Retry-After require.
+   */
   #dueAt(random: number): number {
-    const { state, pace } = this.#options;
+    const { state, taskLimit } = this.#options;
     const { task } = state;
     const failed = this.#failed;
     if (failed !== undefined) {
-      const patient = Math.max(failed.retryAt, failed.at + this.#delay(random), pace.notBefore);
-      return Math.min(patient, this.#endOfLife());
+      const notBefore = Math.max(failed.retryAt, failed.at + this.#delay(random), taskLimit.notBefore);
+      return Math.min(notBefore, this.#expiryTime());
     }
-    if (task === undefined || this.#hurries) return pace.notBefore;
+    if (task === undefined || this.#isDueNow) return taskLimit.notBefore;
     const usual = state.contactAt + this.#delay(random);
-    if (this.#listened) return Math.max(usual, pace.notBefore);
-    return Math.max(usual, this.#unheardAt + pollInterval(task, this.#floorMs) * random, pace.notBefore);
+    if (this.#hasPushes) return Math.max(usual, taskLimit.notBefore);
+    return Math.max(
+      usual,
+      this.#unsubscribedAt + pollInterval(task, this.#floorMs) * random,
+      taskLimit.notBefore,
+    );
   }
 
-  /** Milliseconds from one poll to the next while all goes well. */
+  /** Milliseconds between two polls without failures. */
   #delay(random: number): number {
-    const { state, traffic } = this.#options;
+    const { state, clientLimit } = this.#options;
     const { task } = state;
     if (task === undefined) return this.#floorMs;
-    // What is listened to is polled as seldom as it may be.
-    if (this.#listened && this.#failed === undefined)
-      return safetyDelay(task, Math.max(this.#floorMs, 4 * traffic.intervalMs), random);
+    if (this.#hasPushes && this.#failed === undefined)
+      return fallbackDelay(task, Math.max(this.#floorMs, 4 * clientLimit.intervalMs), random);
     return pollDelay(task, this.#floorMs, random);
   }
 
   get #floorMs(): number {
-    const { pollFloorMs, pace, traffic } = this.#options;
-    return Math.max(pollFloorMs, pace.callersMs, traffic.intervalMs);
+    const { pollFloorMs, taskLimit, clientLimit } = this.#options;
+    return Math.max(pollFloorMs, taskLimit.requestedIntervalMs, clientLimit.intervalMs);
   }
 
-  /** Arranges the next try, unless the task has outlived its ttl without contact. */
-  #fails(reply: Reply<unknown>): void {
+  /** Schedules the next try. Throws if the task's ttl has passed without contact. */
+  #scheduleRetry(reply: Reply<unknown>): void {
     const { clock, taskId, events } = this.#options;
     const lost = reply.kind === "lost" ? reply : undefined;
     const now = clock.elapsed();
-    // Only this wait ends: the server may have extended the task, which the next one finds out.
-    if (this.#endOfLife() <= now) {
+    // Ends this wait only: the server may have extended the ttl, which the next wait finds out.
+    if (this.#expiryTime() <= now) {
       const message = "The task outlived its ttl while the server could not be reached";
       throw new TaskClientError("expired", message, { cause: lost?.cause, taskId });
     }
@@ -184,11 +189,11 @@ export class PollLoop {
     this.#failed = { failures, at: now, retryAt: now + retryDelay(failures, random) };
     const retryInMs = this.#dueAt(random) - now;
     const error = reply.kind === "error" ? reply.error : lost?.error;
-    events.tell({ type: "poll_failed", taskId, failures, ...rpcCodeOf(error), retryInMs });
+    events.emit({ type: "poll_failed", taskId, failures, ...rpcCodeOf(error), retryInMs });
   }
 
-  #endOfLife(): number {
+  #expiryTime(): number {
     const { state } = this.#options;
-    return state.task === undefined ? Infinity : endOfLife(state.task, state.contactAt);
+    return state.task === undefined ? Infinity : expiryTime(state.task, state.contactAt);
   }
 }

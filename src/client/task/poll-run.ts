@@ -1,57 +1,57 @@
 /**
- * One stretch of polling and those who wait for it. It stops when the last of them leaves; whoever comes later starts
- * another, so a fault reaches those who waited through it and nobody else.
+ * One period of polling for the waits that are open at the time. It stops with the last of them; a later wait
+ * starts another run, so a failure reaches only the waits that were open.
  */
 export class PollRun {
   readonly #stop = new AbortController();
-  /** Stops the polling: everybody left, the client closes, or there was a fault. */
+  /** Aborts when all waits have ended, the client closes, or polling failed. */
   readonly signal: AbortSignal;
-  readonly #sleepers = new Set<() => void>();
-  #members = 0;
-  #fault: { readonly error: unknown } | undefined;
+  readonly #wakeups = new Set<() => void>();
+  #waits = 0;
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(closing: AbortSignal) {
     this.signal = AbortSignal.any([this.#stop.signal, closing]);
   }
 
-  get fault(): { readonly error: unknown } | undefined {
-    return this.#fault;
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#failure;
   }
 
-  /** Nobody may join any more. */
-  get isOver(): boolean {
-    return this.signal.aborted || this.#fault !== undefined;
+  /** Whether a new wait needs another run. */
+  get hasEnded(): boolean {
+    return this.signal.aborted || this.#failure !== undefined;
   }
 
-  join(): void {
-    this.#members++;
+  addWait(): void {
+    this.#waits++;
   }
 
-  leave(): void {
-    if (--this.#members === 0) this.#stop.abort(new Error("Nobody waits for the task any more"));
+  removeWait(): void {
+    if (--this.#waits === 0) this.#stop.abort(new Error("Nobody waits for the task any more"));
   }
 
   fail(error: unknown): void {
-    this.#fault ??= { error };
+    this.#failure ??= { error };
     this.#stop.abort(error);
     this.wake();
   }
 
   wake(): void {
-    for (const wakeUp of this.#sleepers) wakeUp();
+    for (const wakeUp of this.#wakeups) wakeUp();
   }
 
-  /** Resolves at the next change; rejects with the caller's signal's reason. */
-  async change(signal: AbortSignal | undefined): Promise<void> {
+  /** Resolves at the next change. Rejects with the signal's reason. */
+  async nextChange(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onAbort = (): void => reject(signal?.reason as Error);
-    this.#sleepers.add(resolve);
+    this.#wakeups.add(resolve);
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
       await promise;
     } finally {
-      this.#sleepers.delete(resolve);
+      this.#wakeups.delete(resolve);
       signal?.removeEventListener("abort", onAbort);
     }
   }

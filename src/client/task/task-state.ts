@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 
-/** One poll, or one stream of pushes: what it tells is later than all that was known when it was asked for. */
+/** One poll, or one stream of pushes. Its states are newer than everything known when it was requested. */
 export interface Source {
-  /** How many changes were known then; counts on with its own. */
+  /** The number of changes known then, or at its own last change. */
   since: number;
 }
 
 /**
- * `news` was taken over; `same` is known; `stale` is older than what is known; `unclear` may be older or newer, which a
- * further poll tells.
+ * `updated`: the state was stored; `same`: it was known; `stale`: it is older than the known one; `unclear`: it may
+ * be older or newer, and another poll decides.
  */
-export type Verdict = "news" | "same" | "stale" | "unclear";
+export type Verdict = "updated" | "same" | "stale" | "unclear";
 
 /**
- * What is known of one task, from polls and pushes that overtake each other. It never goes back: an end is final, and of
- * two states whose sources do not say which is later, the one that the server changed last counts.
+ * The newest known state of one task, from polls and pushes that can overtake each other. An end is final. If the
+ * order of two states is unclear from their sources, the one with the later `lastUpdatedAt` counts.
  *
  * ```ts
  * const poll = state.source();
@@ -31,7 +31,7 @@ export class TaskState {
     return this.#task;
   }
 
-  /** When the server last told of the task, by the time that has elapsed here. */
+  /** When the server last reported the task, by the monotonic clock. */
   get contactAt(): number {
     return this.#contactAt;
   }
@@ -40,7 +40,7 @@ export class TaskState {
     return this.#task !== undefined && hasEnded(this.#task);
   }
 
-  /** To be taken before the server is asked. */
+  /** Call this before the request. */
   source(): Source {
     return { since: this.#changes };
   }
@@ -61,6 +61,6 @@ export class TaskState {
     if (isSame) return "same";
     this.#task = task;
     source.since = ++this.#changes;
-    return "news";
+    return "updated";
   }
 }

@@ -1,87 +1,87 @@
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
-import type { CallKeeper } from "../handles/call-keeper.ts";
-import { failureOf, type ClientEvents } from "../events/client-events.ts";
-import type { WaitOutcome } from "../events/client-event.ts";
-import type { Listening } from "./listening.ts";
-import { Pace } from "./pace.ts";
+import type { CallJournal } from "../handles/call-journal.ts";
+import { failureOf, type ClientEvents, type WaitOutcome } from "../client-events.ts";
+import type { ListenStreams } from "./listen-streams.ts";
+import { TaskPollLimit, type ClientPollLimit } from "./poll-limits.ts";
 import { isUnknown, PollLoop } from "./poll-loop.ts";
 import { PollRun } from "./poll-run.ts";
-import type { PollTraffic } from "./poll-traffic.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
-import type { Reply } from "../reply/reply.ts";
-import { replyError } from "../reply/reply-error.ts";
+import { type Reply, replyError } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
 import { TaskState, type Source, type Verdict } from "./task-state.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 
-/** What a watch needs of its client. */
+/** What a watch needs from its client. */
 export interface WatchServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
   readonly events: ClientEvents;
   readonly pollFloorMs: number;
-  readonly traffic: PollTraffic;
-  readonly listening: Listening;
-  readonly keeper: CallKeeper;
-  /** Hears of faults that stop nobody. */
+  readonly pollLimit: ClientPollLimit;
+  readonly listenStreams: ListenStreams;
+  readonly journal: CallJournal;
+  /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
   /** Aborts when the client closes. */
   readonly closing: AbortSignal;
-  /** Takes what runs on by itself, so that closing the client can wait for it. */
+  /** Tracks background work, so that closing the client waits for it. */
   readonly run: (work: Promise<void>) => void;
-  /** Called once the watch alone knows who was asked something and what they said, or how long to leave the server alone. */
-  readonly keepWatch: (watch: TaskWatch) => void;
-  /** Called once the task can tell nothing new. */
+  /**
+   * Keeps the watch until the task has ended: it has questions and answers, or a Retry-After, that must not be
+   * lost.
+   */
+  readonly retainWatch: (watch: TaskWatch) => void;
+  /** Called when the task has ended or is unknown. */
   readonly forget: (taskId: string) => void;
 }
 
-/** Made here just now, by a client before this one that kept it, or known by a caller's word only. */
+/** Just created, found in the handle store, or named by the caller. */
 export type TaskOrigin = "created" | "kept" | "named";
 
 /**
- * Watches one task for everybody in this client who waits for it: polls and listens while somebody does, and puts the
- * task's questions to the user.
+ * Watches one task for all waits of this client: polls and listens while there is one, and asks the user the task's
+ * questions.
  */
 export class TaskWatch {
   readonly taskId: string;
   readonly #services: WatchServices;
   readonly #questions: TaskQuestions;
   readonly #state = new TaskState();
-  readonly #pace: Pace;
-  /** Whether this client knows that the task existed. */
+  readonly #pollLimit: TaskPollLimit;
+  /** Whether the task is known to have existed. */
   #known: boolean;
-  /** What every wait is told once the server said that it does not know the task. */
-  #gone: TaskClientError | undefined;
+  /** The error of all waits after the server said that it does not know the task. */
+  #notFound: TaskClientError | undefined;
   #run: PollRun | undefined;
-  /** As it was told last. */
+  /** As last reported. */
   #ttlMs: number | null | undefined;
 
-  /** `task` is what the answer that made the task told of it, if it told enough. */
+  /** `task` is the state in the answer to the call, if it was complete. */
   constructor(taskId: string, origin: TaskOrigin, task: RemoteTask | undefined, services: WatchServices) {
     this.taskId = taskId;
     this.#services = services;
     this.#known = origin !== "named";
-    const { protocol, clock, callbacks, keeper, run, events } = services;
-    this.#pace = new Pace(clock);
-    const fail = (error: unknown): void => this.#stop(error);
-    const answers = keeper.answersOf(taskId);
+    const { protocol, clock, callbacks, journal, run, events } = services;
+    this.#pollLimit = new TaskPollLimit(clock);
+    const fail = (error: unknown): void => this.#fail(error);
+    const answers = journal.answersOf(taskId);
     this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, run, fail });
     this.#ttlMs = task?.ttlMs;
-    if (origin !== "created") events.tell({ type: "task_resumed", taskId });
+    if (origin !== "created") events.emit({ type: "task_resumed", taskId });
     if (task !== undefined) this.#see(task, this.#state.source(), "call");
   }
 
   /**
-   * The task as it is known now, if it is, and each change; ends after a terminal state. A slow reader is given the
-   * newest state only. Rejects with the signal's reason, and with a TaskClientError when nothing more can be learnt.
-   * Polls are `pollIntervalMs` apart, as far as this wait has a say.
+   * The current state of the task, then each change; ends after a terminal state. A slow reader gets the newest
+   * state only. Rejects with the signal's reason, or a TaskClientError. `pollIntervalMs` is the interval that this
+   * wait asks for.
    */
   async *updates(signal?: AbortSignal, pollIntervalMs?: number): AsyncGenerator<RemoteTask, void, undefined> {
     signal?.throwIfAborted();
-    const leavePace = this.#pace.join(pollIntervalMs);
+    const removeInterval = this.#pollLimit.addInterval(pollIntervalMs);
     const run = this.#join();
     let shown: RemoteTask | undefined;
     let outcome: WaitOutcome = "left";
@@ -92,130 +92,131 @@ export class TaskWatch {
           if (hasEnded(shown)) outcome = shown.status;
           yield shown;
         } else if (shown !== undefined && hasEnded(shown)) return;
-        else if (this.#gone !== undefined) throw this.#gone;
-        else if (run.fault !== undefined) throw run.fault.error;
-        else await run.change(signal);
+        else if (this.#notFound !== undefined) throw this.#notFound;
+        else if (run.failure !== undefined) throw run.failure.error;
+        else await run.nextChange(signal);
       }
     } catch (error) {
       outcome = failureOf(error).code;
       throw error;
     } finally {
-      leavePace();
-      run.leave();
-      this.#services.events.tell({ type: "wait_ended", taskId: this.taskId, outcome });
+      removeInterval();
+      run.removeWait();
+      this.#services.events.emit({ type: "wait_ended", taskId: this.taskId, outcome });
     }
   }
 
-  /** One request for the task's state, now. */
+  /** Reads the task's state once. */
   async get(signal: AbortSignal): Promise<RemoteTask> {
     const reply = await this.#services.protocol.get(this.taskId, signal);
     if (reply.kind === "value") {
-      // Only a wait takes over what it reads: this answer may be older than the last poll's.
+      // Not stored: this answer may be older than the last poll's.
       this.#known = true;
       return reply.value;
     }
     throw isUnknown(reply) ? this.#unknownError(reply) : replyError(reply, this.taskId);
   }
 
-  /** Takes the task's questions back from the user; its waits end by the client's own signal. */
+  /** Withdraws the task's questions from the user. The client's own signal ends the waits. */
   close(reason: unknown): void {
     this.#questions.end(reason);
   }
 
   #join(): PollRun {
     const ended = this.#isOver;
-    if (ended || this.#run === undefined || this.#run.isOver) {
+    if (ended || this.#run === undefined || this.#run.hasEnded) {
       const run = new PollRun(this.#services.closing);
       this.#run = run;
       if (!ended) this.#services.run(this.#poll(run));
     }
-    this.#run.join();
+    this.#run.addWait();
     return this.#run;
   }
 
   async #poll(run: PollRun): Promise<void> {
-    const { protocol, listening } = this.#services;
+    const { protocol, listenStreams } = this.#services;
     const loop = new PollLoop({
       ...this.#services,
       taskId: this.taskId,
-      pace: this.#pace,
+      taskLimit: this.#pollLimit,
+      clientLimit: this.#services.pollLimit,
       state: this.#state,
-      see: (task, source) => this.#polled(task, source),
-      rest: (ms) => {
-        this.#pace.rest(ms);
-        this.#services.keepWatch(this);
+      onPolled: (task, source) => this.#polled(task, source),
+      pauseFor: (ms) => {
+        this.#pollLimit.pauseFor(ms);
+        this.#services.retainWatch(this);
       },
-      unknown: (reply) => this.#end(this.#unknownError(reply)),
+      onUnknown: (reply) => this.#end(this.#unknownError(reply)),
     });
     let stream = this.#state.source();
-    const leave = listening.join(this.taskId, {
-      onAsked: () => (stream = this.#state.source()),
-      onListened: (listened) => (loop.listened = listened),
+    const unsubscribe = listenStreams.add(this.taskId, {
+      onRequested: () => (stream = this.#state.source()),
+      onSubscribed: (listened) => (loop.hasPushes = listened),
       onTask: (task) => {
-        if (run.isOver) return; // nobody waits, so nobody is asked anything
-        if (this.#see(task, stream, "push") === "unclear") loop.hurry();
-        else loop.look();
+        if (run.hasEnded) return; // without a wait no questions are asked
+        if (this.#see(task, stream, "push") === "unclear") loop.pollNow();
+        else loop.reschedule();
       },
     });
-    const told = this.#state.source();
-    const attendant = {
+    const reported = this.#state.source();
+    const observer = {
       onTask: (task: RemoteTask): void => {
-        if (run.isOver) return;
-        if (this.#see(task, told, "push") === "unclear") loop.hurry();
-        else loop.look();
+        if (run.hasEnded) return;
+        if (this.#see(task, reported, "push") === "unclear") loop.pollNow();
+        else loop.reschedule();
       },
-      onHint: () => loop.hurry(),
+      onPollNeeded: () => loop.pollNow(),
     };
-    const hush = protocol.attend?.(this.taskId, attendant, this.#state.task);
+    const stopObserving = protocol.observe?.(this.taskId, observer, this.#state.task);
     try {
       await loop.run(run.signal);
     } catch (error) {
       run.fail(error);
     } finally {
-      hush?.();
-      leave(this.#isOver);
+      stopObserving?.();
+      unsubscribe(this.#isOver);
     }
     run.wake();
   }
 
   #polled(task: RemoteTask, source: Source): void {
     const verdict = this.#see(task, source, "poll");
-    if (verdict !== "news" && verdict !== "same") return;
+    if (verdict !== "updated" && verdict !== "same") return;
     const refusal = task.status === "input_required" ? this.#questions.refusal(task) : undefined;
     if (refusal !== undefined) throw refusal;
   }
 
-  /** Takes a state that was polled or pushed. */
+  /** Handles a polled or pushed state. */
   #see(task: RemoteTask, source: Source, from: "call" | "poll" | "push"): Verdict {
     this.#known = true;
-    const { events, clock, keepWatch, forget, keeper } = this.#services;
+    const { events, clock, retainWatch, forget, journal } = this.#services;
     const { taskId } = this;
     const verdict = this.#state.take(task, source, clock.elapsed());
-    if (verdict === "news") {
-      events.tell({ type: "task_seen", taskId, status: task.status, source: from });
+    if (verdict === "updated") {
+      events.emit({ type: "task_seen", taskId, status: task.status, source: from });
       this.#run?.wake();
     }
-    if (verdict === "news" && task.status === "input_required") keepWatch(this);
-    if (verdict === "news" || verdict === "same") this.#questions.see(task);
+    if (verdict === "updated" && task.status === "input_required") retainWatch(this);
+    if (verdict === "updated" || verdict === "same") this.#questions.see(task);
     if (this.#state.hasEnded) forget(taskId);
-    else if (verdict === "news" && task.ttlMs !== this.#ttlMs) {
+    else if (verdict === "updated" && task.ttlMs !== this.#ttlMs) {
       this.#ttlMs = task.ttlMs;
-      keeper.lives(task);
+      journal.recordExpiry(task);
     }
     return verdict;
   }
 
   get #isOver(): boolean {
-    return this.#gone !== undefined || this.#state.hasEnded;
+    return this.#notFound !== undefined || this.#state.hasEnded;
   }
 
   #end(error: TaskClientError): void {
-    this.#gone = error;
+    this.#notFound = error;
     this.#questions.end(error);
     this.#services.forget(this.taskId);
   }
 
-  #stop(error: unknown): void {
+  #fail(error: unknown): void {
     this.#run?.fail(error);
   }
 

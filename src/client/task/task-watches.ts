@@ -1,39 +1,39 @@
 import type { TaskWatch } from "./task-watch.ts";
 
 /**
- * The watches of one client by task id, so that a task with several handles is polled, and asks, once. A watch lives as
- * long as a handle of its task or a wait for it; a client that starts calls and leaves them to others stays small.
+ * The watches of one client by task id, so that a task with several handles is polled and asked about once. A watch
+ * lives as long as a handle or a wait for its task, so a client that only starts calls does not grow.
  */
 export class TaskWatches {
-  readonly #known = new Map<string, WeakRef<TaskWatch>>();
-  /** Those that live on without a handle. */
-  readonly #kept = new Map<string, TaskWatch>();
+  readonly #byId = new Map<string, WeakRef<TaskWatch>>();
+  /** Watches that live without a handle. */
+  readonly #retained = new Map<string, TaskWatch>();
   readonly #collected = new FinalizationRegistry<string>((taskId) => {
-    // Another may have taken its place.
-    if (this.#known.get(taskId)?.deref() === undefined) this.#known.delete(taskId);
+    // A newer watch may have its place.
+    if (this.#byId.get(taskId)?.deref() === undefined) this.#byId.delete(taskId);
   });
 
   get(taskId: string): TaskWatch | undefined {
-    return this.#known.get(taskId)?.deref();
+    return this.#byId.get(taskId)?.deref();
   }
 
   add(watch: TaskWatch): void {
-    this.#known.set(watch.taskId, new WeakRef(watch));
+    this.#byId.set(watch.taskId, new WeakRef(watch));
     this.#collected.register(watch, watch.taskId);
   }
 
-  /** Until its task is over, whether anybody has a handle or not. */
-  keep(watch: TaskWatch): void {
-    this.#kept.set(watch.taskId, watch);
+  /** Keeps the watch until its task has ended, even without a handle. */
+  retain(watch: TaskWatch): void {
+    this.#retained.set(watch.taskId, watch);
   }
 
   forget(taskId: string): void {
-    this.#known.delete(taskId);
-    this.#kept.delete(taskId);
+    this.#byId.delete(taskId);
+    this.#retained.delete(taskId);
   }
 
-  /** Only those that are kept have anything to take back. */
+  /** Only retained watches can have open questions. */
   close(reason: unknown): void {
-    for (const watch of this.#kept.values()) watch.close(reason);
+    for (const watch of this.#retained.values()) watch.close(reason);
   }
 }

@@ -3,11 +3,11 @@ import { TaskClientError } from "../task-client-error.ts";
 import type { WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
 
-/** What ends one wait early: its caller's signal, or that its time is up. To be cleared when the wait is over. */
+/** Ends one wait early: by the caller's signal or `timeoutMs`. Clear it when the wait has ended. */
 export class WaitLimit {
-  /** Left out where nothing ends it early. */
+  /** Undefined if nothing ends the wait early. */
   readonly signal: AbortSignal | undefined;
-  /** The task that is waited for, once it is known here; others say it themselves. */
+  /** The task for the timeout error, if it is known. */
   reference: TaskReference | undefined;
   readonly #deadline: Deadline | undefined;
 
@@ -31,7 +31,7 @@ export class WaitLimit {
   }
 }
 
-/** Throws a RangeError for options that no wait can have. */
+/** Throws a RangeError for invalid options. */
 export function assertWait({ timeoutMs, pollIntervalMs }: WaitOptions): void {
   assertMs("timeoutMs", timeoutMs);
   assertMs("pollIntervalMs", pollIntervalMs);
@@ -43,8 +43,8 @@ export function assertMs(name: string, ms: number | undefined): void {
   }
 }
 
-/** Does what a caller waits for, for as long as they want to wait and the client is open. */
-export async function within<Value>(
+/** Runs `work` with a signal that aborts by the caller's options, or when the client closes. */
+export async function withWaitLimit<Value>(
   options: WaitOptions,
   { clock, closing }: { readonly clock: ClientClock; readonly closing: AbortSignal },
   work: (signal: AbortSignal) => Promise<Value>,

@@ -1,14 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { isExpiredError } from "../../task/expired-error.ts";
-import { persist } from "../reply/persist.ts";
-import { aboutTask } from "./about-task.ts";
+import { sendWithRetries } from "../reply/retry.ts";
+import { withReference, TaskClientError } from "../task-client-error.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
-import type { Reply } from "../reply/reply.ts";
-import { replyError } from "../reply/reply-error.ts";
-import { TaskClientError } from "../task-client-error.ts";
+import { type Reply, replyError } from "../reply/reply.ts";
 import type { TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
-import { assertWait, WaitLimit, within } from "./wait-limit.ts";
+import { assertWait, WaitLimit, withWaitLimit } from "./wait-limit.ts";
 import type { TaskWatch, WatchServices } from "./task-watch.ts";
 
 interface HandleOptions {
@@ -42,7 +40,7 @@ export class WatchedHandle implements TaskHandle {
   }
 
   async get(options: WaitOptions = {}): Promise<RemoteTask> {
-    return this.#within(options, async (signal) => this.#watch.get(signal));
+    return this.#withWaitLimit(options, async (signal) => this.#watch.get(signal));
   }
 
   updates(options: WaitOptions = {}): AsyncIterable<RemoteTask> {
@@ -61,15 +59,15 @@ export class WatchedHandle implements TaskHandle {
   }
 
   async cancel(options: WaitOptions = {}): Promise<void> {
-    return this.#within(options, async (signal) => this.#cancel(signal));
+    return this.#withWaitLimit(options, async (signal) => this.#cancel(signal));
   }
 
   async delete(options: WaitOptions = {}): Promise<void> {
-    return this.#within(options, async (signal) => this.#delete(signal));
+    return this.#withWaitLimit(options, async (signal) => this.#delete(signal));
   }
 
   async *#updates(options: WaitOptions): AsyncGenerator<RemoteTask, void, undefined> {
-    const { clock, keeper } = this.#services;
+    const { clock, journal } = this.#services;
     const limit = new WaitLimit(options, clock);
     let isTold = false;
     try {
@@ -81,22 +79,22 @@ export class WatchedHandle implements TaskHandle {
       await this.#fail(error, options.signal);
     } finally {
       limit.clear();
-      // Whoever was told the end needs the handle no more, also where they stop reading there.
-      if (isTold) keeper.dropTask(this.taskId);
+      // The end was delivered, even if the caller stops reading here: remove the call.
+      if (isTold) journal.removeTask(this.taskId);
     }
   }
 
   async #cancel(signal: AbortSignal): Promise<void> {
     const { protocol, clock, events } = this.#services;
     const { taskId } = this;
-    events.tell({ type: "cancel_requested", taskId });
-    const reply = await persist(() => protocol.cancel(taskId, signal), clock, signal);
+    events.emit({ type: "cancel_requested", taskId });
+    const reply = await sendWithRetries(() => protocol.cancel(taskId, signal), clock, signal);
     if (reply.kind === "error" && reply.error.code === -32602) {
       const options = { error: reply.error, taskId };
       throw new TaskClientError("unknown_task", "The server does not know the task", options);
     }
     if (reply.kind !== "value") throw replyError(reply, taskId);
-    events.tell({ type: "cancel_acknowledged", taskId });
+    events.emit({ type: "cancel_acknowledged", taskId });
   }
 
   async #delete(signal: AbortSignal): Promise<void> {
@@ -106,30 +104,33 @@ export class WatchedHandle implements TaskHandle {
     if (reply.kind !== "value") throw replyError(reply, taskId);
   }
 
-  /** What the caller waited for is there: that its traces stay is told, and no reason to keep it back. */
+  /** Reports a failed deletion to `onError`: the caller still gets the result. */
   async #deleteFetched(): Promise<void> {
     if (this.#services.protocol.delete === undefined) return;
     await this.delete().catch((error: unknown) => this.#services.onError(error));
   }
 
-  /** A caller's own reason is theirs, whatever it is; all else says which task it is about. */
+  /** Throws the caller's own abort reason unchanged, and all other errors with the task's reference. */
   async #fail(error: unknown, signal: AbortSignal | undefined): Promise<never> {
     if (signal?.aborted === true && error === signal.reason) throw error;
     if (error instanceof TaskClientError && isUnknownTask(error))
-      await this.#services.keeper.unknown(this.taskId);
-    throw aboutTask(error, this.reference);
+      await this.#services.journal.removeIfExpired(this.taskId);
+    throw withReference(error, this.reference);
   }
 
-  async #within<Value>(options: WaitOptions, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  async #withWaitLimit<Value>(
+    options: WaitOptions,
+    work: (signal: AbortSignal) => Promise<Value>,
+  ): Promise<Value> {
     try {
-      return await within(options, this.#services, work);
+      return await withWaitLimit(options, this.#services, work);
     } catch (error) {
       return this.#fail(error, options.signal);
     }
   }
 }
 
-/** Neither is an end: the server may know the task under another token. */
+/** Neither proves that the task has ended: the server may show it under another token. */
 function isUnknownTask({ code, error }: TaskClientError): boolean {
   return error?.code === -32602 && (code === "unknown_task" || code === "expired");
 }

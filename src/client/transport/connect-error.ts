@@ -7,14 +7,14 @@ import {
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
-import { isHtml, saidInBody } from "../reply/said-in-body.ts";
+import { isHtml, messageInBody } from "../reply/error-body.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
 /**
- * What a failure of the SDK to connect means. Not to be told by its code: it has one for all that can go wrong.
- * `endedThere` says that the other side ended the connection meanwhile.
+ * The error for a failure of the SDK to connect. The SDK's error code is the same for almost every cause.
+ * `endedByServer`: the server closed the connection.
  */
-export function connectError(cause: unknown, server: string, endedThere = false): TaskClientError {
+export function connectError(cause: unknown, server: string, endedByServer = false): TaskClientError {
   if (cause instanceof TaskClientError) return cause;
   const message = `Could not connect to ${server}: ${reasonOf(cause)}`;
   if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
@@ -22,33 +22,33 @@ export function connectError(cause: unknown, server: string, endedThere = false)
     const isDenial = cause.data.status === 401 || cause.data.status === 403;
     return new TaskClientError(isDenial ? "unauthorized" : "connection", message, { cause });
   }
-  // Without a cause nothing went wrong on the way: the server is there, and answered something else.
+  // Without a cause the connection worked, and the server answered something else.
   const spoke =
     cause instanceof SdkError &&
     cause.code === SdkErrorCode.EraNegotiationFailed &&
     cause.cause === undefined &&
-    !endedThere;
+    !endedByServer;
   const isProtocol = spoke || cause instanceof UnsupportedProtocolVersionError || isRefusal(cause);
   return new TaskClientError(isProtocol ? "protocol" : "connection", message, { cause });
 }
 
-/** The handshake of earlier revisions was answered, by an error or with a version that nobody here speaks. */
+/** The server answered the handshake of earlier revisions with an error or an unsupported version. */
 function isRefusal(cause: unknown): boolean {
   if (cause instanceof ProtocolError) return true;
   if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult) return true;
   return cause instanceof Error && cause.message.startsWith("Server's protocol version is not supported");
 }
 
-/** What went wrong, without the SDK's words for its first request and without the JSON of an answer. */
+/** The reason, without the SDK's prefixes and without the JSON of an answer. */
 function reasonOf(cause: unknown): string {
   const answer = cause instanceof SdkHttpError ? httpAnswer(cause) : undefined;
   return answer ?? describeCause(cause).replace(/^Version negotiation (probe )?failed: /u, "");
 }
 
-/** A redirect that was not followed is told by the SDK. */
+/** For a redirect the SDK's own message is better. */
 function httpAnswer({ data: { status, text } }: SdkHttpError): string | undefined {
   if (status >= 300 && status < 400) return undefined;
-  const said = saidInBody(text);
+  const said = messageInBody(text);
   const page = isHtml(text) ? " with a web page" : "";
   return `the server answered HTTP ${status}${said === undefined ? page : `: ${said}`}`;
 }

@@ -1,4 +1,4 @@
-/** An error's text with that of what is at the bottom of it: the outer one often says only that something failed. */
+/** An error's message with that of its innermost cause: the outer message often says only that something failed. */
 export function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const inner = innermost(error);
@@ -8,7 +8,7 @@ export function describeCause(error: unknown): string {
   return `${error.message} (${inner.message === "" ? code : inner.message})`;
 }
 
-/** What is at the bottom of an error, through causes and what the SDK keeps in its data. */
+/** The innermost cause of an error. */
 export function innermost(error: Error): Error {
   const { cause } = error;
   // An SDK error keeps it in its data.

@@ -1,23 +1,27 @@
-import type { ClientCapabilities, Implementation, JSONRPCMessage } from "@modelcontextprotocol/client";
-import { Client } from "@modelcontextprotocol/client";
+import {
+  type ClientCapabilities,
+  type Implementation,
+  type JSONRPCMessage,
+  Client,
+} from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions, ProtocolVersion } from "../connect-options.ts";
 import { connectError } from "./connect-error.ts";
-import { lineTo, type ServerTarget } from "./line.ts";
+import { connectionTo, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 
 export interface OpenOptions extends ConnectOptions {
   readonly clientInfo: Implementation;
   readonly capabilities: ClientCapabilities;
-  /** A last look at what the SDK's own client sends. */
-  readonly amend: (message: JSONRPCMessage) => JSONRPCMessage;
-  /** A first look at what it is given. */
-  readonly admit: (message: JSONRPCMessage) => JSONRPCMessage;
-  /** Gives the SDK's client and the requests beside it what they have to have before the first message. */
+  /** Changes each message of the SDK's client before it is sent. */
+  readonly rewriteOutgoing: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Changes each message before the SDK's client gets it. */
+  readonly rewriteIncoming: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Called before the first message, to add handlers. */
   readonly prepare: (sdk: Client, requester: RawRequester) => void;
 }
 
-export interface Opened {
+export interface OpenConnection {
   readonly sdk: Client;
   readonly requester: RawRequester;
   /** How task references name the server. */
@@ -25,55 +29,56 @@ export interface Opened {
 }
 
 /**
- * Connects: in protocol 2026-07-28 where the server has it, else with the handshake of earlier revisions. Rejects with
- * a TaskClientError, and with the signal's reason.
+ * Connects with protocol 2026-07-28 if the server speaks it, otherwise with the handshake of earlier revisions.
+ * Rejects with a TaskClientError or the signal's reason.
  */
 export async function openConnection(
   server: ServerTarget,
   options: OpenOptions,
   clock: ClientClock,
-): Promise<Opened> {
+): Promise<OpenConnection> {
   const { protocolVersion, generation } = options;
   const version = protocolVersion ?? (generation === undefined ? undefined : "earlier");
-  const first = await tryTo(server, options, clock, version);
+  const first = await tryToConnect(server, options, clock, version);
   if ("sdk" in first) return first;
-  // Some servers end on any request before the handshake: a process can be started again, and not be asked.
+  // Some servers exit on any request before the handshake. A process is started again, without asking for
+  // 2026-07-28.
   const isProcess = !(server instanceof URL) && typeof server === "object" && "command" in server;
-  if (!isProcess || !first.endedThere || version !== undefined) throw first.error;
-  const second = await tryTo(server, options, clock, "earlier");
+  if (!isProcess || !first.endedByServer || version !== undefined) throw first.error;
+  const second = await tryToConnect(server, options, clock, "earlier");
   if ("sdk" in second) return second;
   throw second.error;
 }
 
-interface Failed {
+interface FailedAttempt {
   readonly error: unknown;
-  readonly endedThere: boolean;
+  readonly endedByServer: boolean;
 }
 
-async function tryTo(
+async function tryToConnect(
   server: ServerTarget,
   options: OpenOptions,
   clock: ClientClock,
   version: ProtocolVersion | "earlier" | undefined,
-): Promise<Opened | Failed> {
-  const { clientInfo, capabilities, amend, admit, prepare, signal } = options;
-  const line = lineTo(server, options, clock);
-  const requester = new RawRequester(line, { clock, amend, admit });
+): Promise<OpenConnection | FailedAttempt> {
+  const { clientInfo, capabilities, rewriteOutgoing, rewriteIncoming, prepare, signal } = options;
+  const connection = connectionTo(server, options, clock);
+  const requester = new RawRequester(connection, { clock, rewriteOutgoing, rewriteIncoming });
   const sdk = new Client(clientInfo, { capabilities, ...negotiation(version) });
   prepare(sdk, requester);
-  // The SDK does not look at a signal while it negotiates, but a closed transport ends that.
+  // The SDK ignores signals during negotiation; closing the transport ends it.
   const onAbort = (): void => void requester.close().catch(() => undefined);
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
     await sdk.connect(requester);
     signal?.throwIfAborted();
-    return { sdk, requester, name: line.name };
+    return { sdk, requester, name: connection.name };
   } catch (cause) {
     await requester.close().catch(() => undefined);
     await sdk.close().catch(() => undefined);
     signal?.throwIfAborted();
-    const { endedThere } = requester;
-    return { error: connectError(cause, line.name, endedThere), endedThere };
+    const { endedByServer } = requester;
+    return { error: connectError(cause, connection.name, endedByServer), endedByServer };
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }

@@ -8,22 +8,22 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { Reply } from "../reply/reply.ts";
 import { brokenStream } from "./send-failure.ts";
 
-/** What a notification is to a request: another's, its own, or its end. */
-export type Heard = "other" | "mine" | "end";
+/** Whether a notification belongs to a request (`mine`), ends it (`end`), or has nothing to do with it (`other`). */
+export type NotificationMatch = "other" | "mine" | "end";
 
-export type Hear = (notification: JSONRPCNotification, id: string) => Heard;
+export type MatchNotification = (notification: JSONRPCNotification, id: string) => NotificationMatch;
 
 export interface Pending {
   settle: (reply: Reply<JsonObject>) => void;
-  readonly hear: Hear | undefined;
+  readonly matchNotification: MatchNotification | undefined;
   /** The session that it was sent in. */
   session: number;
 }
 
-/** Our own requests that are not answered yet, under ids that the SDK's client never uses. */
+/** Requests of `RawRequester` that are not answered yet. The SDK's client never uses their ids. */
 export class PendingRequests {
   readonly #pending = new Map<string, Pending>();
-  /** Another process may use the same session, whose server tells requests apart by their ids. */
+  /** Random, since another process may send requests in the same session. */
   readonly #prefix = `holdfast-${crypto.randomUUID().slice(0, 8)}-`;
   #count = 0;
 
@@ -37,7 +37,7 @@ export class PendingRequests {
     return this.#pending.get(id);
   }
 
-  /** Gives the answer to somebody else. */
+  /** Passes the answer to `settle` instead. */
   redirect(id: string, settle: Pending["settle"]): void {
     const pending = this.#pending.get(id);
     if (pending !== undefined) pending.settle = settle;
@@ -47,9 +47,12 @@ export class PendingRequests {
     this.#pending.delete(id);
   }
 
-  /** Whether the message was an answer to a request of ours; one that comes too late is ours too, and nobody's. */
-  take(message: JSONRPCMessage): boolean {
-    if (isJSONRPCNotification(message)) return this.#isHeard(message);
+  /**
+   * Settles the request that the message answers. Returns whether the id is one of ours, also if the answer came
+   * too late.
+   */
+  handle(message: JSONRPCMessage): boolean {
+    if (isJSONRPCNotification(message)) return this.#isMatched(message);
     const isResult = isJSONRPCResultResponse(message);
     if (!isResult && !isJSONRPCErrorResponse(message)) return false;
     if (typeof message.id !== "string" || !message.id.startsWith(this.#prefix)) return false;
@@ -60,18 +63,18 @@ export class PendingRequests {
     return true;
   }
 
-  /** Nothing comes any more on the streams of sessions before this one. */
-  lose(session: number): void {
+  /** Fails the requests of earlier sessions: their streams are gone. */
+  failOlderThan(session: number): void {
     for (const pending of this.#pending.values()) {
       if (pending.session < session) pending.settle(brokenStream);
     }
   }
 
-  #isHeard(notification: JSONRPCNotification): boolean {
-    for (const [id, { hear, settle }] of this.#pending) {
-      const heard = hear?.(notification, id) ?? "other";
-      if (heard === "end") settle({ kind: "value", value: {} });
-      if (heard !== "other") return true;
+  #isMatched(notification: JSONRPCNotification): boolean {
+    for (const [id, { matchNotification, settle }] of this.#pending) {
+      const match = matchNotification?.(notification, id) ?? "other";
+      if (match === "end") settle({ kind: "value", value: {} });
+      if (match !== "other") return true;
     }
     return false;
   }

@@ -2,27 +2,27 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
 import type { ClientClock } from "../clock.ts";
 
-/** How long a server is waited for that was asked to end, before it is asked less kindly. */
+/** The pause between closing stdin, SIGTERM and SIGKILL. */
 const graceMs = 2_000;
 const lookMs = 20;
 
 const hasGroups = process.platform !== "win32";
 
 /**
- * Waits for the end of the process that started it, however that came, and then ends the group `$1` as `end` does. A line
- * on stdin says that there is nothing left to do.
+ * Waits until the process that started it ends in any way, and then ends the group `$1` as `end` does. A line on
+ * stdin tells it to exit at once.
  */
 const guard = `read -r over && exit
 sleep ${graceMs / 1000}
 kill -s TERM -- "-$1" && sleep ${graceMs / 1000} && kill -s KILL -- "-$1"`;
 
 /**
- * A process with all that it has started, as wrappers do (`npx`, `uvx`, `sh -c`): to end the wrapper alone would leave the
- * server. On POSIX it has a process group of its own, so that the terminal's Ctrl-C does not reach it either; a guard ends it
- * if this process dies first.
+ * A process and everything that it started. Ending only a wrapper (`npx`, `uvx`, `sh -c`) would leave the server
+ * running. On POSIX the process has its own process group, so the terminal's Ctrl-C does not reach it; a guard
+ * process ends the group if this process dies first.
  */
 export class ProcessGroup {
-  /** What `spawn` has to be told. */
+  /** Options for `spawn`. */
   static readonly spawnOptions = { detached: hasGroups } as const;
   readonly #leader: ChildProcess;
   readonly #clock: ClientClock;
@@ -45,7 +45,7 @@ export class ProcessGroup {
     this.#guard?.stdin?.end("\n");
   }
 
-  /** Whether they have ended in time. */
+  /** Whether all processes ended within the grace period. */
   async #ends(): Promise<boolean> {
     const deadline = this.#clock.deadline(graceMs);
     try {
@@ -68,7 +68,7 @@ export class ProcessGroup {
     return hasGroups && this.#signalGroup(0);
   }
 
-  /** Whether there is such a group still. */
+  /** Returns whether the group still exists. */
   #signalGroup(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.#leader;
     if (pid === undefined) return false;
@@ -90,7 +90,7 @@ function startGuard(pid: number): ChildProcess {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });
-  // Where there is no shell, a server ends with its stdin at least.
+  // Without a shell there is no guard; most servers exit when their stdin closes.
   child.on("error", () => undefined);
   child.stdin.on("error", () => undefined);
   child.unref();
@@ -98,7 +98,7 @@ function startGuard(pid: number): ChildProcess {
   return child;
 }
 
-/** Windows has no signals: this ends the process and all that came of it. */
+/** Windows has no signals: `taskkill` ends the process and its descendants. */
 async function killTree({ pid }: ChildProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const child = spawn("taskkill", ["/pid", String(pid), "/t", "/f"], { stdio: "ignore", windowsHide: true });

@@ -13,10 +13,10 @@ import type { ClientClock } from "../clock.ts";
 import { ProcessGroup } from "./process-group.ts";
 import type { ServerProcess } from "./server-process.ts";
 
-/** Results come in one line, which may be as long as the server's limits let it: this only stops one without end. */
+/** The longest line in bytes. Results come in one line, so this only stops a server that never ends it. */
 const longestLine = 256 * 2 ** 20;
 
-/** A server on the stdin and stdout of a process, which is ended with all that it has started: the SDK's ends it alone. */
+/** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -53,7 +53,7 @@ export class ProcessTransport implements Transport {
     child.on("close", () => {
       this.#child = undefined;
       this.onclose?.();
-      void this.close(); // what it has started may still be there
+      void this.close(); // its descendants may still run
     });
     child.stdin?.on("error", onError);
     child.stdout?.on("error", onError);
@@ -76,7 +76,7 @@ export class ProcessTransport implements Transport {
     });
   }
 
-  /** Resolves when the processes have ended, or were left after SIGKILL; nothing of them keeps this one alive then. */
+  /** Resolves when the processes have ended, or survived SIGKILL. They no longer keep this process alive then. */
   async close(): Promise<void> {
     await (this.#closing ??= this.#end());
   }
@@ -86,7 +86,7 @@ export class ProcessTransport implements Transport {
     this.#child = undefined;
     child?.stdin?.end();
     await this.#group?.end();
-    // Whoever has left the group can hold the other ends.
+    // A descendant that left the group can hold the pipes open.
     for (const pipe of [child?.stdin, child?.stdout, child?.stderr]) pipe?.destroy();
     child?.unref();
     this.#buffer.clear();

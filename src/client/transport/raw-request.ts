@@ -1,28 +1,30 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Reply } from "../reply/reply.ts";
-import type { Hear } from "./pending-requests.ts";
+import type { MatchNotification } from "./pending-requests.ts";
 
 export interface RawRequestOptions {
-  /** The request is one that is answered by notifications first. */
-  readonly hear?: Hear;
+  /** Decides which notifications belong to the request, for requests with a stream of notifications. */
+  readonly matchNotification?: MatchNotification;
   /**
-   * The request cannot be taken back, only what it began: it stays out when the signal aborts, and an answer that
-   * still comes is given to this.
+   * Keeps the request open when the signal aborts, and gets an answer that comes later. For requests that cannot be
+   * cancelled, only the task that they create.
    */
-  readonly late?: (reply: Reply<JsonObject>) => void;
-  /** Headers of this request alone, on lines that have some. */
+  readonly onLateReply?: (reply: Reply<JsonObject>) => void;
+  /** Headers of this request, over HTTP. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called for each part of the response that arrives, on lines that can tell. */
-  readonly onPart?: () => void;
-  /** Told of the request as it goes out. Whoever knows it tells the server that it is over: aborting it does not. */
-  readonly sent?: (request: SentRequest) => void;
+  /** Called for each part of the response that arrives, over HTTP. */
+  readonly onActivity?: () => void;
+  /**
+   * Called when the request is sent. The caller then cancels it on the server itself: aborting the signal does not.
+   */
+  readonly onSent?: (request: SentRequest) => void;
 }
 
-/** A request that is out. */
+/** A request that was sent. */
 export interface SentRequest {
   readonly id: string;
-  /** The session that it was sent in: its id means something there alone. */
+  /** The session that it was sent in: its id is unique only there. */
   readonly session: number;
-  /** Whether the server can say something before it answers, on the request's own stream or on one for all. */
-  readonly hears: boolean;
+  /** Whether the server can send messages about the request before it answers. */
+  readonly streams: boolean;
 }

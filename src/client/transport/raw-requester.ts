@@ -1,146 +1,147 @@
-import type {
-  JSONRPCErrorResponse,
-  JSONRPCMessage,
-  JSONRPCNotification,
-  JSONRPCRequest,
-  JSONRPCResultResponse,
-  Transport,
-  TransportSendOptions,
+import {
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResultResponse,
+  type Transport,
+  type TransportSendOptions,
+  isJSONRPCResponse,
 } from "@modelcontextprotocol/client";
-import { isJSONRPCResponse } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import type { Line } from "./line.ts";
-import { requestIdHeader, retryAfterMs, sessionHeader } from "./noted-fetch.ts";
+import type { ServerConnection } from "./server-connection.ts";
+import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
+import { retryAfterHeaderMs } from "../reply/retry.ts";
 import { PendingRequests, type Pending } from "./pending-requests.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
 import type { RawRequestOptions, SentRequest } from "./raw-request.ts";
 import { SessionRenewal } from "./session-renewal.ts";
-import { Takers } from "./takers.ts";
+import { MessageHandlers } from "./message-handlers.ts";
 
 interface RawRequesterOptions {
   readonly clock: ClientClock;
-  /** A last look at what the SDK's own client sends. */
-  readonly amend: (message: JSONRPCMessage) => JSONRPCMessage;
-  /** A first look at what it is given. */
-  readonly admit: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Changes each message of the SDK's client before it is sent. */
+  readonly rewriteOutgoing: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Changes each message before the SDK's client gets it. */
+  readonly rewriteIncoming: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
 interface Outgoing {
   readonly message: JSONRPCRequest & { id: string };
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborts when nothing more is to come on the request's stream. */
+  /** Aborts when the request's stream is no longer needed. */
   readonly sending: AbortSignal;
   readonly pending: Pending;
 }
 
-/** What a handshake may take. */
+/** How long a handshake may take. */
 const handshakeMs = 30_000;
 
 /**
- * The transport under the SDK's client, with a second sender: `request` goes out on the same connection under ids of
- * its own and gets the answer unread, since the SDK's client throws on a task as the answer to a call.
+ * The transport of the SDK's client, which sends requests of its own on the same connection: `request` uses
+ * separate ids and returns the raw result, since the SDK's client throws if a task answers a call.
  */
 export class RawRequester implements Transport {
-  /** As the transport below: whether an aborted request closes a stream of its own, or has to be taken back. */
+  /** Whether aborting a request closes its stream; otherwise it has to be cancelled by a notification. */
   readonly hasPerRequestStream: boolean;
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport["onmessage"]>;
-  /** Those who are shown what the server sends by itself. */
-  readonly takers = new Takers();
-  /** Whether somebody may still want the session when the connection is closed. */
+  /** Handlers for the server's own requests and notifications. */
+  readonly handlers = new MessageHandlers();
+  /** Whether to keep the session on the server when the connection is closed. */
   isSessionNeeded: () => Promise<boolean> = async () => false;
-  readonly #line: Line;
+  readonly #connection: ServerConnection;
   readonly #options: RawRequesterOptions;
   readonly #pending = new PendingRequests();
   readonly #renewal: SessionRenewal;
-  readonly #over = new AbortController();
+  readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor(line: Line, options: RawRequesterOptions) {
-    const { transport } = line;
-    this.#line = line;
+  constructor(connection: ServerConnection, options: RawRequesterOptions) {
+    const { transport } = connection;
+    this.#connection = connection;
     this.#options = options;
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
       clock: options.clock,
       sessionId: () => transport.sessionId,
-      over: this.over,
+      closed: this.closed,
       initialize: async (params) => {
         const deadline = options.clock.deadline(handshakeMs);
         const reply = this.request("initialize", params, deadline.signal);
         return reply.finally(() => deadline.clear());
       },
       initialized: async () => {
-        this.#pending.lose(this.session);
+        this.#pending.failOlderThan(this.session);
         await this.#transmit({ jsonrpc: "2.0", method: "notifications/initialized" });
       },
     });
-    // Only a request can tell whether the session is gone; an answered one changes nothing.
-    line.onStreamLost?.(() => void this.request("ping", {}, this.over).catch(() => undefined));
+    // A request shows whether the session is gone; a ping has no other effect.
+    connection.onStreamLost?.(() => void this.request("ping", {}, this.closed).catch(() => undefined));
     transport.onclose = () =>
       this.#end("connection", "The connection ended: the server, or its process, is gone");
     transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, extra) => {
-      if (!this.#pending.take(message) && !this.takers.take(message))
-        this.onmessage?.(options.admit(message), extra);
+      if (!this.#pending.handle(message) && !this.handlers.handle(message))
+        this.onmessage?.(options.rewriteIncoming(message), extra);
     };
   }
 
-  /** Aborts once the connection is over for good, with the TaskClientError that says why. */
-  get over(): AbortSignal {
-    return this.#over.signal;
+  /** Aborts when the connection has ended, with a TaskClientError that says why. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
   }
 
-  /** Whether it was the other side that ended it. */
-  get endedThere(): boolean {
-    const reason: unknown = this.over.reason;
+  /** Whether the server ended the connection. */
+  get endedByServer(): boolean {
+    const reason: unknown = this.closed.reason;
     return reason instanceof TaskClientError && reason.code === "connection";
   }
 
-  /** The id of the session, where the line has sessions that another one can be used beside. */
+  /** The id of the session, over HTTP before 2026-07-28. */
   get sessionId(): string | undefined {
-    return this.#line.notes === undefined ? undefined : this.#line.transport.sessionId;
+    return this.#connection.responses === undefined ? undefined : this.#connection.transport.sessionId;
   }
 
-  /** Counts the sessions: the ids of a server's requests mean something only in the session that they came in. */
+  /** The number of the session: the ids of a server's requests are unique only within one. */
   get session(): number {
     return this.#renewal.session;
   }
 
   async start(): Promise<void> {
-    await this.#line.transport.start();
+    await this.#connection.transport.start();
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    const amended = this.#options.amend(message);
-    this.#renewal.note(amended);
+    const rewritten = this.#options.rewriteOutgoing(message);
+    this.#renewal.observe(rewritten);
     const { session } = this;
     try {
-      await this.#transmit(amended, options);
+      await this.#transmit(rewritten, options);
     } catch (error) {
-      const renewed = await this.#renewal.after(error, session);
+      const renewed = await this.#renewal.renewAfter(error, session);
       if (renewed?.kind !== "value") throw error;
-      // An answer belongs to a request of the session that is gone.
-      if (!isJSONRPCResponse(amended)) await this.#transmit(amended, options);
+      // An answer belongs to a request of the lost session.
+      if (!isJSONRPCResponse(rewritten)) await this.#transmit(rewritten, options);
     }
   }
 
-  /** Resolves when nothing is left of the connection; a process that was started for it has been ended. */
+  /** Resolves when the connection is closed, and the process that was started for it has ended. */
   async close(): Promise<void> {
     this.#end("closed", "The connection was closed");
-    await (this.#closing ??= this.#leave());
+    await (this.#closing ??= this.#disconnect());
   }
 
   setProtocolVersion(version: string): void {
-    this.#line.transport.setProtocolVersion?.(version);
+    this.#connection.transport.setProtocolVersion?.(version);
   }
 
-  /** Sends an answer or a notification, once; resolves with a value if it was taken. */
-  async tell(
+  /** Sends an answer or a notification without retries. Resolves with a value if the server accepted it. */
+  async sendOnce(
     message: JSONRPCResultResponse | JSONRPCErrorResponse | JSONRPCNotification,
     { headers = {} }: Pick<RawRequestOptions, "headers"> = {},
   ): Promise<Reply<undefined>> {
@@ -149,111 +150,115 @@ export class RawRequester implements Transport {
       await this.#transmit(message, { headers });
       return { kind: "value", value: undefined };
     } catch (error) {
-      // The message belongs to the session that is gone. Its sender sees that there is a new one, or that none can be had yet.
-      const renewed = isElsewhere(headers) ? undefined : await this.#renewal.after(error, session);
+      // The message belonged to the lost session. The reply shows the caller whether there is a new one.
+      const renewed = isForOtherSession(headers) ? undefined : await this.#renewal.renewAfter(error, session);
       return renewed?.kind === "lost" ? renewed : sendFailure(error);
     }
   }
 
   /**
-   * Sends one request, once; the reply's value is the raw result object. Throws only the signal's reason, or that for
-   * which the connection is over. A session that the server has lost is begun anew before.
+   * Sends one request without retries; the reply's value is the raw result object. Rejects only with the signal's
+   * reason or `closed`'s. If the server has lost the session, begins a new one first.
    */
   async request(
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
-    { hear, late, sent, onPart, headers = {} }: RawRequestOptions = {},
+    { matchNotification, onLateReply, onSent, onActivity, headers = {} }: RawRequestOptions = {},
   ): Promise<Reply<JsonObject>> {
-    const either = AbortSignal.any([signal, this.over]);
+    const either = AbortSignal.any([signal, this.closed]);
     const ended = new AbortController();
     either.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Reply<JsonObject>>();
-    const pending: Pending = { settle: resolve, hear, session: this.session };
+    const pending: Pending = { settle: resolve, matchNotification, session: this.session };
     const id = this.#pending.add(pending);
-    if (onPart !== undefined) this.#line.notes?.onPart(id, onPart);
+    if (onActivity !== undefined) this.#connection.responses?.onActivity(id, onActivity);
     const onAbort = (): void => {
       reject(either.reason as Error);
-      if (late === undefined && sent === undefined) this.#takeBack(id, method);
+      if (onLateReply === undefined && onSent === undefined) this.#cancelRequest(id, method);
     };
     either.addEventListener("abort", onAbort, { once: true });
-    const over = (): void => {
+    const finish = (): void => {
       this.#pending.delete(id);
-      this.#line.notes?.delete(id);
+      this.#connection.responses?.delete(id);
       ended.abort();
     };
-    // Only a stream that is listened to may stay open after its end.
+    // Only a stream of notifications may stay open after the answer.
     const sending =
-      late !== undefined ? this.over : hear === undefined ? either : AbortSignal.any([either, ended.signal]);
-    sent?.(this.#sentRequest(id, pending));
+      onLateReply !== undefined
+        ? this.closed
+        : matchNotification === undefined
+          ? either
+          : AbortSignal.any([either, ended.signal]);
+    onSent?.(this.#sentRequest(id, pending));
     this.#send({ message: { jsonrpc: "2.0", id, method, params }, headers, sending, pending }, true);
-    let waits = false;
+    let awaitsLateReply = false;
     try {
       const reply = await promise;
-      const retryAfter = this.#line.notes?.get(id)?.retryAfter ?? null;
+      const retryAfter = this.#connection.responses?.get(id)?.retryAfter ?? null;
       if (reply.kind !== "value" || retryAfter === null) return reply;
-      return { ...reply, retryAfterMs: retryAfterMs(retryAfter, this.#options.clock.now()) };
+      return { ...reply, retryAfterMs: retryAfterHeaderMs(retryAfter, this.#options.clock.now()) };
     } catch (error) {
-      waits = late !== undefined && !this.over.aborted;
+      awaitsLateReply = onLateReply !== undefined && !this.closed.aborted;
       throw error;
     } finally {
       either.removeEventListener("abort", onAbort);
-      if (waits) this.#pending.redirect(id, (reply) => (over(), late?.(reply)));
-      else over();
+      if (awaitsLateReply) this.#pending.redirect(id, (reply) => (finish(), onLateReply?.(reply)));
+      else finish();
     }
   }
 
   #send(outgoing: Outgoing, first: boolean): void {
     const { message, headers, sending, pending } = outgoing;
-    const { notes } = this.#line;
+    const { responses } = this.#connection;
     const { id, method } = message;
     const settle = (reply: Reply<JsonObject>): void => this.#pending.get(id)?.settle(reply);
     const onRequestStreamEnd = (): void => settle(brokenStream);
-    // A line that many requests share ignores these; another's own fetch would send our header away.
+    // A shared stream, as over stdio, ignores these. Without our fetch the internal header would reach the server.
     const options = this.hasPerRequestStream && {
       requestSignal: sending,
       onRequestStreamEnd,
-      headers: { ...headers, ...(notes !== undefined && { [requestIdHeader]: id }) },
+      headers: { ...headers, ...(responses !== undefined && { [requestIdHeader]: id }) },
     };
     const { session } = pending;
     this.#transmit(message, options || {}).then(
       () => {
-        if (notes !== undefined && notes.get(id)?.streams !== true) settle(noAnswer);
+        if (responses !== undefined && responses.get(id)?.streams !== true) settle(noAnswer);
       },
       async (error: unknown) => {
-        const retryAfter = notes?.get(id)?.retryAfter ?? null;
-        pending.session = Infinity; // it is not lost with the session: it was not looked at
+        const retryAfter = responses?.get(id)?.retryAfter ?? null;
+        pending.session = Infinity; // the server refused it, so it does not fail with its session
         const renewed =
-          first && method !== "initialize" && !isElsewhere(headers)
-            ? await this.#renewal.after(error, session)
+          first && method !== "initialize" && !isForOtherSession(headers)
+            ? await this.#renewal.renewAfter(error, session)
             : undefined;
         pending.session = this.session;
         if (renewed?.kind === "value") this.#send(outgoing, false);
         else if (renewed?.kind === "lost") settle({ ...renewed, notReceived: true });
-        else settle(renewed ?? sendFailure(error, retryAfterMs(retryAfter, this.#options.clock.now())));
+        else settle(renewed ?? sendFailure(error, retryAfterHeaderMs(retryAfter, this.#options.clock.now())));
       },
     );
   }
 
   #sentRequest(id: string, pending: Pending): SentRequest {
-    const { notes } = this.#line;
+    const { responses } = this.#connection;
     return {
       id,
       get session() {
         return pending.session;
       },
-      get hears() {
-        return notes === undefined || notes.get(id)?.streams === true;
+      get streams() {
+        return responses === undefined || responses.get(id)?.streams === true;
       },
     };
   }
 
   /**
-   * The server hears that nobody waits for the answer (X-B-016). Over HTTP the closed stream says so, but before
-   * 2026-07-28 it says nothing (C-053), and a request that works has to be called off.
+   * Tells the server that the answer is no longer needed (X-B-016). Over HTTP closing the stream does so; before
+   * 2026-07-28 it does not (C-053), and a call has to be cancelled by a notification.
    */
-  #takeBack(requestId: string, method: string): void {
-    if (this.over.aborted || method === "initialize") return;
+  #cancelRequest(requestId: string, method: string): void {
+    if (this.closed.aborted || method === "initialize") return;
     if (this.hasPerRequestStream && !(this.#renewal.canRenew && method === "tools/call")) return;
     const params = { requestId, reason: "Nobody waits for the answer any more" };
     const gone = (): void => undefined;
@@ -261,25 +266,25 @@ export class RawRequester implements Transport {
   }
 
   async #transmit(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    const { transport } = this.#line;
+    const { transport } = this.#connection;
     const { sessionId } = transport;
     await transport.send(message, options);
     this.#renewal.accepted(sessionId);
   }
 
-  async #leave(): Promise<void> {
-    if (!(await this.isSessionNeeded())) await this.#line.endSession?.();
-    await this.#line.transport.close();
+  async #disconnect(): Promise<void> {
+    if (!(await this.isSessionNeeded())) await this.#connection.endSession?.();
+    await this.#connection.transport.close();
   }
 
   #end(code: "closed" | "connection", message: string): void {
-    if (this.over.aborted) return;
-    this.#over.abort(new TaskClientError(code, message));
+    if (this.closed.aborted) return;
+    this.#closed.abort(new TaskClientError(code, message));
     this.onclose?.();
   }
 }
 
-/** A message of another session says nothing of this one. */
-function isElsewhere(headers: Readonly<Record<string, string>>): boolean {
+/** The failure of a message in another session says nothing about this one. */
+function isForOtherSession(headers: Readonly<Record<string, string>>): boolean {
   return headers[sessionHeader] !== undefined;
 }

@@ -6,20 +6,19 @@ import {
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
 import { describeCause } from "./describe-cause.ts";
-import { errorInBody } from "../reply/json-rpc-error.ts";
-import { saidInBody } from "../reply/said-in-body.ts";
+import { errorInBody, messageInBody } from "../reply/error-body.ts";
 import type { BadReply, ErrorReply, LostReply, Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
 
-/** What a failure of the SDK's transport to send, or to be answered, means for the request. */
+/** The reply for an error of the SDK's transport. */
 export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   if (cause instanceof SdkHttpError) return httpFailure(cause, retryAfterMs);
   if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) {
     return { kind: "bad", code: "unauthorized", message: cause.message, cause };
   }
-  // The token callback's own failure comes through as it was thrown.
+  // The `token` option threw.
   if (cause instanceof TaskClientError) {
     return { kind: "bad", code: "unauthorized", message: cause.message, cause: cause.cause };
   }
@@ -44,10 +43,10 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
 function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Failure {
   const { status, text } = cause.data;
   const error = errorInBody(text);
-  const said = saidInBody(text);
+  const said = messageInBody(text);
   const message = `The server answered HTTP ${status}${said === undefined ? "" : `: ${said}`}`;
   if (status >= 500 || status === 429 || status === 408 || status === 425) {
-    // 429 is given instead of an answer. Any 5xx may come from a proxy whose server had begun.
+    // With 429 the server did not begin. Any 5xx may come from a proxy whose server had begun.
     return { kind: "lost", notReceived: status === 429, retryAfterMs, message, cause, error };
   }
   if (status === 401 || status === 403) return { kind: "bad", code: "unauthorized", message, cause };
@@ -69,10 +68,10 @@ const connectFailures = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Whether no connection was made at all, so that no byte of the request can have arrived. */
+/** Whether there was no connection at all, so that the server cannot have received the request. */
 function neverConnected(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false;
-  // One failure per address that the host's name stands for.
+  // One error for each address of the host.
   if (cause instanceof AggregateError && cause.errors.length > 0) return cause.errors.every(neverConnected);
   if ("code" in cause && typeof cause.code === "string") return connectFailures.has(cause.code);
   return neverConnected(cause.cause);
@@ -87,7 +86,7 @@ export const brokenStream: LostReply = {
   error: undefined,
 };
 
-// The request is over and nothing came under its id, so nothing ever will.
+// The response ended without an answer.
 export const noAnswer: Reply<never> = {
   kind: "bad",
   code: "protocol",

@@ -12,7 +12,7 @@ export interface ServerProcess {
   readonly stderr?: "inherit" | "ignore" | Stream | number | ((text: string) => void);
 }
 
-/** The same for each start of the same command line. */
+/** The name of the server in task references: equal for equal command lines. */
 export function processName({ command, args = [] }: ServerProcess): string {
   return `stdio:${[command, ...args].map(encodeURIComponent).join("+")}`;
 }

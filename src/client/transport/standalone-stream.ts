@@ -1,29 +1,27 @@
-import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
-import { parseJSONRPCMessage } from "@modelcontextprotocol/client";
+import { type FetchLike, type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
-import { retryDelay } from "../task/pacing.ts";
-import { fetchWithinOrigin } from "./fetch-within-origin.ts";
-import { retryAfterMs } from "./noted-fetch.ts";
-import { readEvents } from "./read-events.ts";
+import { retryDelay } from "../task/poll-delays.ts";
+import { retryAfterHeaderMs } from "../reply/retry.ts";
+import { readEvents } from "./server-sent-events.ts";
 
 interface StandaloneStreamOptions {
   readonly fetch: FetchLike;
   readonly clock: ClientClock;
   readonly onMessage: (message: JSONRPCMessage) => void;
   readonly onError: (error: Error) => void;
-  /** The stream was there, and the server gives no other: it may have lost the session. */
+  /** The stream ended and the server refuses a new one: it may have lost the session. */
   readonly onLost: () => void;
-  /** The Authorization header, as it has to be now; undefined to leave the first one. */
+  /** The current Authorization header; undefined to keep the one of the first request. */
   readonly authorization: () => Promise<string | undefined>;
 }
 
-/** A stream that stood for so long has not failed when it ends. */
+/** The end of a stream that was open this long is not a failure. */
 const steadyMs = 10_000;
 
 /**
- * The stream on which a server of 2025-11-25 or before sends what belongs to no request (GET), such as the questions
- * of tasks. The SDK's transport opens it once per session, and after a break not for long; this one comes back for as
- * long as the session lives, and takes up what it missed.
+ * The stream (GET) on which a server of 2025-11-25 or earlier sends messages that belong to no request, such as
+ * questions of tasks. The SDK's transport opens it once per session and soon stops reconnecting. This one
+ * reconnects for as long as the session exists, and resumes from the last event.
  */
 export class StandaloneStream {
   readonly #options: StandaloneStreamOptions;
@@ -33,11 +31,14 @@ export class StandaloneStream {
     this.#options = options;
   }
 
-  /** A fetch for the SDK's transport: its request for this stream is taken over, and answered as if there were none. */
-  takingOver(fetchIt: FetchLike): FetchLike {
+  /**
+   * A fetch for the SDK's transport. It takes over the request for this stream and answers it with 405: no such
+   * stream.
+   */
+  intercepting(fetchIt: FetchLike): FetchLike {
     return async (url, init = {}) => {
       const headers = new Headers(init.headers);
-      // Those with an id take up the stream of a request, which stays the SDK's.
+      // A GET with Last-Event-ID resumes the stream of a request, which the SDK handles.
       if (init.method !== "GET" || headers.has("last-event-id")) return fetchIt(url, init);
       this.#current.abort();
       this.#current = new AbortController();
@@ -52,29 +53,32 @@ export class StandaloneStream {
 
   async #run(url: string | URL, headers: Headers, signal: AbortSignal): Promise<void> {
     const { clock, onLost } = this.#options;
-    let stood = false;
+    let wasOpen = false;
     for (let failures = 0; ;) {
       const startedAt = clock.elapsed();
-      const end = await this.#once(url, headers, signal);
+      const end = await this.#open(url, headers, signal);
       signal.throwIfAborted();
       if (end === "none") {
-        if (stood) onLost();
+        if (wasOpen) onLost();
         return;
       }
-      stood ||= end.stood;
+      wasOpen ||= end.wasOpen;
       failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
       await clock.sleep(retryDelay(failures, clock.random(), end.pauseMs), signal);
     }
   }
 
-  /** One stretch of the stream; whether it was there, and how long to wait for the next, if there is to be one. */
-  async #once(
+  /**
+   * Reads one stream to its end. Resolves with `none` if the server offers no stream, otherwise with the pause
+   * before the next.
+   */
+  async #open(
     url: string | URL,
     headers: Headers,
     signal: AbortSignal,
-  ): Promise<"none" | { readonly stood: boolean; readonly pauseMs: number | undefined }> {
+  ): Promise<"none" | { readonly wasOpen: boolean; readonly pauseMs: number | undefined }> {
     const { fetch: fetchIt, clock, authorization } = this.#options;
-    let stood = false;
+    let wasOpen = false;
     let pauseMs: number | undefined;
     try {
       const token = await authorization();
@@ -82,25 +86,25 @@ export class StandaloneStream {
       const response = await fetchWithinOrigin(fetchIt, url, { headers, signal });
       const { status, body } = response;
       if (response.ok && body !== null && isEventStream(response)) {
-        stood = true;
+        wasOpen = true;
         for await (const event of readEvents(body)) {
           pauseMs = event.retryMs;
           if (event.id !== undefined) headers.set("last-event-id", event.id);
           if (event.data !== "") this.#deliver(event.data);
         }
-        return { stood, pauseMs };
+        return { wasOpen, pauseMs };
       }
       await body?.cancel();
       if (mayComeBack(status))
-        return { stood, pauseMs: retryAfterMs(response.headers.get("retry-after"), clock.now()) };
-      // It may be only the place to go on from that the server does not know.
+        return { wasOpen, pauseMs: retryAfterHeaderMs(response.headers.get("retry-after"), clock.now()) };
+      // The server may just not know the event id to resume from.
       if (!headers.has("last-event-id")) return "none";
       headers.delete("last-event-id");
-      return { stood, pauseMs };
+      return { wasOpen, pauseMs };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Error && error.name === "TaskClientError") throw error;
-      return { stood, pauseMs };
+      return { wasOpen, pauseMs };
     }
   }
 
@@ -118,7 +122,36 @@ function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.includes("text/event-stream") === true;
 }
 
-/** 409: an earlier stream that the server takes to be still there. */
+/** 409: the server believes that an earlier stream is still open. */
 function mayComeBack(status: number): boolean {
   return status >= 500 || status === 408 || status === 409 || status === 425 || status === 429;
+}
+
+const mostRedirects = 5;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Follows redirects of a GET within its origin, as the SDK's transport does for its own requests: some frameworks
+ * redirect `/mcp` to `/mcp/`. A redirect to another origin is returned as it is, since the headers may hold a
+ * token.
+ */
+export async function fetchWithinOrigin(
+  fetchIt: FetchLike,
+  url: string | URL,
+  init: Pick<RequestInit, "headers" | "signal">,
+): Promise<Response> {
+  let target = new URL(url);
+  for (let followed = 0; ; followed++) {
+    const response = await fetchIt(target, { ...init, method: "GET", redirect: "manual" });
+    const next = redirectTarget(response, target);
+    if (next?.origin !== target.origin || followed === mostRedirects) return response;
+    await response.body?.cancel();
+    target = next;
+  }
+}
+
+function redirectTarget({ status, headers }: Response, from: URL): URL | undefined {
+  const location = headers.get("location");
+  if (location === null || !redirects.has(status) || !URL.canParse(location, from.href)) return undefined;
+  return new URL(location, from);
 }

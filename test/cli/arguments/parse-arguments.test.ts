@@ -70,7 +70,7 @@ it.each([
   expect(() => parseArguments([pair], schema, {})).toThrow(message);
 });
 
-it("makes a list of a key that comes again, and only where a list is wanted", () => {
+it("makes a list of a repeated key, if the schema allows a list", () => {
   expect(parseArguments(["tags=a", "tags=b", "sizes=1", "sizes=2"], schema, {})).toEqual({
     tags: ["a", "b"],
     sizes: [1, 2],
@@ -78,14 +78,14 @@ it("makes a list of a key that comes again, and only where a list is wanted", ()
   expect(() => parseArguments(["count=1", "count=2"], schema, {})).toThrow("count is given twice");
 });
 
-it("puts them on top of what is given, and then knows what is missing", () => {
+it("adds them to the given object, and then reports missing ones", () => {
   const args = parseArguments(["count=2"], schema, { text: "a", count: 1 });
   expect(args).toEqual({ text: "a", count: 2 });
   expect(completeArguments(args, schema)).toEqual(args);
   expect(() => completeArguments({ text: "a" }, schema)).toThrow(/Missing: count\. It takes/);
 });
 
-it("lets keys pass that the schema may allow in another way", () => {
+it("passes keys that other keywords of the schema may allow", () => {
   const open = readInputSchema({ type: "object", properties: {}, additionalProperties: true });
   expect(parseArguments(["x=1"], open, {})).toEqual({ x: "1" });
 });
@@ -100,7 +100,7 @@ it.each([
   expect(() => completeArguments(args, schema)).toThrow(message);
 });
 
-it("leaves what a schema does not say to the server", () => {
+it("leaves values without a type in the schema to the server", () => {
   const unsaid = readInputSchema({ type: "object" });
   expect(completeArguments({ x: 1 }, unsaid)).toEqual({ x: 1 });
   const partly = { anyOf: [{ type: "string" }, { $ref: "https://example.com/schema" }] };
@@ -108,7 +108,7 @@ it("leaves what a schema does not say to the server", () => {
   expect(completeArguments({ x: 1 }, open)).toEqual({ x: 1 });
 });
 
-it("fills in what is required and has a default", () => {
+it("adds the defaults of required arguments", () => {
   const withDefault = readInputSchema({
     type: "object",
     properties: { width: { type: "number", default: 80 }, all: { type: "boolean", default: false } },
@@ -118,7 +118,7 @@ it("fills in what is required and has a default", () => {
   expect(completeArguments({ width: 5 }, withDefault)).toEqual({ width: 5 });
 });
 
-it("comes to an end with schemas that lead to themselves", () => {
+it("ends for recursive schemas", () => {
   const recursive = readInputSchema({
     type: "object",
     properties: { list: { $ref: "#/$defs/list" }, choice: { $ref: "#/$defs/choice" } },

@@ -18,7 +18,7 @@ const explained = (cause: Error, log = ""): string => {
   return (explainConnectFailure(error, server, { log }) as Error).message;
 };
 
-it("says in plain words that a server does not answer, and does not say that it ended", () => {
+it("reports a timeout as such, not as the end of the process", () => {
   const silence = new SdkError(
     SdkErrorCode.RequestTimeout,
     "Version negotiation probe timed out after 60000ms",
@@ -26,7 +26,7 @@ it("says in plain words that a server does not answer, and does not say that it 
   expect(explained(silence)).toBe("Could not connect to serve --all: it did not answer in time");
 });
 
-it("leaves out what libraries say of themselves, and tells the innermost reason", () => {
+it("reports the innermost cause, without the text of libraries", () => {
   const reason = new Error("certificate has expired");
   const fetched = new TypeError("fetch failed", { cause: reason });
   const cause = new SdkError(

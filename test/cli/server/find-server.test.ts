@@ -28,7 +28,7 @@ async function find(
   return findServer({ given, cwd }, { HOME: cwd, ...env });
 }
 
-it("takes a URL for what it is, in its normal form", async () => {
+it("normalizes a URL", async () => {
   expect(await find("HTTP://127.0.0.1:80/mcp", {}, "no JSON")).toMatchObject({
     target: "http://127.0.0.1/mcp",
     name: "http://127.0.0.1/mcp",
@@ -49,7 +49,7 @@ it.each([
   },
 );
 
-it("splits a command line as a shell would, and starts it here, with all variables but the token", async () => {
+it("splits a command line as a shell does, and starts it in this folder, with all variables but the token", async () => {
   const found = await find(`./run "a b" 'c "d"' e\\ f`, { DEBUG: "1", HOLDFAST_TOKEN: "s3cret" });
   expect(found.target).toMatchObject({
     command: "./run",
@@ -67,7 +67,7 @@ it("splits a command line as a shell would, and starts it here, with all variabl
   expect((await find("stdio:local")).target).toMatchObject({ command: "local", args: [] });
 });
 
-it("fills in the variables of a config file, and keeps them out of the name", async () => {
+it("expands variables in a config file, and keeps their values out of the name", async () => {
   const env = { KEY: "s3cret", HOST: "example.com" };
   const local = await find("local", env);
   expect(local.target).toEqual({
@@ -97,7 +97,7 @@ it.each([
   await expect(find(given, {}, config)).rejects.toThrow(message);
 });
 
-it("looks into the file that is asked for, then here, then into the user's own", async () => {
+it("reads the given config file, or that of the working directory, or the user's own", async () => {
   const home = await folder();
   const own = join(home, ".config", "holdfast");
   await mkdir(own, { recursive: true });

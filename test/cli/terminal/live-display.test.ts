@@ -30,23 +30,23 @@ async function told(show: (display: LiveDisplay, clock: FakeClock) => void): Pro
   return stripVTControlCharacters(await text(stream));
 }
 
-it("tells how long a task took, not the command that fetched its end", async () => {
+it("shows how long the task took, not the command that fetched its outcome", async () => {
   const shown = await told((display) => {
-    display.started({ taskId: "t1", tool: "render", comeBack: "" });
+    display.started({ taskId: "t1", tool: "render", watchCommand: "" });
     display.update(task);
   });
   expect(shown).toContain("* render completed after 2h 05m\n");
 });
 
-it("tells how long a task has run that was started here before", async () => {
+it("shows how long a task has run since an earlier command started it", async () => {
   const shown = await told((display, clock) => {
-    display.started({ taskId: "t1", tool: "render", comeBack: "", startedAt: clock.now() - 190_000 });
+    display.started({ taskId: "t1", tool: "render", watchCommand: "", startedAt: clock.now() - 190_000 });
     display.update({ ...task, status: "working", lastUpdatedAt: task.createdAt });
   });
   expect(shown).toContain("render 3m 10s");
 });
 
-it("does not count what it took to connect", async () => {
+it("does not count the time to connect", async () => {
   const shown = await told((display, clock) => {
     display.connecting("reports");
     clock.set(60_000);

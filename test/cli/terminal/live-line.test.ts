@@ -53,7 +53,7 @@ describe("a live line", () => {
     expect(tty.listenerCount("resize")).toBe(0);
   });
 
-  it("is drawn in its place, below what stays", async () => {
+  it("is redrawn in place, below permanent lines", async () => {
     line.begin();
     expect(await tty.shown()).toBe("0 first");
     text = "2nd";
@@ -67,7 +67,7 @@ describe("a live line", () => {
     expect(tty.raw.endsWith("\u001b[?25h")).toBe(true);
   });
 
-  it("stays one line, whatever its text measures and the window does", async () => {
+  it("stays one line for wide text and after a resize", async () => {
     text = "👩‍👩‍👧".repeat(20);
     line.begin();
     line.draw();
@@ -82,7 +82,7 @@ describe("a live line", () => {
     expect(await tty.shown()).toBe("0 short");
   });
 
-  it("makes room, and says afterwards what was to be said meanwhile", async () => {
+  it("is hidden while suspended, and prints delayed lines afterwards", async () => {
     line.begin();
     {
       using _outer = line.suspend();
@@ -99,7 +99,7 @@ describe("a live line", () => {
     expect(await tty.shown()).toBe("a prompt\nlater\n0 first");
   });
 
-  it("is not there before it begins, while it pauses, and after its end", async () => {
+  it("is hidden before it begins, while paused, and after its end", async () => {
     line.draw();
     expect(await tty.shown()).toBe("");
     line.begin();

@@ -123,7 +123,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     await other.sees(/● No/);
     other.type(escape);
     await other.sees(/Leave open/);
-    other.type(up); // from the first of the ways round to the last
+    other.type(up); // from the first option round to the last
     await other.sees(/● Leave open/);
     other.type(enter);
     await other.sees(new RegExp(`stays open\\. Answer it with: holdfast answer ${open}`));
@@ -148,7 +148,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     expect(pty.screen.text).toContain('{"answer":"two"}');
   });
 
-  it("is shown where an address leads before agreeing to it", async () => {
+  it("sees the host of a URL before accepting", async () => {
     const pty = await Pty.holdfast(["call", asking.url, "visit"]);
     await pty.sees(
       /https:\/\/xn--bcher-kva\.example\/sign-in\?state=1\n.*The host is xn--bcher-kva\.example\./,

@@ -28,7 +28,7 @@ const hostile = fc
 const harmful = /[\0-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\p{Cs}]/u;
 
 describe("text of servers", () => {
-  it("holds nothing that a terminal would act on, whatever came", () => {
+  it("contains nothing that a terminal obeys", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(sanitizeText(text)).not.toMatch(harmful);
@@ -40,7 +40,7 @@ describe("text of servers", () => {
     );
   });
 
-  it("is left alone once it is harmless", () => {
+  it("is unchanged when sanitized again", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const once = sanitizeText(text);
@@ -69,7 +69,7 @@ describe("text of servers", () => {
     expect(sanitizeText(text)).toBe(shown);
   });
 
-  it("is one line where there is room for one", () => {
+  it("is one line with sanitizeLine", () => {
     expect(sanitizeLine(" a\r\n\t b\u2028c ")).toBe("a b c");
     expect(sanitizeLine("abcdef", 4)).toBe("abc…");
   });

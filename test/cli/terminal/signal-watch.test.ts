@@ -8,7 +8,7 @@ function setup(): { source: EventEmitter; killed: string[]; interrupts: ReturnTy
   return { source, killed, interrupts: watchSignals(source, (signal) => killed.push(signal)) };
 }
 
-it("tells a first Ctrl-C from a second, as a signal or as a key", () => {
+it("distinguishes a first Ctrl-C from a second, as a signal or as a key", () => {
   const { source, interrupts, killed } = setup();
   expect(interrupts.signal.aborted).toBe(false);
   source.emit("SIGINT");
@@ -26,7 +26,7 @@ it("ends the process at the third, and leaves no listener behind", () => {
   expect(source.eventNames()).toEqual([]);
 });
 
-it("takes SIGTERM for the end, and a second one at its word", () => {
+it("aborts on SIGTERM, and ends the process on a second one", () => {
   const { source, interrupts, killed } = setup();
   source.emit("SIGTERM");
   expect([interrupts.signal.aborted, interrupts.terminated.aborted]).toEqual([true, true]);
@@ -35,7 +35,7 @@ it("takes SIGTERM for the end, and a second one at its word", () => {
   expect(killed).toEqual(["SIGTERM"]);
 });
 
-it("gives the signals back", () => {
+it("removes its listeners when disposed", () => {
   const { source, interrupts } = setup();
   expect(source.eventNames()).toEqual(["SIGINT", "SIGTERM"]);
   interrupts[Symbol.dispose]();

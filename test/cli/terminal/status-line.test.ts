@@ -13,7 +13,7 @@ const status: Status = {
   elapsedMs: 7_400,
 };
 
-it("tells what there is to tell, as far as there is room", () => {
+it("shows the parts that fit", () => {
   const line = (columns: number): string => statusLine(status, { ...plain, columns });
   expect(line(80)).toBe("⠋ render · ████░░░░░░░░░░░░ 30% · page 3 of many 7s");
   expect(line(48)).toBe("⠋ render · 30% · page 3 of many 7s");
@@ -23,7 +23,7 @@ it("tells what there is to tell, as far as there is room", () => {
   expect(line(1)).toBe("");
 });
 
-it("does with ASCII where there is no more", () => {
+it("uses ASCII on terminals without Unicode", () => {
   const line = statusLine(status, { ...plain, unicode: false, columns: 70 });
   expect(line).toBe("- render - ####------------ 30% - page 3 of many 7s");
 });

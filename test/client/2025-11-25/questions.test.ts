@@ -33,7 +33,7 @@ it("holds tasks/result open as soon as the task waits for input, and polls on [C
   expect(peer.of("tasks/result")).toHaveLength(1);
 });
 
-it("leaves the held tasks/result when nobody waits any more, and the task alone [C-053 C-087]", async () => {
+it("aborts the held tasks/result when nobody waits any more, without cancelling the task [C-053 C-087]", async () => {
   const setup = await setUpCore({ onInput: async () => accept });
   const { peer } = setup;
   const handle = await start(setup);

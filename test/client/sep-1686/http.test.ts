@@ -35,7 +35,7 @@ function breaks(response: ServerResponse): void {
   response.destroy();
 }
 
-it("looks for the task by itself, more and more seldom, where no word of it can come [S-018]", async () => {
+it("probes for the task with growing pauses if no message can announce it [S-018]", async () => {
   const server = await SessionServer.start();
   const clock = new FakeClock();
   const client = await server.connect({ generation }, clock);
@@ -56,7 +56,7 @@ it("looks for the task by itself, more and more seldom, where no word of it can 
   expect(server.of("tasks/get")).toHaveLength(4);
 });
 
-it("stops looking where the server says that it has no tasks, and waits for the answer [S-018 S-019]", async () => {
+it("stops probing if the server has no tasks, and waits for the answer [S-018 S-019]", async () => {
   const server = await SessionServer.start();
   const clock = new FakeClock();
   const client = await server.connect({ generation }, clock);
@@ -72,7 +72,7 @@ it("stops looking where the server says that it has no tasks, and waits for the 
   expect(server.of("tasks/get")).toHaveLength(1);
 });
 
-it("looks for nothing on a stream, which tells by itself [S-017]", async () => {
+it("does not probe on a stream, where the server announces the task [S-017]", async () => {
   const server = await SessionServer.start();
   const clock = new FakeClock();
   const client = await server.connect({ generation }, clock);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeIdempotencyKey } from "../../../src/client/call/idempotency-key.ts";
+import { makeIdempotencyKey } from "../../../src/client/call/idempotency.ts";
 import {
   askedFor,
   creating,
@@ -72,7 +72,7 @@ describe("a call", () => {
   });
 });
 
-describe("the race", () => {
+describe("the start", () => {
   it("polls after the created notification and not before [S-017 S-034 S-039]", async () => {
     const { peer, client, clock } = await setUpSep();
     clock.hold();
@@ -92,7 +92,7 @@ describe("the race", () => {
     expect(peer.params("tasks/result")).toEqual([about]);
   });
 
-  it("takes the answer where the created notification is lost [S-016 S-019]", async () => {
+  it("uses the answer if the created notification is lost [S-016 S-019]", async () => {
     const { peer, client } = await setUpSep();
     peer.script("tools/call", ({ _meta }) => ({ result: { ...sent, _meta } }));
     const handle = await client.startTool("publish_report");
@@ -101,7 +101,7 @@ describe("the race", () => {
     expect(peer.of("tasks/get")).toEqual([]);
   });
 
-  it("is over as soon as the answer comes, whatever polls have told [S-016]", async () => {
+  it("ends with the answer, whatever polls have shown [S-016]", async () => {
     const setup = await setUpSep();
     const { peer, clock } = setup;
     clock.hold();
@@ -118,7 +118,7 @@ describe("the race", () => {
     expect(peer.of("tasks/get")).toHaveLength(1);
   });
 
-  it("is won by an answer that nobody waited for yet", async () => {
+  it("uses an answer that came before anybody waited", async () => {
     const setup = await setUpSep();
     const handle = await start(setup);
     setup.peer.answer(handle.requestId, { result: sent });
@@ -127,7 +127,7 @@ describe("the race", () => {
     expect(setup.peer.of("tasks/get")).toEqual([]);
   });
 
-  it("takes a question of the task for word that it is there", async () => {
+  it("treats a question of the task as proof that it exists", async () => {
     const { peer, client } = await setUpSep({ onInput: async () => ({ action: "decline" }) });
     let answer: Promise<object> | undefined;
     peer.script("tools/call", (params) => {

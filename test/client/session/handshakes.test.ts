@@ -86,7 +86,7 @@ it.each([
   expect(server.seen.filter((method) => method === "GET")).toHaveLength(1);
 });
 
-it("takes a 404 for the loss of a session only where a message of that session was accepted before", async () => {
+it("treats a 404 as a lost session only after the session accepted a message", async () => {
   const server = await SessionServer.start();
   const client = await server.connect();
   server.forgetSession();
@@ -98,7 +98,7 @@ it("takes a 404 for the loss of a session only where a message of that session w
   expect(server.of("initialize")).toHaveLength(2);
 });
 
-it("does not take a method that the server answers with 404 and -32601 for the loss of the session", async () => {
+it("does not treat 404 with -32601 as a lost session", async () => {
   const server = await SessionServer.start();
   const client = await server.connect();
   const body = JSON.stringify({
@@ -111,7 +111,7 @@ it("does not take a method that the server answers with 404 and -32601 for the l
   expect(server.of("initialize")).toHaveLength(1);
 });
 
-it("waits longer from one handshake to the next with a server that loses each session at once", async () => {
+it("backs off between handshakes if the server loses each session at once", async () => {
   const server = await SessionServer.start();
   const clock = new FakeClock();
   const client = await server.connect({}, clock);
@@ -123,7 +123,7 @@ it("waits longer from one handshake to the next with a server that loses each se
   expect(clock.naps).toEqual([125, 250, 500, 1_000]);
 });
 
-it("asks whether the session is there when its stream ends for good, and keeps one that is", async () => {
+it("checks the session when its stream cannot be reopened, and keeps a valid one", async () => {
   const server = await SessionServer.start();
   const stream = new SessionStream();
   server.script("GET", stream.begin);

@@ -26,7 +26,7 @@ function ends(peer: CorePeer): void {
   peer.always("tasks/result", { result: sent });
 }
 
-it("joins an asking that is open, and repeats an answer that was lost, without asking", async () => {
+it("recognises a repeated question, and repeats a lost answer without asking", async () => {
   const { asked, onInput, answer } = user();
   const { peer, client } = await setUpCore({ onInput });
   peer.script("tools/call", { result: { task: task("working") } });
@@ -46,7 +46,7 @@ it("joins an asking that is open, and repeats an answer that was lost, without a
   expect(await result).toEqual(sent);
 });
 
-it("tells questions apart by their names alone, also where their words are the same", async () => {
+it("distinguishes questions by their keys, even with the same content", async () => {
   const { asked, onInput, answer } = user();
   const { peer, client } = await setUpCore({ onInput });
   peer.script("tools/call", { result: { task: task("working") } });
@@ -62,7 +62,7 @@ it("tells questions apart by their names alone, also where their words are the s
   expect(await result).toEqual(sent);
 });
 
-it("takes a key for that of one task alone", async () => {
+it("treats a key as unique only within its task", async () => {
   const { asked, onInput, answer } = user();
   const { peer, client } = await setUpCore({ onInput });
   const others = { taskId: "another" };
@@ -85,7 +85,7 @@ it("takes a key for that of one task alone", async () => {
   expect(await Promise.all(results)).toEqual([sent, sent]);
 });
 
-it("keeps an answer before it is sent, and gives it after a restart of the client, unasked", async () => {
+it("stores an answer before it is sent, and sends it after a restart of the client without asking", async () => {
   const handles = memoryHandles();
   const kept = Promise.withResolvers<void>();
   const over = Promise.withResolvers<void>();

@@ -11,10 +11,10 @@ import type {
   TextField,
 } from "./form-field.ts";
 
-/** What came of asking for one field; `undefined` as its value leaves it out. */
+/** The answer for one field; `undefined` leaves the field out. */
 export type FieldAnswer = FieldValue | undefined | typeof escaped;
 
-/** Asks for the value of one field. `before` is what was said the last time, to change it. */
+/** Asks for the value of one field. `before` is the previous answer, to edit it. */
 export async function askField(
   field: FormField,
   before: FieldValue | undefined,
@@ -37,7 +37,7 @@ export async function askField(
   }
 }
 
-/** What a person reads of a field: its name, what it is for, its limits. */
+/** The label of a field: its title, limits and description. */
 function labelOf(field: FormField, limits?: string): string {
   const notes = [field.required ? undefined : "optional", limits].filter((note) => note !== undefined);
   const name = sanitizeLine(field.title, 200);
@@ -57,7 +57,7 @@ async function askText(
     if (text === "") return field.required ? needed : undefined;
     return checkText(text, field);
   };
-  // What is seen is what is sent: of a default with escape sequences, what is left of it.
+  // The default is sanitized too, so that the user sees what is sent.
   const initial = sanitizeLine(before ?? field.default ?? "");
   const text = await prompts.text(labelOf(field, limitsOf(field)), initial, check, signal);
   return text === "" ? undefined : text;
@@ -99,14 +99,14 @@ async function askBoolean(
   return answer === leftOut.value ? undefined : answer === "yes";
 }
 
-/** Chosen by their places: a server's values can be anything, and equal to one another. */
+/** The options of a field, with indexes as values: the server's values can be equal. */
 function optionsOf({
   choices,
 }: ChoiceField | ChoicesField): { value: string; label: string; hint?: string }[] {
   return choices.map(({ value, title }, index) => {
     const label = sanitizeLine(title, 200);
     const shown = sanitizeLine(value, 200);
-    // A title may say something else than what is sent.
+    // Shows the value too if the title differs.
     return { value: String(index), label, ...(shown === label ? {} : { hint: shown }) };
   });
 }
@@ -140,7 +140,7 @@ async function askChoices(
     const answer = await prompts.chooseSeveral(message, optionsOf(field), chosen, signal);
     if (answer === escaped) return escaped;
     chosen = choices.flatMap((_choice, index) => (answer.includes(String(index)) ? [String(index)] : []));
-    // Nothing chosen is no answer, unless that is one: a default was taken away.
+    // Nothing chosen leaves the field out, unless the user cleared a default.
     if (chosen.length === 0 && !required && (minItems > 0 || field.default === undefined)) return undefined;
     problem = checkChoices(chosen, field);
     if (problem === undefined) return chosen.flatMap((index) => choices[Number(index)]?.value ?? []);

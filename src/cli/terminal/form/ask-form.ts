@@ -3,31 +3,31 @@ import { sanitizeLine } from "../sanitize.ts";
 import { askField } from "./ask-field.ts";
 import type { FieldValue, FormField } from "./form-field.ts";
 
-/** What a person made of a form. `later` leaves the question open. */
+/** The user's answer to a form. `later` leaves the question open. */
 export type FormAnswer =
   | { readonly action: "accept"; readonly content: Record<string, FieldValue> }
   | { readonly action: "decline" | "cancel" | "later" };
 
-type Way = "send" | "change" | "back" | "decline" | "cancel" | "later";
+type FormChoice = "send" | "change" | "back" | "decline" | "cancel" | "later";
 
 interface Menu {
   readonly message: string;
-  /** The first is the one that Enter takes. */
-  readonly ways: readonly PromptOption<Way>[];
+  /** Enter selects the first. */
+  readonly choices: readonly PromptOption<FormChoice>[];
 }
 
 interface FormOptions {
   readonly prompts: Prompts;
-  /** Why nothing can be sent, in a sentence; undefined where something can. */
+  /** Why the form cannot be sent, as a sentence; undefined if it can. */
   readonly obstacle: string | undefined;
-  /** Whether the question can be left open. */
+  /** Whether the question may be left open. */
   readonly canWait: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Asks for each field in its turn, then shows the answers and asks whether to send them. Escape leads from each field
- * to the ways out. Rejects with the signal's reason.
+ * Asks for each field, then shows the answers and asks whether to send them. Escape on a field opens the menu to
+ * leave the form. Rejects with the signal's reason.
  */
 export async function askForm(
   fields: readonly FormField[],
@@ -49,32 +49,32 @@ export async function askForm(
       field !== undefined
         ? inside
         : obstacle !== undefined
-          ? { message: obstacle, ways: [] }
+          ? { message: obstacle, choices: [] }
           : atEnd(fields, values);
-    const ways = [...menu.ways, ...waysOut.filter(({ value }) => canWait || value !== "later")];
-    const way = await prompts.choose(menu.message, ways, ways[0]?.value ?? "cancel", signal);
-    if (way === "send") return { action: "accept", content: Object.fromEntries(values) };
-    if (way === "decline" || way === "cancel" || way === "later") return { action: way };
-    if (way === "change") next = 0;
+    const choices = [...menu.choices, ...exitChoices.filter(({ value }) => canWait || value !== "later")];
+    const choice = await prompts.choose(menu.message, choices, choices[0]?.value ?? "cancel", signal);
+    if (choice === "send") return { action: "accept", content: Object.fromEntries(values) };
+    if (choice === "decline" || choice === "cancel" || choice === "later") return { action: choice };
+    if (choice === "change") next = 0;
   }
 }
 
-const waysOut: Menu["ways"] = [
+const exitChoices: Menu["choices"] = [
   { value: "decline", label: "Decline", hint: "the server is told no" },
   { value: "cancel", label: "Dismiss", hint: "the server is told that nothing was chosen" },
   { value: "later", label: "Leave open", hint: "to answer it later" },
 ];
 
-const inside: Menu = { message: "Leave the form?", ways: [{ value: "back", label: "Back to the form" }] };
+const inside: Menu = { message: "Leave the form?", choices: [{ value: "back", label: "Back to the form" }] };
 
 function atEnd(fields: readonly FormField[], values: ReadonlyMap<string, FieldValue>): Menu {
-  if (fields.length === 0) return { message: "Accept?", ways: [{ value: "send", label: "Accept" }] };
+  if (fields.length === 0) return { message: "Accept?", choices: [{ value: "send", label: "Accept" }] };
   const lines = fields.map((field) => {
     return `${sanitizeLine(field.title, 200)}: ${shown(field, values.get(field.key))}`;
   });
   return {
     message: ["Send this?", ...lines].join("\n"),
-    ways: [
+    choices: [
       { value: "send", label: "Send" },
       { value: "change", label: "Change something" },
     ],

@@ -1,7 +1,7 @@
 import { losesDigits } from "../../arguments/exact-json.ts";
 import type { ChoicesField, NumberField, TextField } from "./form-field.ts";
 
-/** Why `text` is no value of the field, in a sentence for whoever typed it; undefined if it is one. */
+/** Why `text` is not valid for the field, as a sentence; undefined if it is. */
 export function checkText(text: string, field: TextField): string | undefined {
   const { minLength = 0, maxLength = Infinity, format = "" } = field;
   const length = Array.from(text).length; // JSON Schema counts code points
@@ -11,13 +11,13 @@ export function checkText(text: string, field: TextField): string | undefined {
   return rule === undefined || rule.test(text) ? undefined : rule.problem;
 }
 
-/** Why `text` is no number that the field takes. */
+/** The same for a number. */
 export function checkNumber(text: string, field: NumberField): string | undefined {
   const value = numberFrom(text);
   if (value === undefined) return "This is no number.";
   const { integer, minimum = -Infinity, maximum = Infinity } = field;
   if (integer && !Number.isInteger(value)) return "A whole number, please.";
-  // A JSON number that cannot be told from its neighbours would be another one on its way.
+  // A number with too many digits would change as a JSON number.
   if (losesDigits(text.trim()) || (integer && !Number.isSafeInteger(value)))
     return "This number is too long to be sent exactly.";
   if (value < minimum) return `At least ${minimum}, please.`;
@@ -25,7 +25,7 @@ export function checkNumber(text: string, field: NumberField): string | undefine
   return undefined;
 }
 
-/** Why so many choices cannot be made. */
+/** The same for the number of choices. */
 export function checkChoices(chosen: readonly string[], field: ChoicesField): string | undefined {
   const { minItems = 0, maxItems = Infinity } = field;
   if (chosen.length < minItems) return `Choose at least ${minItems}, please; ${chosen.length} chosen.`;
@@ -33,14 +33,14 @@ export function checkChoices(chosen: readonly string[], field: ChoicesField): st
   return undefined;
 }
 
-/** As JSON writes numbers, with spaces around. */
+/** Parses a JSON number, with spaces around it. */
 export function numberFrom(text: string): number | undefined {
   if (!/^\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$/.test(text)) return undefined;
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** What a person is told of a field's limits before typing, if it has any. */
+/** Describes a field's limits, if it has any. */
 export function limitsOf(field: TextField | NumberField | ChoicesField): string | undefined {
   switch (field.kind) {
     case "text": {
@@ -114,7 +114,7 @@ function isDateTime(text: string): boolean {
   return isDate(date) && timeOfDay.test(time);
 }
 
-/** `Date` alone takes the 30th of February for the 2nd of March. */
+/** `Date` alone accepts 30 February as 2 March. */
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);

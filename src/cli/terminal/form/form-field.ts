@@ -1,4 +1,4 @@
-/** One of the values that a field can have, with what a person calls it. */
+/** One of a field's values, with its label. */
 export interface Choice {
   readonly value: string;
   readonly title: string;
@@ -6,7 +6,7 @@ export interface Choice {
 
 interface FieldBase {
   readonly key: string;
-  /** What a person calls it; the key, where the server gives no title. */
+  /** Its label; the key if the server gives no title. */
   readonly title: string;
   readonly description?: string | undefined;
   readonly required: boolean;
@@ -19,7 +19,7 @@ export interface TextField extends FieldBase {
   readonly maxLength?: number | undefined;
   /** "email", "uri", "date" or "date-time"; others are not checked here. */
   readonly format?: string | undefined;
-  /** Shown and not checked: a pattern of a server can take for ever. */
+  /** Shown but not checked: a server's pattern could take exponential time. */
   readonly pattern?: string | undefined;
   readonly default?: string | undefined;
 }
@@ -51,13 +51,13 @@ export interface ChoicesField extends FieldBase {
   readonly default?: readonly string[] | undefined;
 }
 
-/** A kind of field that elicitation does not have, so far as is known here. */
+/** A kind of field that this version does not know. */
 export interface UnknownField extends FieldBase {
   readonly kind: "unknown";
 }
 
-/** A field of an elicitation form, told apart by `kind`. Its texts are as the server sent them. */
+/** A field of an elicitation form, discriminated by `kind`. Its texts are unsanitized. */
 export type FormField = TextField | NumberField | BooleanField | ChoiceField | ChoicesField | UnknownField;
 
-/** What an answer holds for a field. */
+/** The value of a field in an answer. */
 export type FieldValue = string | number | boolean | string[];

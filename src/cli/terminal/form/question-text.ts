@@ -2,15 +2,15 @@ import { sanitizeLine, sanitizeText } from "../sanitize.ts";
 import type { FormField } from "./form-field.ts";
 import { readForm } from "./read-form.ts";
 
-/** An elicitation, as it is put to a person. */
+/** An elicitation, as the user sees it. */
 export interface Question {
-  /** What it says, line by line, harmless. */
+  /** The sanitized lines of its message. */
   readonly lines: readonly string[];
-  /** What to ask for; nothing where it is to be agreed to only. */
+  /** The fields to ask for; empty for a mere confirmation. */
   readonly fields: readonly FormField[];
-  /** Whether an acceptance holds `fields`: forms do, addresses do not. */
+  /** Whether the answer has content: forms have, URLs do not. */
   readonly isForm: boolean;
-  /** Why it cannot be accepted here. */
+  /** Why it cannot be accepted here; undefined if it can. */
   readonly obstacle: string | undefined;
 }
 
@@ -21,7 +21,7 @@ interface ElicitationParams {
   readonly requestedSchema?: unknown;
 }
 
-/** Longer messages are cut: the question has to stay on the screen. */
+/** Longer messages are cut, so that the question stays on the screen. */
 const longestMessage = 4_000;
 
 export function questionOf(params: ElicitationParams): Question {
@@ -42,7 +42,9 @@ export function questionOf(params: ElicitationParams): Question {
   };
 }
 
-/** The address as a browser takes it: a host in other letters is shown as it is looked up. Nothing opens it here. */
+/**
+ * Shows the URL as a browser parses it, so that a host in look-alike letters shows as punycode. It is never opened.
+ */
 function address(message: readonly string[], given: unknown): Pick<Question, "lines" | "obstacle"> {
   const url = typeof given === "string" ? URL.parse(given) : null;
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {

@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject } from "../../../generation/json-object.t
 import type { Choice, FormField } from "./form-field.ts";
 
 /**
- * The fields of an elicitation's `requestedSchema`, in their order. What is not understood in one is passed over, or
- * makes an unknown field of it: servers are newer than this, and wrong.
+ * The fields of an elicitation's `requestedSchema`, in order. Ignores unknown keywords, and returns unknown kinds
+ * of fields as such: the server may be newer than this version, or wrong.
  */
 export function readForm(requestedSchema: unknown): readonly FormField[] {
   if (!isJsonObject(requestedSchema)) return [];

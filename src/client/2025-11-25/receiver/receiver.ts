@@ -7,59 +7,64 @@ import type { JsonObject } from "../../../generation/json-object.ts";
 import type { Requestor } from "../../../runtime/runtime.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import { questionMethods, type QuestionMethod } from "../../session/receiver/question-tools.ts";
-import { ReceivedRequests, type Answer } from "../../session/receiver/received-requests.ts";
-import type { ReceiverSetup } from "../../session/receiver/receiver-setup.ts";
+import {
+  ReceivedRequests,
+  type Answer,
+  type ReceiverOptions,
+} from "../../session/receiver/received-requests.ts";
 import type { SharedRuntime } from "../../session/receiver/shared-runtime.ts";
-import { answerAboutTask, shown } from "./answer-about-task.ts";
-import { takeQuestion } from "./take-question.ts";
+import { answerTasksRequest, shown } from "./tasks-requests.ts";
+import { findOrCreateTask } from "./find-or-create-task.ts";
 
-/** The client as the one that runs tasks: what a server asks becomes a record here, and an answer there. */
+/** Runs a server's questions as tasks in this client (it is the receiver of the tasks). */
 export class Receiver {
-  readonly #setup: ReceiverSetup;
+  readonly #options: ReceiverOptions;
   readonly #shared: SharedRuntime;
   readonly #requestor: Requestor;
   readonly #requests: ReceivedRequests;
-  readonly #leave: Set<() => void>;
+  readonly #cleanups: Set<() => void>;
   #closing: Promise<void> | undefined;
 
-  constructor(setup: ReceiverSetup, shared: SharedRuntime) {
+  constructor(setup: ReceiverOptions, shared: SharedRuntime) {
     const { requester, server, callbacks, options } = setup;
-    this.#setup = setup;
+    this.#options = setup;
     this.#shared = shared;
     this.#requestor = { generation, principal: server };
     this.#requests = new ReceivedRequests(requester, options.onError);
-    this.#leave = new Set([
-      shared.seats.take(server, callbacks),
-      requester.takers.onRequest((request) => this.#take(request)),
+    this.#cleanups = new Set([
+      shared.responders.add(server, callbacks),
+      requester.handlers.onRequest((request) => this.#onRequest(request)),
     ]);
   }
 
-  /** The tasks stay in the store, and go on when a connection to their server is there again. */
+  /** The tasks stay in the store, and continue when there is a connection to their server again. */
   async close(): Promise<void> {
     await (this.#closing ??= this.#close());
   }
 
   async #close(): Promise<void> {
-    for (const leave of this.#leave) leave();
+    for (const cleanup of this.#cleanups) cleanup();
     this.#requests.close();
-    await this.#shared.leave();
+    await this.#shared.release();
   }
 
-  #take(request: JSONRPCRequest): boolean {
-    const { callbacks, options } = this.#setup;
+  #onRequest(request: JSONRPCRequest): boolean {
+    const { callbacks, options } = this.#options;
     const { id, method, params = {} } = request;
     const about = taskMethods.find((known) => known === method);
     if (about !== undefined) {
-      const { runtime, unfetched } = this.#shared;
+      const { runtime, unfetchedAnswers } = this.#shared;
       const requestor = this.#requestor;
       if (about === "tasks/result") {
-        this.#requests.afterResult(id, () => void unfetched.delete(String(params["taskId"])));
+        this.#requests.afterResult(id, () => void unfetchedAnswers.delete(String(params["taskId"])));
       }
-      this.#requests.answer(id, (signal) => answerAboutTask({ runtime, requestor }, about, params, signal));
+      this.#requests.answer(id, (signal) =>
+        answerTasksRequest({ runtime, requestor }, about, params, signal),
+      );
       return true;
     }
     const asked = questionMethods.find((known) => known === method);
-    // What was not declared as a task is answered as if nothing were said of tasks (C-028).
+    // A request that was not declared as a task is answered as a plain one (C-028).
     if (asked === undefined || !callbacks.declares({ method: asked, params })) return false;
     if (params["task"] !== undefined) {
       this.#requests.answer(id, async () => this.#create(id, asked, params));
@@ -73,33 +78,33 @@ export class Receiver {
   }
 
   async #create(id: RequestId, method: QuestionMethod, params: JsonObject): Promise<Answer> {
-    const { runtime, unfetched } = this.#shared;
-    const taker = { runtime, unfetched, requestor: this.#requestor, server: this.#setup.server };
-    const snapshot = await takeQuestion(taker, id, method, params);
-    // Nothing is said of a task before its id is out.
+    const { runtime, unfetchedAnswers } = this.#shared;
+    const context = { runtime, unfetchedAnswers, requestor: this.#requestor, server: this.#options.server };
+    const snapshot = await findOrCreateTask(context, id, method, params);
+    // Sends no notification about a task before its id was sent.
     this.#requests.afterResult(id, () => this.#follow(snapshot.task.id));
     return { result: { ...createTaskResult(snapshot) } };
   }
 
-  /** Tells the server when the task ends, which it may not rely on (C-065). */
+  /** Notifies the server when the task ends. The server must not rely on it (C-065). */
   #follow(id: string): void {
     const { runtime } = this.#shared;
-    let told = false;
-    const look = async (): Promise<void> => {
+    let isNotified = false;
+    const check = async (): Promise<void> => {
       const snapshot = await runtime.get(id, this.#requestor);
-      if (snapshot.task.finishedAt === null || told) return;
-      told = true;
-      leave();
+      if (snapshot.task.finishedAt === null || isNotified) return;
+      isNotified = true;
+      unwatch();
       const { method, params } = statusNotification(shown(snapshot));
-      await this.#setup.requester.tell({ jsonrpc: "2.0", method, params: { ...params } });
+      await this.#options.requester.sendOnce({ jsonrpc: "2.0", method, params: { ...params } });
     };
-    const looked = (): void => void look().catch(leave); // it was deleted, or the runtime stops
-    const stop = runtime.watch([id], looked);
-    const leave = (): void => {
+    const onChange = (): void => void check().catch(unwatch); // the task was deleted, or the runtime stops
+    const stop = runtime.watch([id], onChange);
+    const unwatch = (): void => {
       stop();
-      this.#leave.delete(leave);
+      this.#cleanups.delete(unwatch);
     };
-    this.#leave.add(leave);
-    looked();
+    this.#cleanups.add(unwatch);
+    onChange();
   }
 }

@@ -5,15 +5,15 @@ import { requestHash } from "../../../runtime/request-hash.ts";
 import { Registry } from "../../../runtime/tool/registry.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
 import type { UserAnswer } from "../../question/ask-user.ts";
-import { NamedAskings } from "./named-askings.ts";
-import type { Seats } from "./seats.ts";
+import { SharedQuestions } from "./shared-questions.ts";
+import type { Responders } from "./responders.ts";
 
 /** The requests that a server can have a client run as tasks. */
 export const questionMethods = ["elicitation/create", "sampling/createMessage"] as const;
 
 export type QuestionMethod = (typeof questionMethods)[number];
 
-/** What a record keeps of a question, as the arguments of the tool of that name. */
+/** A question as it is stored: the arguments of the tool named after its method. */
 export interface AskedQuestion {
   readonly server: string;
   readonly params: JsonObject;
@@ -22,23 +22,23 @@ export interface AskedQuestion {
 }
 
 /**
- * The tools that stand for a server's questions: each asks the user. One that a crash interrupts is asked again, for
- * nobody has answered it. `unfetched` is given the tasks that have an answer, where their ids were made here.
+ * Tools that ask the user a server's questions. A question that a crash interrupted is asked again. Adds tasks with
+ * an answer to `unfetchedAnswers`, if their ids are this client's own.
  */
-export function questionTools(seats: Seats, unfetched: Set<string>): Registry {
+export function questionTools(responders: Responders, unfetchedAnswers: Set<string>): Registry {
   const registry = new Registry();
-  const askings = new NamedAskings();
+  const sharedQuestions = new SharedQuestions();
   for (const method of questionMethods) {
     registry.add(method, { onCrash: "resume" }, async (args, { id, wireId, signal }) => {
       const { server, params, taskId } = readQuestion(args);
       const question = { key: id, method, params, taskId };
-      const ask = async (until: AbortSignal): Promise<UserAnswer> => seats.ask(server, question, until);
+      const ask = async (until: AbortSignal): Promise<UserAnswer> => responders.ask(server, question, until);
       const isNamed = taskId !== null && questionKeyOf(params) !== undefined;
       const answer = isNamed
-        ? await askings.answer(requestHash(method, server, params, taskId), ask, signal)
+        ? await sharedQuestions.answer(requestHash(method, server, params, taskId), ask, signal)
         : await ask(signal);
       if (answer.kind === "answer") {
-        if (wireId === id) unfetched.add(id);
+        if (wireId === id) unfetchedAnswers.add(id);
         return { content: [], structuredContent: { answer: answer.result } };
       }
       if (answer.kind === "leave_open") await untilAborted(signal);
@@ -48,7 +48,7 @@ export function questionTools(seats: Seats, unfetched: Set<string>): Registry {
   return registry;
 }
 
-/** A finished task with the user's answer for its result, without what made that a tool's. */
+/** A finished task whose result is the user's answer, without the tool result around it. */
 export function withAnswer(snapshot: TaskSnapshot): TaskSnapshot {
   const { outcome } = snapshot;
   if (outcome === null || outcome.kind === "error") return snapshot;

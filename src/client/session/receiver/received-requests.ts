@@ -4,79 +4,83 @@ import { errorReporter, type OnError } from "../../../runtime/error-reporter.ts"
 import { HoldfastError, jsonRpcCodeOf } from "../../../task/fault.ts";
 import type { JsonRpcError } from "../../../task/outcome.ts";
 import type { RawRequester } from "../../transport/raw-requester.ts";
+import type { UserCallbacks } from "../../question/ask-user.ts";
+import type { ReceiveTasksOptions } from "../../connect-options.ts";
 
 export type Answer = { readonly result: JsonObject } | { readonly error: JsonRpcError };
 
-/** Ends the work on a request that the server took back. */
-export class TakenBack extends Error {
-  override readonly name = "TakenBack";
+/** The abort reason of a request that the server cancelled. */
+export class RequestWithdrawn extends Error {
+  override readonly name = "RequestWithdrawn";
 }
 
-/** One request that waits for its answer. */
-interface Waiting {
+/** A request that is not answered yet. */
+interface PendingRequest {
   readonly controller: AbortController;
-  /** Its id means something in that session alone. */
+  /** Its session: the id is unique only there. */
   readonly session: number;
 }
 
-/** A server's requests that are answered here and not by the SDK's client, until their answers are out. */
+/** The server's requests that this client answers itself, instead of the SDK's client. */
 export class ReceivedRequests {
   readonly #requester: RawRequester;
   readonly #onError: OnError;
-  readonly #waiting = new Map<RequestId, Waiting>();
+  readonly #pending = new Map<RequestId, PendingRequest>();
   readonly #afterAnswer = new Map<RequestId, () => void>();
-  readonly #leave: () => void;
+  readonly #removeHandler: () => void;
 
   constructor(requester: RawRequester, onError: OnError | undefined) {
     this.#requester = requester;
     this.#onError = errorReporter(onError);
-    this.#leave = requester.takers.onNotification((notification) => this.#hear(notification));
+    this.#removeHandler = requester.handlers.onNotification((notification) =>
+      this.#onNotification(notification),
+    );
   }
 
-  /** No request is answered any more. */
+  /** Aborts all requests without an answer. */
   close(): void {
-    this.#leave();
-    for (const { controller } of this.#waiting.values())
+    this.#removeHandler();
+    for (const { controller } of this.#pending.values())
       controller.abort(new Error("The connection has ended"));
   }
 
-  /** Runs `action` once the result of this request is out. */
+  /** Runs `action` after the result of this request was sent. */
   afterResult(id: RequestId, action: () => void): void {
     this.#afterAnswer.set(id, action);
   }
 
-  /** Answers with what `work` resolves with; its signal aborts with `TakenBack`, or with the end of the connection. */
+  /** Answers with the result of `work`. Its signal aborts with `RequestWithdrawn`, or when the connection ends. */
   answer(id: RequestId, work: (signal: AbortSignal) => Promise<Answer>): void {
     const requester = this.#requester;
     const { session } = requester;
     const controller = new AbortController();
-    const waiting = { controller, session };
-    this.#waiting.set(id, waiting);
-    work(AbortSignal.any([controller.signal, requester.over]))
+    const pending = { controller, session };
+    this.#pending.set(id, pending);
+    work(AbortSignal.any([controller.signal, requester.closed]))
       .catch((error: unknown): Answer => ({ error: this.#errorOf(error) }))
       .then(async (answer) => {
-        // Nobody waits for it, or nobody knows the request any more.
-        if (controller.signal.aborted || requester.over.aborted || session !== requester.session) return;
+        // The server does not wait for the answer any more.
+        if (controller.signal.aborted || requester.closed.aborted || session !== requester.session) return;
         const message = "result" in answer ? { result: { ...answer.result } } : { error: answer.error };
-        const { kind } = await requester.tell({ jsonrpc: "2.0", id, ...message });
+        const { kind } = await requester.sendOnce({ jsonrpc: "2.0", id, ...message });
         if (kind === "value" && "result" in answer) this.#afterAnswer.get(id)?.();
       })
       .catch(() => undefined) // the connection is over
       .finally(() => {
-        if (this.#waiting.get(id) !== waiting) return;
+        if (this.#pending.get(id) !== pending) return;
         this.#afterAnswer.delete(id);
-        this.#waiting.delete(id);
+        this.#pending.delete(id);
       });
   }
 
-  /** It may interest others too. */
-  #hear({ method, params }: JSONRPCNotification): boolean {
+  /** Returns false: other handlers get it too. */
+  #onNotification({ method, params }: JSONRPCNotification): boolean {
     const id = params?.["requestId"];
     if (method !== "notifications/cancelled" || (typeof id !== "string" && typeof id !== "number"))
       return false;
-    const waiting = this.#waiting.get(id);
-    if (waiting?.session === this.#requester.session)
-      waiting.controller.abort(new TakenBack("The server withdrew the request"));
+    const pending = this.#pending.get(id);
+    if (pending?.session === this.#requester.session)
+      pending.controller.abort(new RequestWithdrawn("The server withdrew the request"));
     return false;
   }
 
@@ -86,7 +90,16 @@ export class ReceivedRequests {
       const { message, data } = thrown;
       if (code !== -32603) return { code, message, ...(data !== undefined && { data }) };
     }
-    if (!(thrown instanceof TakenBack) && !this.#requester.over.aborted) this.#onError(thrown);
+    if (!(thrown instanceof RequestWithdrawn) && !this.#requester.closed.aborted) this.#onError(thrown);
     return { code: -32603, message: "Internal error" };
   }
+}
+
+/** What a receiver needs to run a server's questions as tasks on one connection. */
+export interface ReceiverOptions {
+  readonly requester: RawRequester;
+  /** The server's name in this client. Its tasks are hidden from other servers (C-118, S-085). */
+  readonly server: string;
+  readonly callbacks: UserCallbacks;
+  readonly options: ReceiveTasksOptions;
 }

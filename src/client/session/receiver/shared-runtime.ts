@@ -1,28 +1,31 @@
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import type { TaskStore } from "../../../store/store.ts";
-import type { ReceiveTasksOptions } from "../../receive-options.ts";
+import type { ReceiveTasksOptions } from "../../connect-options.ts";
 import { questionTools } from "./question-tools.ts";
-import { Seats } from "./seats.ts";
+import { Responders } from "./responders.ts";
 
-/** What runs the tasks in one store, for all connections of this process that share it. */
+/** The runtime of one store, shared by all connections of this process that use it. */
 export interface SharedRuntime {
   readonly runtime: Runtime;
-  readonly seats: Seats;
-  /** Tasks with ids of this client that were answered in this process, and whose server does not have the answer yet. */
-  readonly unfetched: Set<string>;
-  /** Resolves once the store is closed, if this was the last connection. Unfinished tasks stay in it. */
-  leave(): Promise<void>;
+  readonly responders: Responders;
+  /**
+   * Tasks with ids of this client that were answered in this process, and whose answer the server has not fetched
+   * yet.
+   */
+  readonly unfetchedAnswers: Set<string>;
+  /** Closes the store if this was the last connection. Unfinished tasks stay in it. */
+  release(): Promise<void>;
 }
 
-interface Shared extends Omit<SharedRuntime, "leave"> {
+interface Shared extends Omit<SharedRuntime, "release"> {
   users: number;
 }
 
 const inUse = new WeakMap<TaskStore, Shared>();
 
-/** Questions wait for people: they run side by side, and may see any number of restarts. */
-const patient = {
+/** Questions wait for people: many run at once, and they survive any number of restarts. */
+const runtimeOptions = {
   concurrency: 10_000,
   maxLeakedHandlers: 10_000,
   maxCrashes: 1_000_000,
@@ -30,7 +33,7 @@ const patient = {
   stopDeadlineMs: 0,
 };
 
-/** The runtime on this store; rejects with what the store rejects with when it cannot be opened. */
+/** The runtime of this store. Rejects with the store's error if it cannot be opened. */
 export async function shareRuntime({
   store,
   ttlMs,
@@ -39,9 +42,9 @@ export async function shareRuntime({
 }: ReceiveTasksOptions): Promise<SharedRuntime> {
   const shared = inUse.get(store) ?? begin();
   inUse.set(store, shared);
-  const { runtime, seats, unfetched } = shared;
+  const { runtime, responders, unfetchedAnswers } = shared;
   shared.users += 1;
-  const leave = async (): Promise<void> => {
+  const release = async (): Promise<void> => {
     shared.users -= 1;
     if (shared.users > 0) return;
     inUse.delete(store);
@@ -50,21 +53,21 @@ export async function shareRuntime({
   try {
     await runtime.start();
   } catch (error) {
-    await leave();
+    await release();
     throw error;
   }
-  return { runtime, seats, unfetched, leave };
+  return { runtime, responders, unfetchedAnswers, release };
 
   function begin(): Shared {
     const options = {
-      ...patient,
+      ...runtimeOptions,
       ...(ttlMs !== undefined && { ttlMs }),
       ...(pollIntervalMs !== undefined && { pollIntervalMs }),
     };
-    const ways = new Seats();
-    const answered = new Set<string>();
-    const registry = questionTools(ways, answered);
+    const newResponders = new Responders();
+    const unfetched = new Set<string>();
+    const registry = questionTools(newResponders, unfetched);
     const made = createRuntime({ store, registry, options, ...(onError !== undefined && { onError }) });
-    return { runtime: made, seats: ways, unfetched: answered, users: 0 };
+    return { runtime: made, responders: newResponders, unfetchedAnswers: unfetched, users: 0 };
   }
 }

@@ -83,7 +83,7 @@ describe("numbers", () => {
     );
   });
 
-  it("keeps their bounds, and whole ones whole", () => {
+  it("are checked for bounds and for whole numbers", () => {
     const field = numberField({ integer: true, minimum: 1, maximum: 10 });
     expect(checkNumber("1", field)).toBeUndefined();
     expect(checkNumber("10", field)).toBeUndefined();
@@ -101,7 +101,7 @@ it("counts choices", () => {
   expect(checkChoices(["a", "b", "c"], field)).toMatch(/at most 2/);
 });
 
-it("tells limits before they are broken", () => {
+it("describes limits", () => {
   expect(limitsOf(textField({}))).toBeUndefined();
   expect(limitsOf(textField({ format: "date", pattern: "^2" }))).toBe("date, YYYY-MM-DD, pattern ^2");
   expect(limitsOf(textField({ minLength: 3, maxLength: 3 }))).toBe("exactly 3 characters");

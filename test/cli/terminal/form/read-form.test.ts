@@ -66,7 +66,7 @@ describe("a form has", () => {
     expect(only(schema)).toEqual(field);
   });
 
-  it("fields in their order, with what they are called and whether they are needed", () => {
+  it("fields in order, with their titles and whether they are required", () => {
     const fields = readForm({
       type: "object",
       properties: { b: { type: "string", title: "Bee", description: "buzzes" }, a: { type: "boolean" } },
@@ -79,7 +79,7 @@ describe("a form has", () => {
   });
 });
 
-it("is read from whatever a server sends", () => {
+it("is read from any value that a server sends", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (schema, whole) => {
       expect(readForm({ properties: { k: schema } })).toHaveLength(1);

@@ -1,0 +1,38 @@
+import { join } from "shlex";
+import { commandPrefix } from "../server/find-server.ts";
+
+/** Protects an id that begins with a dash. No argument can contain it. */
+const mark = "\0";
+
+const aboutTask: ReadonlySet<string | undefined> = new Set([
+  "get",
+  "watch",
+  "result",
+  "cancel",
+  "answer",
+  "forget",
+]);
+
+/** Marks a task id that begins with a dash, so that it is not parsed as an option: servers choose ids at random. */
+export function protectId(argv: readonly string[]): readonly string[] {
+  const [command, id, ...rest] = argv;
+  if (command === undefined || id === undefined || !aboutTask.has(command)) return argv;
+  // Not for options such as `-h` and `--json`.
+  return /^-[^-]./s.test(id) ? [command, `${mark}${id}`, ...rest] : argv;
+}
+
+export function restoreId(id: string): string {
+  return id.startsWith(mark) ? id.slice(mark.length) : id;
+}
+
+/** Commands whose first argument is SERVER; the others have the option `--server`. */
+const serverFirst: ReadonlySet<string | undefined> = new Set(["call", "tools", "doctor"]);
+
+/** Moves the server's command line, which follows `--`, to the place of SERVER. */
+export function moveServerFirst(argv: readonly string[]): readonly string[] {
+  const at = argv.indexOf("--");
+  if (at === -1 || at === argv.length - 1) return argv;
+  const server = `${commandPrefix}${join(argv.slice(at + 1))}`;
+  const [command = "", ...rest] = argv.slice(0, at);
+  return serverFirst.has(command) ? [command, server, ...rest] : [command, ...rest, "--server", server];
+}

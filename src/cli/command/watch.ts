@@ -1,0 +1,37 @@
+import type { Context, TaskOptions } from "../context.ts";
+import type { ExitCode } from "../exit-code.ts";
+import { hasEnded } from "../../client/task/remote-task.ts";
+import { taskJson } from "../output/task-json.ts";
+import { showDirect, showOutcome } from "./show-outcome.ts";
+import { waitForTask } from "./wait-for-task.ts";
+import { withTask } from "./with-task.ts";
+
+interface TaskCommand {
+  readonly id: string;
+  readonly options: TaskOptions;
+}
+
+/** `holdfast watch ID`: prints each state until the task has ended, then its result. */
+export async function watch(context: Context, command: TaskCommand): Promise<ExitCode> {
+  return wait(context, command, true);
+}
+
+/** `holdfast result ID`: waits for the result. */
+export async function result(context: Context, command: TaskCommand): Promise<ExitCode> {
+  return wait(context, command, false);
+}
+
+async function wait(context: Context, command: TaskCommand, tellsStates: boolean): Promise<ExitCode> {
+  const { output } = context;
+  return withTask(context, { ...command, sendsAgain: true }, async (session) => {
+    const { handle, shown, origin } = session;
+    // A call that was sent again can be answered directly.
+    if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session });
+    const task = await waitForTask(shown, handle, session, async (state) => {
+      if (output.json && tellsStates && !hasEnded(state)) {
+        await output.printJson(taskJson(state, origin), { line: true });
+      }
+    });
+    return showOutcome(task, { origin, output, session, line: tellsStates });
+  });
+}

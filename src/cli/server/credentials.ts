@@ -1,0 +1,62 @@
+import type { ServerOptions } from "../context.ts";
+import type { Io } from "../io.ts";
+import { UsageError } from "../errors.ts";
+import type { FoundServer } from "./find-server.ts";
+
+/** The headers and token of each request. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly token: string | undefined;
+}
+
+/**
+ * The headers and the token for one server: those of its config entry, those of the command line, and
+ * `HOLDFAST_TOKEN`, unless `HOLDFAST_TOKEN_ORIGIN` binds it to another origin. Throws a UsageError for invalid
+ * ones, without their values, which can be secret.
+ */
+export function readCredentials(server: FoundServer, options: ServerOptions, env: Io["env"]): Credentials {
+  const headers = { ...server.headers, ...readHeaders(options.header) };
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
+      throw new UsageError(`${JSON.stringify(name)} names no header.`);
+    if (!canBeSent(value)) throw new UsageError(`The header ${name} ${obstacle}`);
+  }
+  const token = options.token ?? tokenOf(env, { ...server, headers }, options);
+  if (token === undefined || token === "") return { headers, token: undefined };
+  if (!canBeSent(token)) throw new UsageError(`The token ${obstacle}`);
+  return { headers, token };
+}
+
+/** The token of the environment, if it is meant for that server. */
+function tokenOf(
+  env: Io["env"],
+  { target, headers }: FoundServer,
+  { isOneOfSeveral = false }: ServerOptions,
+): string | undefined {
+  const bound = env["HOLDFAST_TOKEN_ORIGIN"];
+  if (bound === undefined || bound === "") {
+    // With several servers it is unclear which one the token is for.
+    if (isOneOfSeveral) return undefined;
+  } else if (!URL.canParse(bound) || !/^https?:/i.test(bound)) {
+    throw new UsageError("HOLDFAST_TOKEN_ORIGIN has to be an origin, such as https://reports.example.com.");
+  } else if (typeof target !== "string" || new URL(target).origin !== new URL(bound).origin) return undefined;
+  const hasItsOwn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  return hasItsOwn ? undefined : env["HOLDFAST_TOKEN"];
+}
+
+const obstacle = "has a line break or another character that no header can carry.";
+
+function canBeSent(value: string): boolean {
+  return /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value);
+}
+
+function readHeaders(given: readonly string[] = []): Record<string, string> {
+  const headers = given.map((line): [string, string] => {
+    const { name, value } = /^(?<name>[^\s:]+)\s*:\s*(?<value>.*)$/s.exec(line)?.groups ?? {};
+    if (name === undefined || value === undefined) {
+      throw new UsageError('--header takes "Name: value".');
+    }
+    return [name, value.trim()];
+  });
+  return Object.fromEntries(headers);
+}

@@ -1,0 +1,57 @@
+import type { RequestId } from "@modelcontextprotocol/client";
+import { readTaskParams } from "../../../generation/2025-11-25/create.ts";
+import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
+import type { JsonObject } from "../../../generation/json-object.ts";
+import { questionKeyOf } from "../../../generation/question-key.ts";
+import { requestHash } from "../../../runtime/request-hash.ts";
+import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
+import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { AskedQuestion, QuestionMethod } from "../../session/receiver/question-tools.ts";
+
+interface RequestContext {
+  readonly runtime: Runtime;
+  readonly unfetchedAnswers: ReadonlySet<string>;
+  readonly requestor: Requestor;
+  readonly server: string;
+}
+
+/** How many of the newest tasks are searched. */
+const searchLimit = 200;
+
+/**
+ * The task for a question. A server may repeat the question of its own task, after a broken connection or a
+ * restart; it then gets the same task: always if the question has a key, otherwise until the server has fetched the
+ * answer.
+ */
+export async function findOrCreateTask(
+  { runtime, unfetchedAnswers, requestor, server }: RequestContext,
+  id: RequestId,
+  method: QuestionMethod,
+  params: JsonObject,
+): Promise<TaskSnapshot> {
+  const { ttlMs } = readTaskParams(params) ?? {};
+  const { task: _, ...own } = params;
+  const question: AskedQuestion = { server, params: own, taskId: relatedTaskOf(own) ?? null };
+  const same = question.taskId === null ? undefined : await openTask(method, question);
+  if (same !== undefined) return same;
+  return runtime.create({
+    ...requestor,
+    tool: method,
+    arguments: question,
+    origin: { requestId: id, capabilities: {} },
+    ...(ttlMs !== undefined && { ttlMs }),
+  });
+
+  async function openTask(tool: string, asked: AskedQuestion): Promise<TaskSnapshot | undefined> {
+    const hash = requestHash(tool, asked);
+    const hasName = questionKeyOf(asked.params) !== undefined;
+    const tasks = await runtime.list(requestor, { limit: searchLimit });
+    const found = tasks.find(
+      (task) =>
+        task.requestHash === hash &&
+        task.state !== "cancelled" &&
+        (task.finishedAt === null || hasName || unfetchedAnswers.has(task.id)),
+    );
+    return found === undefined ? undefined : runtime.get(found.id, requestor);
+  }
+}

@@ -1,0 +1,16 @@
+/** A key that cannot be guessed: 144 random bits. */
+export function makeIdempotencyKey(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
+}
+
+/**
+ * Why a call that may have arrived is too old to be sent again; undefined if it is not. A server recognises a
+ * repeated call only while it keeps the task, and would run it again after that.
+ */
+export function tooOldToRepeat(ageMs: number, recognisedMs: number): string | undefined {
+  if (ageMs <= recognisedMs) return undefined;
+  return (
+    `The call's answer never came, and it was sent ${ageMs} ms ago: ` +
+    `the server may have forgotten it after ${recognisedMs} ms, and would run it again`
+  );
+}

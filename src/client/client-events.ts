@@ -1,0 +1,162 @@
+import type { EndedTask, RemoteTask } from "./task/remote-task.ts";
+import { type TaskClientErrorCode, TaskClientError } from "./task-client-error.ts";
+import type { ClientClock } from "./clock.ts";
+import type { JsonRpcError } from "../task/outcome.ts";
+
+/**
+ * What a client does, for logs and traces, discriminated by `type`. Plain JSON data with kinds and ids, and never
+ * arguments, results, answers, tokens or texts of the server. A `callId` identifies one `callTool` or `startTool` of this
+ * process; `call_answered` and `task_created` connect it to the task. Without authentication a task's id gives access to the
+ * task, so protect such logs like the tasks themselves.
+ */
+export type ClientEvent = ClientEventData & {
+  /** Epoch milliseconds. */
+  readonly at: number;
+};
+
+/** An event without its time. */
+export type ClientEventData =
+  ConnectionEvent | CallEvent | TaskEvent | ListeningEvent | QuestionEvent | CancelEvent;
+
+type ConnectionEvent =
+  | {
+      readonly type: "connected";
+      /** The version of MCP that was agreed on. */
+      readonly protocolVersion: string | undefined;
+      /** The form in which this connection has tasks. */
+      readonly generation: string;
+    }
+  /** Closed by this client (`closed`) or lost (`connection`). Comes once. */
+  | { readonly type: "disconnected"; readonly code: WaitFailure };
+
+interface OfCall {
+  readonly callId: string;
+  readonly tool: string;
+}
+
+type CallEvent =
+  /** `attempt` counts from 1 in each round of questions; `repeat`: an earlier attempt may have arrived. */
+  | (OfCall & { readonly type: "call_sent"; readonly attempt: number; readonly repeat: boolean })
+  /** It is sent again after `retryInMs`. */
+  | (OfCall & Failure & { readonly type: "call_delayed"; readonly retryInMs: number })
+  | (OfCall & {
+      readonly type: "call_answered";
+      /** `questions` are to be answered before there is a result or a task. */
+      readonly answer: "result" | "task" | "questions";
+      /** Whether the result says that it is an error. */
+      readonly isError?: boolean;
+      readonly taskId?: string;
+    })
+  /** There is no answer, or it was an error. An aborted signal has the code `aborted`. */
+  | (OfCall & Failure & { readonly type: "call_failed"; readonly code: WaitFailure });
+
+interface OfTask {
+  readonly taskId: string;
+}
+
+type TaskEvent =
+  | (OfTask & OfCall & { readonly type: "task_created" })
+  | (OfTask & { readonly type: "task_resumed" })
+  /** A new state of the task. */
+  | (OfTask & {
+      readonly type: "task_seen";
+      readonly status: RemoteTask["status"];
+      readonly source: "call" | "poll" | "push";
+    })
+  | (OfTask &
+      Failure & {
+        readonly type: "poll_failed";
+        /** In a row, from 1. */
+        readonly failures: number;
+        readonly retryInMs: number;
+      })
+  /** One wait for the task, by `result`, `updates` or `callTool`, is over. */
+  | (OfTask & { readonly type: "wait_ended"; readonly outcome: WaitOutcome });
+
+type ListeningEvent =
+  /** One stream now pushes `accepted` of the `asked` tasks. */
+  | { readonly type: "listening_opened"; readonly asked: number; readonly accepted: number }
+  /** It is opened again after `retryInMs`; until then those tasks are polled. */
+  | { readonly type: "listening_ended"; readonly retryInMs: number }
+  /** The server gives no more streams, or pushes no tasks. */
+  | { readonly type: "listening_refused" };
+
+interface OfQuestion {
+  /** The server's name for the question. */
+  readonly key: string;
+  readonly method: string;
+  /** The task that asks; `null` before there is one, and for calls that have none. */
+  readonly taskId: string | null;
+  /** The call that is to be answered first. */
+  readonly callId?: string;
+}
+
+type QuestionEvent =
+  /** It was passed to `onInput`. */
+  | (OfQuestion & { readonly type: "question_asked" })
+  /** `onInput` answered; for an elicitation, how. */
+  | (OfQuestion & { readonly type: "question_answered"; readonly action?: string })
+  /** There is no answer; `effect` says what happens. */
+  | (OfQuestion & {
+      readonly type: "question_unanswered";
+      readonly effect: "cancel_elicitation" | "cancel_task" | "leave_open";
+    })
+  /** The server withdrew the question, the task ended, or the client closes. */
+  | (OfQuestion & { readonly type: "question_withdrawn" })
+  /** The server has acknowledged the answer. */
+  | (OfQuestion & { readonly type: "answer_sent" })
+  | (OfQuestion & Failure & { readonly type: "answer_refused" });
+
+type CancelEvent =
+  (OfTask & { readonly type: "cancel_requested" }) | (OfTask & { readonly type: "cancel_acknowledged" });
+
+interface Failure {
+  /** The JSON-RPC number of the server's error, where it gave one. */
+  readonly rpcCode?: number;
+}
+
+type WaitFailure = TaskClientErrorCode | "aborted";
+
+/** The task's end; why nothing more could be learnt; or that whoever waited left: by its signal, or just so. */
+export type WaitOutcome = EndedTask["status"] | WaitFailure | "left";
+
+/** Passes events to the host's `onEvent`, and ignores what that throws. */
+export class ClientEvents {
+  readonly #onEvent: ((event: ClientEvent) => unknown) | undefined;
+  readonly #clock: Pick<ClientClock, "now">;
+  #calls = 0;
+
+  constructor(onEvent: ((event: ClientEvent) => unknown) | undefined, clock: Pick<ClientClock, "now">) {
+    this.#onEvent = onEvent;
+    this.#clock = clock;
+  }
+
+  /** An id for one call, unique in this client. */
+  nextCallId(): string {
+    return `call-${++this.#calls}`;
+  }
+
+  emit(event: ClientEventData): void {
+    if (this.#onEvent === undefined) return;
+    try {
+      const returned = this.#onEvent({ at: this.#clock.now(), ...event });
+      if (returned instanceof Promise) returned.catch(() => undefined);
+    } catch {
+      // A failing log must not fail a call or a wait.
+    }
+  }
+}
+
+/** The JSON-RPC code for an event about a failure, if the server sent an error. */
+export function rpcCodeOf(error: JsonRpcError | undefined): { readonly rpcCode?: number } {
+  return error === undefined ? {} : { rpcCode: error.code };
+}
+
+/** The codes of a thrown error for an event. Anything but a TaskClientError is the reason of an aborted signal. */
+export function failureOf(error: unknown): {
+  readonly code: TaskClientErrorCode | "aborted";
+  readonly rpcCode?: number;
+} {
+  if (!(error instanceof TaskClientError)) return { code: "aborted" };
+  return { code: error.code, ...rpcCodeOf(error.error) };
+}

@@ -1,0 +1,255 @@
+import { TaskClientError } from "../task-client-error.ts";
+import type { InputResult } from "../question/input-request.ts";
+import { expiryTime } from "../task/poll-delays.ts";
+import type { RemoteTask } from "../task/remote-task.ts";
+import type { AnsweredRound } from "../task-protocol.ts";
+import type { TaskReference } from "../task/task-reference.ts";
+import type { HandleStore, KeptCall } from "./handle-store.ts";
+
+interface CallJournalOptions {
+  /** Without it nothing is stored. */
+  readonly store: HandleStore | undefined;
+  readonly server: string;
+  readonly generation: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** The id of the current session, if there is one. */
+  readonly sessionId: () => string | undefined;
+  /** Tracks background work, so that closing the client waits for it. */
+  readonly run: (work: Promise<void>) => void;
+  /** Called with errors of the store that fail no call. */
+  readonly onError: (error: TaskClientError) => void;
+}
+
+/** How long a task that the server does not know is kept after its expiry: another token may still find it. */
+const keepAfterExpiryMs = 86_400_000;
+/** The expiry is stored again only if it moves by more than this. */
+const expiryToleranceMs = 60_000;
+
+/** The stored answers to one task's questions. */
+export interface StoredAnswers {
+  get(question: string): Promise<InputResult | undefined>;
+  keep(question: string, answer: InputResult): Promise<void>;
+}
+
+/** Records the calls of one client in its handle store. */
+export class CallJournal {
+  readonly #options: CallJournalOptions;
+  readonly #store: HandleStore;
+  readonly #removals = new Set<Promise<void>>();
+  /** By task id. */
+  readonly #expiryWrites = new Map<string, Promise<unknown>>();
+  /** The sessions of tasks that became known here, by task id. */
+  readonly #sessions = new Map<string, string>();
+
+  constructor(options: CallJournalOptions) {
+    this.#options = options;
+    this.#store = options.store ?? noStore;
+  }
+
+  /** Whether there is a store, in which the next process finds unanswered calls. */
+  get isPersistent(): boolean {
+    return this.#options.store !== undefined;
+  }
+
+  /** The call as it is stored, with a copy of its arguments. */
+  entryFor(call: Omit<KeptCall, "server" | "generation" | "taskId">): KeptCall {
+    const { server, generation } = this.#options;
+    const args = this.isPersistent ? (JSON.parse(JSON.stringify(call.args)) as KeptCall["args"]) : call.args;
+    return { ...call, args, server, generation, taskId: null };
+  }
+
+  /**
+   * Await this before the call is sent. Resolves with whether it is new; false: it may have been sent before.
+   * Rejects with `handles`.
+   */
+  async recordCall(call: KeptCall): Promise<boolean> {
+    try {
+      return await this.#store.keep(call);
+    } catch (cause) {
+      const message = "The call was not sent: the handle store could not keep it";
+      throw new TaskClientError("handles", message, { cause });
+    }
+  }
+
+  /** Await this before the answers are sent. They are also sent if the store fails. */
+  async recordRound(call: KeptCall, round: AnsweredRound): Promise<void> {
+    try {
+      await this.#store.keep({ ...call, round });
+    } catch (cause) {
+      this.#reportError("The handle store could not keep an answer", cause);
+    }
+  }
+
+  /** Await this before the task is used. Rejects with `handles` and the reference. */
+  async recordTask(call: KeptCall, taskId: string, task?: RemoteTask): Promise<void> {
+    const sessionId = this.#options.sessionId();
+    if (this.isPersistent && sessionId !== undefined) this.#sessions.set(taskId, sessionId);
+    try {
+      const expiry = task === undefined ? {} : this.#expiry(task);
+      await this.#store.keep({ ...call, taskId, ...expiry, ...(sessionId !== undefined && { sessionId }) });
+    } catch (cause) {
+      const message = "The task runs, and the handle store could not keep its reference";
+      throw new TaskClientError("handles", message, { cause, reference: this.referenceTo(taskId) });
+    }
+  }
+
+  /** The same for an answer that came after the caller had given up. */
+  recordLateTask(call: KeptCall, taskId: string): void {
+    const { run, onError } = this.#options;
+    run(this.recordTask(call, taskId).catch(onError));
+  }
+
+  /** Whether a stored task was created in this session: some servers show it in no other. */
+  async needsSession(): Promise<boolean> {
+    const now = this.#options.sessionId();
+    try {
+      for (const [taskId, sessionId] of this.#sessions) {
+        if (sessionId !== now) continue;
+        if ((await this.#store.find(this.referenceTo(taskId))) !== undefined) return true;
+      }
+      return false;
+    } catch (cause) {
+      this.#reportError("The handle store cannot read a call", cause);
+      return true;
+    }
+  }
+
+  /** Removes a call that ended without a task. */
+  removeCall(call: KeptCall): void {
+    void this.#remove(async () => this.#store.drop(call));
+  }
+
+  /** Stores when a running task expires. */
+  recordExpiry(task: RemoteTask): void {
+    const { taskId } = task;
+    const writing = (this.#expiryWrites.get(taskId) ?? Promise.resolve())
+      .then(async () => this.#writeExpiry(task))
+      .catch((cause: unknown) => this.#reportError("The handle store could not keep when a task ends", cause))
+      .finally(() => {
+        if (this.#expiryWrites.get(taskId) === writing) this.#expiryWrites.delete(taskId);
+      });
+    this.#expiryWrites.set(taskId, writing);
+    this.#options.run(writing);
+  }
+
+  /** Removes a task whose end was delivered. */
+  removeTask(taskId: string): void {
+    void this.#removeTask(taskId);
+  }
+
+  /**
+   * For a task that the server does not know: another token may still find it, so it is removed only a day after
+   * its expiry.
+   */
+  async removeIfExpired(taskId: string): Promise<void> {
+    try {
+      const kept = await this.#store.find(this.referenceTo(taskId));
+      if (kept?.expiresAt === undefined || this.#options.now() < kept.expiresAt + keepAfterExpiryMs) return;
+    } catch (cause) {
+      return this.#reportError("The handle store cannot read a call", cause);
+    }
+    await this.#removeTask(taskId);
+  }
+
+  /** Rejects with `handles`. */
+  async forget(call: KeptCall): Promise<void> {
+    const { taskId } = call;
+    try {
+      await (taskId === null ? this.#store.drop(call) : this.#store.dropTask(this.referenceTo(taskId)));
+    } catch (cause) {
+      throw new TaskClientError("handles", "The handle store could not drop the call", { cause });
+    }
+  }
+
+  /** This server's calls, the oldest first. Rejects with `handles`. */
+  async list(): Promise<readonly KeptCall[]> {
+    const { server, generation, onError } = this.#options;
+    await Promise.all(this.#removals);
+    try {
+      const { calls, damaged } = await this.#store.list();
+      for (const { name, error } of damaged) {
+        onError(new TaskClientError("handles", `The handle store cannot read ${name}`, { cause: error }));
+      }
+      return calls.filter((call) => call.server === server && call.generation === generation);
+    } catch (cause) {
+      throw new TaskClientError("handles", "The handle store could not list its calls", { cause });
+    }
+  }
+
+  /** The stored answers of a task. Errors of the store are reported, and do not keep the user from answering. */
+  answersOf(taskId: string): StoredAnswers {
+    const reference = this.referenceTo(taskId);
+    return {
+      get: async (question) => {
+        try {
+          return await this.#store.answer(reference, question);
+        } catch (cause) {
+          this.#reportError("The handle store cannot read an answer", cause, reference);
+          return undefined;
+        }
+      },
+      keep: async (question, answer) => {
+        try {
+          await this.#store.keepAnswer(reference, question, answer);
+        } catch (cause) {
+          this.#reportError("The handle store could not keep an answer", cause, reference);
+        }
+      },
+    };
+  }
+
+  referenceTo(taskId: string): TaskReference {
+    const { server, generation } = this.#options;
+    return { server, generation, taskId };
+  }
+
+  async #writeExpiry(task: RemoteTask): Promise<void> {
+    const kept = await this.#store.find(this.referenceTo(task.taskId));
+    if (kept === undefined) return;
+    const { expiresAt } = this.#expiry(task);
+    const moved = Math.abs((expiresAt ?? Infinity) - (kept.expiresAt ?? Infinity));
+    if (moved > expiryToleranceMs) await this.#store.keep({ ...kept, expiresAt });
+  }
+
+  #expiry(task: RemoteTask): Pick<KeptCall, "expiresAt"> {
+    const expiresAt = expiryTime(task, this.#options.now());
+    return { expiresAt: Number.isFinite(expiresAt) ? expiresAt : undefined };
+  }
+
+  async #removeTask(taskId: string): Promise<void> {
+    await this.#remove(async () => {
+      await this.#expiryWrites.get(taskId);
+      const reference = this.referenceTo(taskId);
+      await this.#store.dropTask(reference);
+      // A store may delay the removal.
+      if (this.#sessions.has(taskId) && (await this.#store.find(reference)) === undefined)
+        this.#sessions.delete(taskId);
+    });
+  }
+
+  async #remove(remove: () => Promise<void>): Promise<void> {
+    const removal = remove()
+      .catch((cause: unknown) =>
+        this.#reportError("The handle store could not drop a call that is over", cause),
+      )
+      .finally(() => this.#removals.delete(removal));
+    this.#removals.add(removal);
+    this.#options.run(removal);
+    await removal;
+  }
+
+  #reportError(message: string, cause: unknown, reference?: TaskReference): void {
+    this.#options.onError(new TaskClientError("handles", message, { cause, reference }));
+  }
+}
+
+const noStore: HandleStore = {
+  keep: async () => true,
+  drop: async () => undefined,
+  dropTask: async () => undefined,
+  list: async () => ({ calls: [], damaged: [] }),
+  find: async () => undefined,
+  keepAnswer: async () => undefined,
+  answer: async () => undefined,
+};

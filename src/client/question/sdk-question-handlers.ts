@@ -1,0 +1,42 @@
+import type {
+  Client,
+  ClientCapabilities,
+  ClientContext,
+  HandlerResultTypeMap,
+} from "@modelcontextprotocol/client";
+import type { InputMethod } from "../../task/input.ts";
+import type { InputRequest, OnInput } from "./input-request.ts";
+
+/** Lets the SDK's client pass its questions to `onInput` too (X-067). */
+export function setSdkQuestionHandlers(
+  sdk: Client,
+  capabilities: ClientCapabilities,
+  onInput: OnInput,
+): void {
+  // The SDK checks that the result fits the method; `onInput` is typed for all methods.
+  async function answer<Method extends InputMethod>(
+    request: InputRequest,
+  ): Promise<HandlerResultTypeMap[Method]> {
+    return (await onInput(request)) as HandlerResultTypeMap[Method];
+  }
+  if (capabilities.elicitation !== undefined) {
+    sdk.setRequestHandler("elicitation/create", async ({ method, params }, context) =>
+      answer<typeof method>({ ...commonOf(context), method, params }),
+    );
+  }
+  if (capabilities.sampling !== undefined) {
+    sdk.setRequestHandler("sampling/createMessage", async ({ method, params }, context) =>
+      answer<typeof method>({ ...commonOf(context), method, params }),
+    );
+  }
+  if (capabilities.roots !== undefined) {
+    sdk.setRequestHandler("roots/list", async ({ method, params = {} }, context) =>
+      answer<typeof method>({ ...commonOf(context), method, params }),
+    );
+  }
+}
+
+// The SDK uses the question's key as the id of the request.
+function commonOf({ mcpReq }: ClientContext): { key: string; taskId: null; signal: AbortSignal } {
+  return { key: String(mcpReq.id), taskId: null, signal: mcpReq.signal };
+}

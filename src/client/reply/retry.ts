@@ -1,0 +1,60 @@
+import type { ClientClock } from "../clock.ts";
+import { retryDelay } from "../task/poll-delays.ts";
+import type { LostReply, Reply } from "./reply.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
+
+interface RetryOptions {
+  /** Whether to retry after this lost reply; otherwise it is returned. Default: always. */
+  readonly mayRepeat?: (reply: LostReply) => boolean;
+  /** Called before each pause. */
+  readonly onPause?: (ms: number, reply: LostReply) => void;
+}
+
+/** Sends a request until it is answered or the signal aborts, with exponential backoff. */
+export async function sendWithRetries<Value>(
+  send: () => Promise<Reply<Value>>,
+  clock: ClientClock,
+  signal: AbortSignal,
+  { mayRepeat = () => true, onPause }: RetryOptions = {},
+): Promise<Reply<Value>> {
+  for (let failures = 1; ; failures++) {
+    const reply = await send();
+    if (reply.kind !== "lost" || !mayRepeat(reply)) return reply;
+    const pause = retryDelay(failures, clock.random(), reply.retryAfterMs);
+    onPause?.(pause, reply);
+    await clock.sleep(pause, signal);
+  }
+}
+
+/** The code of a Holdfast server's rate and size limits. */
+const limitCode = -32000;
+
+/** Turns an error with `retryAfterMs` into a lost reply, as for HTTP 429. */
+export function rateLimitAsLost<Value>(reply: Reply<Value>): Reply<Value> {
+  if (reply.kind !== "error" || reply.error.code !== limitCode) return reply;
+  const { error } = reply;
+  const retryAfterMs = isJsonObject(error.data) ? boundedRetryAfter(error.data["retryAfterMs"]) : undefined;
+  if (retryAfterMs === undefined) return reply;
+  return { kind: "lost", notReceived: true, retryAfterMs, message: error.message, cause: undefined, error };
+}
+
+/** The longest pause that a server can ask for. */
+const maxRetryAfterMs = 3_600_000;
+
+/**
+ * A pause that a server asks for, in milliseconds: an hour at most; `undefined` for anything that is not a
+ * duration.
+ */
+export function boundedRetryAfter(ms: unknown): number | undefined {
+  return typeof ms === "number" && Number.isFinite(ms) && ms >= 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
+}
+
+/**
+ * The pause that a Retry-After header asks for, in milliseconds: an hour at most; `undefined` if it is missing or
+ * invalid.
+ */
+export function retryAfterHeaderMs(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return boundedRetryAfter(Math.max(ms, 0));
+}

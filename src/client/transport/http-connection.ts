@@ -1,0 +1,76 @@
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { ClientClock } from "../clock.ts";
+import type { ConnectOptions } from "../connect-options.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import { recordingFetch, ResponseRecords } from "./recording-fetch.ts";
+import { fetchWithoutTimeout } from "./fetch-without-timeout.ts";
+import { StandaloneStream } from "./standalone-stream.ts";
+
+type Token = NonNullable<ConnectOptions["token"]>;
+
+/** How often the SDK tries to resume a broken stream of a request: for about ten seconds. */
+const maxResumptions = 5;
+/** How long the DELETE that ends the session may take. */
+const endSessionTimeoutMs = 1_000;
+
+/** A connection by the SDK's HTTP transport, which also records responses and keeps the standalone stream open. */
+export function httpConnection(
+  url: URL,
+  { fetch: given, headers, token }: Pick<ConnectOptions, "fetch" | "headers" | "token">,
+  clock: ClientClock,
+): {
+  readonly transport: StreamableHTTPClientTransport;
+  readonly responses: ResponseRecords;
+  readonly endSession: () => Promise<void>;
+  readonly onStreamLost: (listener: () => void) => void;
+} {
+  const responses = new ResponseRecords();
+  const fetchIt = given ?? fetchWithoutTimeout;
+  let streamLost = (): void => undefined;
+  const standalone = new StandaloneStream({
+    fetch: fetchIt,
+    clock,
+    onMessage: (message) => transport.onmessage?.(message),
+    onError: (error) => transport.onerror?.(error),
+    onLost: () => streamLost(),
+    authorization: async () => {
+      const read = token === undefined ? undefined : await readToken(token);
+      return read === undefined ? undefined : `Bearer ${read}`;
+    },
+  });
+  const transport: StreamableHTTPClientTransport = new StreamableHTTPClientTransport(url, {
+    reconnectionOptions: {
+      initialReconnectionDelay: 500,
+      maxReconnectionDelay: 4_000,
+      reconnectionDelayGrowFactor: 2,
+      get maxRetries() {
+        // Streams cannot be resumed since 2026-07-28: this client repeats the request instead.
+        const { protocolVersion } = transport;
+        return protocolVersion === undefined || protocolVersion >= "2026" ? 0 : maxResumptions;
+      },
+    },
+    fetch: recordingFetch(standalone.intercepting(fetchIt), responses),
+    ...(headers !== undefined && { requestInit: { headers: { ...headers } } }),
+    ...(token !== undefined && { authProvider: { token: async () => readToken(token) } }),
+  });
+  const endSession = async (): Promise<void> => {
+    if (transport.sessionId === undefined) return;
+    const deadline = clock.deadline(endSessionTimeoutMs);
+    const late = new Promise<void>((resolve) => {
+      deadline.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    // A server that cannot be reached has lost the session or lets it expire.
+    await Promise.race([transport.terminateSession().catch(() => undefined), late]);
+    deadline.clear();
+  };
+  return { transport, responses, endSession, onStreamLost: (listener) => (streamLost = listener) };
+}
+
+async function readToken(token: Token): Promise<string | undefined> {
+  if (typeof token === "string") return token;
+  try {
+    return await token();
+  } catch (cause) {
+    throw new TaskClientError("unauthorized", "The token option threw", { cause });
+  }
+}

@@ -1,0 +1,63 @@
+import type { Transport } from "@modelcontextprotocol/client";
+import type { ClientClock } from "../clock.ts";
+import type { ConnectOptions } from "../connect-options.ts";
+import { httpConnection } from "./http-connection.ts";
+import type { ResponseRecords } from "./recording-fetch.ts";
+import { ProcessTransport } from "./process-transport.ts";
+import { processName, type ServerProcess } from "./server-process.ts";
+
+/** What `connect` connects to: a URL, a process to start, or a transport of the SDK that is not started yet. */
+export type ServerTarget = string | URL | ServerProcess | Transport;
+
+/** A connection to a server that is not open yet. */
+export interface ServerConnection {
+  /** How task references name the server. */
+  readonly name: string;
+  readonly transport: Transport;
+  /** The HTTP response of each request; undefined on other transports. */
+  readonly responses?: ResponseRecords;
+  /** Ends the session on the server; gives up after a second. */
+  readonly endSession?: () => Promise<void>;
+  /** Sets the listener for the loss of the standalone stream: the server ended it and refuses a new one. */
+  readonly onStreamLost?: (listener: () => void) => void;
+}
+
+type ConnectionOptions = Pick<ConnectOptions, "fetch" | "headers" | "token" | "serverName">;
+
+export function connectionTo(
+  target: ServerTarget,
+  options: ConnectionOptions,
+  clock: ClientClock,
+): ServerConnection {
+  const { serverName } = options;
+  if (typeof target === "string" || target instanceof URL) {
+    const url = httpUrl(target);
+    if (hasCredentials(url)) {
+      // References name the server by its URL, and are stored and logged.
+      throw new TypeError(
+        "The server's URL contains a user name or password: pass them in `headers`, or a `token`",
+      );
+    }
+    return { name: serverName ?? url.href, ...httpConnection(url, options, clock) };
+  }
+  if (typeof target !== "object" || target === null)
+    throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
+  if ("command" in target) {
+    return { name: serverName ?? processName(target), transport: new ProcessTransport(target, clock) };
+  }
+  return { name: serverName ?? "transport", transport: target };
+}
+
+export function hasCredentials({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
+}
+
+const targets = 'a URL, such as "http://127.0.0.1:3000/mcp", a process to start, or a transport of the SDK';
+
+function httpUrl(target: string | URL): URL {
+  const url = target instanceof URL ? target : URL.parse(target);
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  // Keeps a password out of logs.
+  const named = String(target).replace(/^.*@/su, "");
+  throw new TypeError(`connect takes ${targets}, not ${JSON.stringify(named)}.`);
+}

@@ -1,0 +1,46 @@
+import { boundedRetryAfter } from "../reply/retry.ts";
+
+/** One server-sent event, with the fields that this client uses. */
+export interface ServerEvent {
+  readonly data: string;
+  /** The last id on the stream so far. */
+  readonly id: string | undefined;
+  /** Milliseconds that the server wants the client to wait before it reconnects. */
+  readonly retryMs: number | undefined;
+}
+
+/** Reads server-sent events to the end of the stream; rejects when it breaks. */
+export async function* readEvents(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<ServerEvent, void, undefined> {
+  let data: string[] = [];
+  let id: string | undefined;
+  let retryMs: number | undefined;
+  for await (const line of readLines(body)) {
+    if (line === "") {
+      yield { data: data.join("\n"), id, retryMs };
+      data = [];
+      continue;
+    }
+    const [, field = "", value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === "data") data.push(value);
+    else if (field === "id") id = value;
+    else if (field === "retry" && /^\d+$/.test(value)) retryMs = boundedRetryAfter(Number(value));
+  }
+}
+
+async function* readLines(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<string, void, undefined> {
+  let rest = "";
+  /** Whether the chunk ended with CR: an LF at the start of the next one belongs to it. */
+  let half = false;
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    if (chunk === "") continue;
+    const text = rest + (half && chunk.startsWith("\n") ? chunk.slice(1) : chunk);
+    half = chunk.endsWith("\r");
+    const lines = text.split(/\r\n|\r|\n/);
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+}

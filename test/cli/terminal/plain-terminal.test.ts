@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { PlainDisplay } from "../../../src/cli/terminal/plain-terminal.ts";
+import type { RemoteTask } from "../../../src/client/task/remote-task.ts";
+
+const asking: RemoteTask = {
+  taskId: "t1",
+  status: "input_required",
+  createdAt: "2026-10-01T10:00:00Z",
+  lastUpdatedAt: "2026-10-01T10:00:00Z",
+  ttlMs: null,
+  inputRequests: {},
+};
+
+it("prints a question once, even if the same state comes again", () => {
+  const written: string[] = [];
+  const display = new PlainDisplay((text) => void written.push(text));
+  display.started({ taskId: "t1", tool: "ask", watchCommand: "holdfast watch t1" });
+  display.update(asking);
+  display.update({ ...asking, lastUpdatedAt: "2026-10-01T10:00:01Z" });
+  display.update({ ...asking, status: "working" });
+  display.update(asking);
+  const asks = "input_required\nIt asks a question. Answer with: holdfast answer t1\n";
+  expect(written.join("")).toBe(`task t1\n${asks}working\n${asks}`);
+});

@@ -1,0 +1,37 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { readEvents, type ServerEvent } from "../../src/client/transport/server-sent-events.ts";
+
+async function read(...chunks: string[]): Promise<ServerEvent[]> {
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(new Uint8Array(Buffer.from(chunk)));
+      controller.close();
+    },
+  });
+  const events: ServerEvent[] = [];
+  for await (const event of readEvents(body)) events.push(event);
+  return events;
+}
+
+it("reads data, ids and retry, and ignores other fields", async () => {
+  const text =
+    ": hello\nid: 1\nretry: 500\ndata: a\ndata:b\n\nevent: message\ndata: c\nretry: soon\n\ndata: cut";
+  expect(await read(text)).toEqual([
+    { data: "a\nb", id: "1", retryMs: 500 },
+    { data: "c", id: "1", retryMs: 500 },
+  ]);
+});
+
+it("reads the same events for any line endings and chunks", async () => {
+  const lines = ["id: 1", "data: é", "data: b", "", "retry: 7", "data: c", "", ""];
+  const expected = await read(lines.join("\n"));
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom("\n", "\r", "\r\n"), fc.array(fc.nat(40)), async (end, cuts) => {
+      const text = lines.join(end);
+      const places = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length];
+      const chunks = places.slice(1).map((place, index) => text.slice(places[index], place));
+      expect(await read(...chunks)).toEqual(expected);
+    }),
+  );
+});
