@@ -197,12 +197,10 @@ describe.each(ways)("SDK v1's client over %s", { timeout: 60_000 }, (way) => {
 
   it("is told that a task is unknown [C-109 C-114]", async () => {
     const { tasks } = sdk.client.experimental;
-    for (const asked of [tasks.getTask("none"), tasks.cancelTask("none"), result(sdk, "none")]) {
-      await expect(asked).rejects.toMatchObject({
-        code: -32602,
-        message: expect.stringMatching(/unknown/i) as unknown,
-      });
-    }
+    const unknown = { code: -32602, message: expect.stringMatching(/unknown/i) as unknown };
+    await expect(tasks.getTask("none")).rejects.toMatchObject(unknown);
+    await expect(tasks.cancelTask("none")).rejects.toMatchObject(unknown);
+    await expect(result(sdk, "none")).rejects.toMatchObject(unknown);
   });
 
   it("is told of the end of each task, as tasks/get shows it [C-065 C-066 C-067]", async () => {
