@@ -1,7 +1,8 @@
 export { createTasks } from "./server/tasks.ts";
 export type { Tasks, TasksOptions } from "./server/tasks.ts";
-export type { CompanionNames } from "./server/plain/companion-names.ts";
-export type { ServerFactory, TaskServer } from "./server/task-server.ts";
+export type { CompanionNames } from "./server/plain/plain-policies.ts";
+export type { ServerFactory } from "./server/author-server.ts";
+export type { TaskServer } from "./server/task-server.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
 export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/tool/task-context.ts";

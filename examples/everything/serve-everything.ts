@@ -46,7 +46,8 @@ export function serveEverythingOnStdio(settings: Settings): Promise<StdioServer>
   return serveStdio(everything(settings, new Changes()));
 }
 
-function everything({ storeUrl, plain, plainDeadlineMs }: Settings, changes: Changes): TaskServer {
+/** The server for any transport. */
+export function everything({ storeUrl, plain, plainDeadlineMs }: Settings, changes: Changes): TaskServer {
   const tasks = createTasks({ store: storeFromUrl(storeUrl), plain, plainDeadlineMs, ...options });
   addTaskTools(tasks);
   return tasks.server(baseServers(changes));

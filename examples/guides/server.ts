@@ -28,7 +28,7 @@ tasks.tool(
   },
 );
 
-// The factory runs for each request: its own tools, resources and prompts are served beside the task tools.
+// The factory makes a server with tools, resources and prompts of its own, which are served beside the task tools.
 const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })),
   { port: Number(process.env["PORT"] ?? 3000) },

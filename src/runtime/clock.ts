@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomFillSync, randomUUID } from "node:crypto";
 
 /** Time and chance, passed in, so that tests own them. */
 export interface Clock {
@@ -29,6 +29,18 @@ export const systemClock: Clock = {
     arm(ms);
     return () => clearTimeout(timer);
   },
-  randomBytes: (size) => randomBytes(size),
+  randomBytes,
   uniqueName: () => randomUUID(),
 };
+
+/** Drawn from the system ahead of need: each draw is a call into it. */
+let pool = new Uint8Array();
+
+/** Every byte is given out once. */
+function randomBytes(size: number): Uint8Array {
+  if (pool.length < size) pool = randomFillSync(new Uint8Array(Math.max(size, 4_096)));
+  const bytes = pool.slice(0, size);
+  pool.fill(0, 0, size);
+  pool = pool.subarray(size);
+  return bytes;
+}

@@ -10,7 +10,7 @@ import type { RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { judgeAnswers } from "./attempt/judge-answers.ts";
-import { ownRecord, ownScopes } from "./own-record.ts";
+import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import { openQuestions } from "./attempt/open-questions.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./attempt/run-inline.ts";
@@ -96,10 +96,8 @@ class LocalRuntime implements Runtime {
   }
 
   async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
-    await this.#record(id, requestor);
-    const snapshot = await this.#services.store.snapshot(id);
-    if (snapshot === undefined) throw unknownTask();
-    return snapshot;
+    await this.#lifecycle.running();
+    return ownSnapshot(this.#services, this.#parts.sweeper, id, requestor);
   }
 
   async list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]> {

@@ -1,7 +1,8 @@
-import { isOver } from "../task/expiry.ts";
+import { hasExpired, isOver } from "../task/expiry.ts";
 import { unknownTask } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { assertScopes } from "../task/required-scopes.ts";
+import { assertScopes, hasScopes } from "../task/required-scopes.ts";
+import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { Sweeper } from "./dispatch/sweeper.ts";
 import type { Requestor } from "./runtime.ts";
 import type { Services } from "./services.ts";
@@ -25,10 +26,41 @@ export async function ownRecord(
   return task;
 }
 
-function assertVisible(task: TaskRecord, { generation, principal, scopes }: Requestor, now: number): void {
-  if (task.principal !== principal || task.generation !== generation || isOver(task, now))
-    throw unknownTask();
-  assertScopes(task, scopes);
+/**
+ * A requestor's task in one read, with the same faults as `ownRecord`: of another's task no outcome is read either. One whose
+ * life is over is ended first.
+ */
+export async function ownSnapshot(
+  services: Services,
+  sweeper: Pick<Sweeper, "ended">,
+  id: string,
+  requestor: Requestor,
+): Promise<TaskSnapshot> {
+  const { store, clock } = services;
+  const now = clock.now();
+  let found: TaskRecord | undefined;
+  const isVisible = (task: TaskRecord): boolean => {
+    found = task;
+    return isKnown(task, requestor, now) && hasScopes(task, requestor.scopes) && !hasExpired(task, now);
+  };
+  let snapshot = await store.snapshot(id, isVisible);
+  if (snapshot === undefined && found !== undefined) {
+    assertVisible(found, requestor, now);
+    await ownRecord(services, sweeper, id, requestor);
+    snapshot = await store.snapshot(id);
+  }
+  if (snapshot === undefined) throw unknownTask();
+  assertVisible(snapshot.task, requestor, now); // whatever the store made of `isVisible`
+  return snapshot;
+}
+
+function assertVisible(task: TaskRecord, requestor: Requestor, now: number): void {
+  if (!isKnown(task, requestor, now)) throw unknownTask();
+  assertScopes(task, requestor.scopes);
+}
+
+function isKnown(task: TaskRecord, { generation, principal }: Requestor, now: number): boolean {
+  return task.principal === principal && task.generation === generation && !isOver(task, now);
 }
 
 /** The scopes that a task of the principal needs; undefined where there is none, or its time is over. */

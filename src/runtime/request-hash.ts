@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /**
  * Tells the same request from another one: SHA-256 over the canonical JSON (RFC 8785) of what names it, so that the
@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
  * here: a request that JSON can carry has a hash.
  */
 export function requestHash(...parts: readonly unknown[]): string {
-  return createHash("sha256").update(canonical(parts)).digest("base64url");
+  return hash("sha256", canonical(parts), "base64url");
 }
 
 function canonical(value: unknown): string {

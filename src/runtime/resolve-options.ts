@@ -1,8 +1,14 @@
 import { HoldfastError } from "../task/fault.ts";
 import { defaultOptions, type RuntimeOptions } from "./options.ts";
 
+interface Rule {
+  readonly min: number;
+  readonly max?: number;
+  readonly orNull?: true;
+}
+
 /** Which numbers each option takes; all of them are whole, and at most what a number can hold exactly. */
-const rules: Readonly<Record<keyof RuntimeOptions, { readonly min: number; readonly orNull?: true }>> = {
+const rules: Readonly<Record<keyof RuntimeOptions, Rule>> = {
   ttlMs: { min: 0, orNull: true },
   minTtlMs: { min: 0 },
   maxTtlMs: { min: 1 },
@@ -20,7 +26,7 @@ const rules: Readonly<Record<keyof RuntimeOptions, { readonly min: number; reado
   maxRetained: { min: 1, orNull: true },
   maxInputsPerTask: { min: 1 },
   maxBodyBytes: { min: 1 },
-  maxNesting: { min: 1 },
+  maxNesting: { min: 1, max: 1_000 }, // schemas and hashes go down a message by recursion
   maxNodes: { min: 1 },
   maxCrashes: { min: 1 },
   crashBackoffMs: { min: 0 },
@@ -47,14 +53,16 @@ export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
 
 /** Throws `configuration` where an option that is there has a value that could not work. */
 export function assertOptions(given: Partial<Record<keyof RuntimeOptions, unknown>>): void {
-  for (const [name, { min, orNull }] of Object.entries(rules)) {
+  for (const [name, rule] of Object.entries(rules)) {
+    const { min, max = Infinity, orNull } = rule;
     const value = given[name as keyof RuntimeOptions];
     if (value === undefined || (value === null && orNull)) continue;
-    if (Number.isSafeInteger(value) && Number(value) >= min) continue;
+    if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) continue;
+    const range = max === Infinity ? `from ${min} on` : `from ${min} to ${max}`;
     const also = orNull ? ", or null" : "";
     throw new HoldfastError(
       "configuration",
-      `${name} has to be a whole number from ${min} on${also}; it is ${typeof value === "number" ? value : typeof value}.`,
+      `${name} has to be a whole number ${range}${also}; it is ${typeof value === "number" ? value : typeof value}.`,
     );
   }
 }

@@ -1,10 +1,10 @@
 import type { QueuedMessage, TaskMessageQueue } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { HoldfastError } from "../task/fault.ts";
-import type { SdkV1Services } from "./services.ts";
+import type { SdkV1Services } from "./options.ts";
 
 /**
- * The SDK's `TaskMessageQueue` on one of our stores. A queue belongs to its task, and goes with it. As in the SDK's own,
- * sessions make no difference: whoever takes messages has looked the task up for its session before.
+ * The SDK's `TaskMessageQueue`, kept in a Holdfast store. Deleting a task deletes its queue. Session ids are
+ * ignored, as in the SDK's own queue: the SDK checks the access to a task before it takes messages.
  */
 export class DurableMessageQueue implements TaskMessageQueue {
   readonly #services: SdkV1Services;
@@ -13,7 +13,7 @@ export class DurableMessageQueue implements TaskMessageQueue {
     this.#services = services;
   }
 
-  /** Throws `queue_full` beyond `maxSize`, and `unknown_task` where there is no task to keep the message with. */
+  /** Throws `queue_full` beyond `maxSize`, and `unknown_task` if the task does not exist. */
   async enqueue(
     taskId: string,
     message: QueuedMessage,
@@ -26,7 +26,7 @@ export class DurableMessageQueue implements TaskMessageQueue {
       now: clock.now(),
       id: taskId,
       body: JSON.stringify(message),
-      // All but a notification has to do with somebody in this process who waits.
+      // Requests and responses are useless to another process: the code that waits for them is in this one.
       bound: message.type !== "notification",
       maxMessages: maxSize ?? null,
     });

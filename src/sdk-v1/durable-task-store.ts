@@ -4,17 +4,14 @@ import type { CommandResult, TaskCommand } from "../task/command.ts";
 import { isOver } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { lifetimeOf } from "./lifetime.ts";
+import { resolveTtl, type SdkV1Services } from "./options.ts";
 import { listTasks } from "./list-tasks.ts";
-import { createTask, isSdkV1Task } from "./new-task.ts";
-import { readResult } from "./read-result.ts";
-import { sdkStatus, sdkTask } from "./sdk-task.ts";
-import type { SdkV1Services } from "./services.ts";
-import { resultCommand, statusCommand } from "./status-command.ts";
+import { createTask, isSdkV1Task, resultCommand, statusCommand } from "./task-commands.ts";
+import { readResult, sdkStatus, sdkTask } from "./sdk-task.ts";
 
 /**
- * The SDK's `TaskStore` on one of ours. Errors have the words of the SDK's own store, since servers show them to
- * clients; a task of another owner is not found, and nothing tells it from one that never was (A-40).
+ * The SDK's `TaskStore`, kept in a Holdfast store. Errors have the texts of the SDK's own store, since servers show
+ * them to clients. A task of another owner is reported as not found (A-40).
  */
 export class DurableTaskStore implements TaskStore {
   readonly #services: SdkV1Services;
@@ -31,7 +28,7 @@ export class DurableTaskStore implements TaskStore {
   ): Promise<Task> {
     const { clock, options } = this.#services;
     const owner = options.owner(sessionId);
-    const ttlMs = lifetimeOf(params.ttl, options);
+    const ttlMs = resolveTtl(params.ttl, options);
     const command = createTask({ params, requestId, request, sessionId, owner, ttlMs }, clock);
     const created = await this.#write(command);
     if (!created.ok) throw new HoldfastError("internal", `Task with ID ${command.task.id} already exists`);
@@ -85,7 +82,7 @@ export class DurableTaskStore implements TaskStore {
     return listTasks(this.#services, this.#services.options.owner(sessionId), cursor);
   }
 
-  /** A task that has expired has ended, and one whose time is over is gone, whether or not the sweeper was there yet. */
+  /** Ends a task that has expired and hides one that is due for deletion, even if the sweeper has not run yet. */
   async #find(taskId: string, sessionId: string | undefined): Promise<TaskRecord | undefined> {
     const { store, clock, sweeper, options } = this.#services;
     const found = await store.get(taskId);

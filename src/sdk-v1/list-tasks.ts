@@ -2,20 +2,20 @@ import type { Task } from "@modelcontextprotocol/sdk/types.js";
 import type { TaskOwner, TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isSdkV1Task } from "./new-task.ts";
+import { isSdkV1Task } from "./task-commands.ts";
 import { sdkTask } from "./sdk-task.ts";
-import type { SdkV1Services } from "./services.ts";
+import type { SdkV1Services } from "./options.ts";
 
 const pageSize = 10;
 
-/** The id of the last task of a page: it stays good when that task is gone. */
+/** A cursor is the id of a page's last task. It stays valid when that task is deleted. */
 const cursorForm = /^[\da-f]{12}[\w-]{22}$/;
 
 const generation = "2025-11-25";
 
 /**
- * One page of what an owner may see, newest first: its own tasks and those that nobody owns; without an owner, all.
- * Throws `invalid_params` for a cursor that no page has given.
+ * One page of the tasks that an owner may see, newest first: its own and those without an owner, or all if `owner`
+ * is undefined. Throws `invalid_params` for a malformed cursor.
  */
 export async function listTasks(
   { store, clock, sweeper }: SdkV1Services,
@@ -41,7 +41,7 @@ export async function listTasks(
   return { tasks: page.map(sdkTask), ...(last === undefined ? {} : { nextCursor: last.id }) };
 }
 
-/** The newest tasks of an owner that are ours, one more than a page has, so that it shows whether another follows. */
+/** The newest SDK v1 tasks of an owner, one more than fits on a page: it shows whether another page follows. */
 async function newest(
   store: TaskStore,
   owner: TaskOwner,

@@ -16,7 +16,7 @@ export interface SdkV1Tasks {
   close(): Promise<void>;
 }
 
-/** Opens the store, decides about what the last process left, and sweeps until it is closed. */
+/** Opens the store, handles the tasks that the last process left unfinished, and sweeps until it is closed. */
 export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
   const options = resolveSdkV1Options(given);
   const { store, onError } = options;
@@ -29,7 +29,8 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
     await store.close();
     throw error;
   }
-  // Not waited for: many tasks may have expired while nobody was there, and no read shows one of them as alive.
+  // Not awaited: many tasks may have expired while the server was down, and each read ends an expired task by
+  // itself.
   void sweeper.start();
   const services = { store, clock, sweeper, options };
   return {

@@ -4,6 +4,9 @@ import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { OnRestart } from "./restart.ts";
+import { latestTime } from "../task/time.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
 
 /** Options of `openSdkV1Tasks`. */
 export interface SdkV1Options {
@@ -47,15 +50,35 @@ export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options>
   return {
     store: given.store,
     onRestart: given.onRestart ?? "fail",
-    ttlMs: lifetime("ttlMs", given.ttlMs, defaultOptions.ttlMs),
-    maxTtlMs: lifetime("maxTtlMs", given.maxTtlMs, defaultOptions.maxTtlMs),
+    ttlMs: validTtl("ttlMs", given.ttlMs, defaultOptions.ttlMs),
+    maxTtlMs: validTtl("maxTtlMs", given.maxTtlMs, defaultOptions.maxTtlMs),
     owner: given.owner ?? ((sessionId) => sessionId),
     onError: errorReporter(given.onError),
   };
 }
 
-function lifetime(name: string, given: number | null | undefined, otherwise: number | null): number | null {
+function validTtl(name: string, given: number | null | undefined, otherwise: number | null): number | null {
   if (given === undefined) return otherwise;
   if (given === null || (Number.isSafeInteger(given) && given > 0)) return given;
   throw new HoldfastError("configuration", `${name} has to be a whole number above 0, or null.`);
+}
+
+/** The ttl of a task in milliseconds (C-103): the requested one, or the default, within the limits. null: no end. */
+export function resolveTtl(
+  asked: number | null | undefined,
+  { ttlMs, maxTtlMs }: { readonly ttlMs: number | null; readonly maxTtlMs: number | null },
+): number | null {
+  const ttl = asked === undefined ? ttlMs : asked;
+  const longest = maxTtlMs ?? latestTime;
+  // NaN counts as null.
+  if (ttl === null || Number.isNaN(ttl)) return maxTtlMs;
+  return Math.min(Math.max(Math.ceil(ttl), defaultOptions.minTtlMs), longest);
+}
+
+/** What the task store and the message queue share. */
+export interface SdkV1Services {
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly sweeper: Pick<Sweeper, "consider" | "ended">;
+  readonly options: Required<SdkV1Options>;
 }

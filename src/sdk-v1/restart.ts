@@ -7,7 +7,7 @@ import { hasExpired } from "../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../task/fault.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isSdkV1Task, token, type KeptRequest } from "./new-task.ts";
+import { isSdkV1Task, token, type StoredRequest } from "./task-commands.ts";
 
 /** A task that the last process left unfinished. */
 export interface UnfinishedTask {
@@ -22,7 +22,7 @@ export interface UnfinishedTask {
   readonly createdAt: Date;
 }
 
-type Fate = "fail" | "keep";
+type RestartDecision = "fail" | "keep";
 
 interface TakeOverServices {
   readonly store: TaskStore;
@@ -31,31 +31,34 @@ interface TakeOverServices {
 }
 
 /** What happens to unfinished tasks when a server starts: one answer for all, or a function that decides for each. */
-export type OnRestart = Fate | ((task: UnfinishedTask) => Fate | Promise<Fate>);
+export type OnRestart =
+  RestartDecision | ((task: UnfinishedTask) => RestartDecision | Promise<RestartDecision>);
 
 const pageSize = 500;
 
 const message = "The server stopped while it worked on this task, and does not take it up again.";
 
 /**
- * Decides about what an earlier process left. Only for records of servers on SDK v1: all others have handlers elsewhere.
- * Requests that wait in queues go first: the process that would know their answers is gone, and their JSON-RPC ids
- * would be those of other requests by now. Leaves tasks that have expired to the sweeper.
+ * Fails or keeps the tasks that an earlier process left unfinished, but only those of SDK v1 servers: a runtime
+ * recovers all others. Requests in message queues are dropped first: the process that waited for their answers is
+ * gone, and their JSON-RPC ids may be in use again. Expired tasks are left to the sweeper.
  */
 export async function takeOver(services: TakeOverServices, onRestart: OnRestart): Promise<void> {
   const { store, clock } = services;
   await store.write({ type: "drop_bound_messages", now: clock.now() });
   for (let after = ""; ;) {
     const tasks = await store.unfinished(after, pageSize);
-    const decided: (readonly [TaskRecord, Fate])[] = [];
+    const decided: (readonly [TaskRecord, RestartDecision])[] = [];
     const now = clock.now();
     for (const task of tasks) {
-      if (!isSdkV1Task(task) || hasExpired(task, now)) continue; // the sweeper ends what has expired
-      decided.push([task, await fateOf(services, task, onRestart)]);
+      if (!isSdkV1Task(task) || hasExpired(task, now)) continue;
+      decided.push([task, await decide(services, task, onRestart)]);
     }
-    // Side by side, so that the store commits many of them at once.
+    // In parallel, so that the store commits many of them in one group.
     await Promise.all(
-      decided.map(([task, fate]) => (fate === "keep" ? keep(store, clock, task) : fail(store, clock, task))),
+      decided.map(([task, decision]) =>
+        decision === "keep" ? keep(store, clock, task) : fail(store, clock, task),
+      ),
     );
     const last = tasks.at(-1);
     if (last === undefined || tasks.length < pageSize) return;
@@ -64,8 +67,12 @@ export async function takeOver(services: TakeOverServices, onRestart: OnRestart)
   }
 }
 
-/** A task whose request cannot be read is described to nobody: nobody could take it up. */
-async function fateOf(services: TakeOverServices, task: TaskRecord, onRestart: OnRestart): Promise<Fate> {
+/** A task whose request cannot be read fails without asking `onRestart`: nobody could resume it. */
+async function decide(
+  services: TakeOverServices,
+  task: TaskRecord,
+  onRestart: OnRestart,
+): Promise<RestartDecision> {
   if (typeof onRestart === "string") return onRestart;
   let unfinished: UnfinishedTask;
   try {
@@ -92,9 +99,9 @@ async function describe(store: TaskStore, task: TaskRecord): Promise<UnfinishedT
   };
 }
 
-function parsed(task: TaskRecord, json: string): KeptRequest {
+function parsed(task: TaskRecord, json: string): StoredRequest {
   try {
-    return JSON.parse(json) as KeptRequest;
+    return JSON.parse(json) as StoredRequest;
   } catch (cause) {
     throw unreadable(task, "its request is not JSON", cause);
   }
@@ -104,7 +111,9 @@ function unreadable({ id }: TaskRecord, problem: string, cause?: unknown): Holdf
   return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause });
 }
 
-/** Nobody waits for an answer any more, hence it works again; and it runs, should a runtime have taken it off. */
+/**
+ * Starts the task again if a runtime had put it back into the queue. It is `working` again: its questions are lost.
+ */
 async function keep(store: TaskStore, clock: Clock, { id, state, waiting }: TaskRecord): Promise<void> {
   const now = clock.now();
   if (state === "queued") await store.write({ type: "start", now, id, token });

@@ -1,7 +1,11 @@
-import type { Task } from "@modelcontextprotocol/sdk/types.js";
+import type { Task, Result } from "@modelcontextprotocol/sdk/types.js";
 import type { TaskRecord } from "../task/record.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { JsonRpcError } from "../task/outcome.ts";
+import type { TaskSnapshot } from "../task/snapshot.ts";
+import { noResult } from "./task-commands.ts";
 
-/** A record as SDK v1 shows it, member for member as its own store does. */
+/** A record as a task of SDK v1, with the same members as in the SDK's own store. */
 export function sdkTask(task: TaskRecord): Task {
   const shown: Task = {
     taskId: task.id,
@@ -15,8 +19,8 @@ export function sdkTask(task: TaskRecord): Task {
 }
 
 /**
- * The status that the server gave. Its questions are not in the journal, hence `waiting` and not open inputs says whether
- * the task waits for its client; a result that was stored with `failed` is an error result, whatever it says of itself.
+ * The status that the server set. The journal has no questions of SDK v1, so `waiting` says whether the task waits
+ * for its client. A result that was stored with `failed` is an error result, whatever its `isError` says.
  */
 export function sdkStatus(task: TaskRecord): Task["status"] {
   switch (task.state) {
@@ -28,4 +32,16 @@ export function sdkStatus(task: TaskRecord): Task["status"] {
     case "settled":
       return task.outcomeKind === "result" ? "completed" : "failed";
   }
+}
+
+/** The stored result of a task. Throws `no_result` if there is none; the message says why, if the task failed. */
+export function readResult(taskId: string, snapshot: TaskSnapshot | undefined): Result {
+  const outcome = snapshot?.outcome;
+  if (outcome?.kind === "error") {
+    throw new HoldfastError("no_result", (JSON.parse(outcome.body) as JsonRpcError).message);
+  }
+  if (outcome === undefined || outcome === null || outcome.body === noResult) {
+    throw new HoldfastError("no_result", `Task ${taskId} has no result stored`);
+  }
+  return JSON.parse(outcome.body) as Result;
 }

@@ -7,9 +7,9 @@ import type { TaskSnapshot } from "../task/snapshot.ts";
 /** Tasks on one page of `tasks/list`. */
 const pageSize = 50;
 
-/** How a generation shows a task in a list. */
+/** How a generation lists a task. */
 export interface Listing<T> {
-  /** From the record alone; undefined where that is not enough. */
+  /** From the record alone; undefined if that is not enough. */
   short(task: TaskRecord): T | undefined;
   whole(snapshot: TaskSnapshot): T;
 }
@@ -30,7 +30,7 @@ export async function listPage<T>(
   const last = records.length > pageSize ? onPage.at(-1) : undefined;
   const tasks: T[] = [];
   for (const record of onPage) {
-    // One after the other: an outcome may be large, and of each a line is kept.
+    // One after the other, since outcomes may be large and only a line of each remains.
     const task = listing.short(record) ?? (await whole(runtime, requestor, record, listing));
     if (task !== undefined) tasks.push(task);
   }

@@ -3,10 +3,10 @@ import { isJsonObject } from "../generation/json-object.ts";
 import { relatedTaskOf } from "../generation/sep-1686/related-task.ts";
 import { generation as sep } from "../generation/sep-1686/name.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { generation as plain } from "./plain/open-call.ts";
-import { scopeOf } from "./plain/owner.ts";
-import { readReference } from "./plain/reference.ts";
-import { isStopping } from "./stopping.ts";
+import { generation as plain, scopeOf } from "./plain/plain-call.ts";
+import { readReference } from "./plain/references.ts";
+import { isStopping } from "./faults.ts";
+import { calledTool } from "./request.ts";
 
 /** A task as a message names it: by its id, or by a name that is unique among its principal's tasks of a generation. */
 interface Named {
@@ -15,23 +15,22 @@ interface Named {
   readonly generation: typeof sep | typeof plain;
 }
 
-/** Whether a tool stands for a method about tasks. */
-type IsCompanion = (tool: string) => boolean;
+type IsPollingTool = (tool: string) => boolean;
 
 /**
- * The scopes that are needed for the principal's own tasks that a body, a message or a batch, asks something of; none for
- * tasks that are not there, or another's.
+ * The scopes that are needed for the principal's own tasks that a body names, which is a message or a batch; none for
+ * unknown tasks, or another's.
  */
 export async function scopesOfTasks(
   runtime: Runtime,
   body: unknown,
   principal: string | null,
-  isCompanion: IsCompanion,
+  isPollingTool: IsPollingTool,
 ): Promise<ReadonlySet<string>> {
   const scopes = new Set<string>();
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   for (const message of messages) {
-    const named = namedBy(message, isCompanion);
+    const named = namedBy(message, isPollingTool);
     if (named === undefined) continue;
     for (const scope of (await scopesOf(runtime, named, principal)) ?? []) scopes.add(scope);
   }
@@ -43,9 +42,9 @@ export async function findsAll(
   runtime: Runtime,
   message: unknown,
   principal: string | null,
-  isCompanion: IsCompanion,
+  isPollingTool: IsPollingTool,
 ): Promise<boolean> {
-  const named = namedBy(message, isCompanion);
+  const named = namedBy(message, isPollingTool);
   if (named !== undefined) return (await scopesOf(runtime, named, principal)) !== undefined;
   for (const id of listenedTo(message)) {
     const listened = { id, wireId: undefined, generation: sep };
@@ -60,13 +59,13 @@ function listenedTo(message: unknown): readonly string[] {
   return Array.isArray(taskIds) ? taskIds.filter((id) => typeof id === "string") : [];
 }
 
-function namedBy(message: unknown, isCompanion: IsCompanion): Named | undefined {
+function namedBy(message: unknown, isPollingTool: IsPollingTool): Named | undefined {
   if (!isJsonObject(message) || !isJsonObject(message["params"])) return undefined;
   const { method, params } = message;
   if (typeof method !== "string") return undefined;
   if (method.startsWith("tasks/")) return bySep(params["taskId"]);
   if (method === "notifications/cancelled") return bySep(relatedTaskOf(params));
-  if (method !== "tools/call" || !isCompanion(String(params["name"]))) return undefined;
+  if (method !== "tools/call" || !isPollingTool(calledTool(params))) return undefined;
   const typed = isJsonObject(params["arguments"]) ? params["arguments"]["reference"] : undefined;
   return typeof typed === "string"
     ? { id: typed.trim(), wireId: readReference(typed), generation: plain }
@@ -78,8 +77,8 @@ function bySep(taskId: unknown): Named | undefined {
 }
 
 /**
- * Undefined where the principal has no such task; that takes the same whether another has it or not. None from a server
- * that stops: whoever carries the message out says so.
+ * Undefined if the principal has no such task, which takes the same time whether another has it or not. None while the
+ * server stops, with which the request will fail itself.
  */
 async function scopesOf(
   runtime: Runtime,

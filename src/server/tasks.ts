@@ -7,12 +7,13 @@ import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
 import type { TaskStore } from "../store/store.ts";
-import type { CompanionNames } from "./plain/companion-names.ts";
-import { PlainPolicies } from "./plain/policy.ts";
-import { defaultListenLimits } from "./listen/listen-places.ts";
+import type { ServerFactory } from "./author-server.ts";
+import { PlainPolicies, type CompanionNames } from "./plain/plain-policies.ts";
+import { defaultListenLimits } from "./listen/listen-slots.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
-import { HeldRequests } from "./sep-1686/held-requests.ts";
-import { createTaskServer, type ServerFactory, type TaskServer } from "./task-server.ts";
+import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
+import { createTaskServer } from "./create-task-server.ts";
+import type { TaskServer } from "./task-server.ts";
 
 /** Options of `createTasks`; all but `store` have defaults. */
 export interface TasksOptions extends Partial<RuntimeOptions> {
@@ -40,7 +41,9 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly plain?: PlainPolicy;
   /** How long such a call waits before it is answered with a ticket, in milliseconds. Default 45 seconds. */
   readonly plainDeadlineMs?: number;
-  /** Other names for the tools that go with tickets: `task_result`, `task_cancel`, `task_answer` and `task_list`. */
+  /**
+   * Other names for the polling tools, which go with tickets: `task_result`, `task_cancel`, `task_answer` and `task_list`.
+   */
   readonly companions?: Partial<CompanionNames>;
   /** Rate limits of one principal. Those left out have their defaults. */
   readonly rates?: Partial<RateOptions>;
@@ -83,7 +86,10 @@ export interface Tasks {
    * ```
    */
   server(factory: ServerFactory): TaskServer;
-  /** Opens the store and takes over the tasks of an earlier process; no tool can be added after it. `serveHttp` and `serveStdio` call it. */
+  /**
+   * Opens the store and takes over the tasks of an earlier process; no tool can be added after it. `serveHttp` and
+   * `serveStdio` call it.
+   */
   start(): Promise<void>;
   /** Waits up to `stopDeadlineMs` for running handlers, gives the other tasks back to the store and closes it. */
   stop(): Promise<void>;
@@ -100,7 +106,7 @@ export function createTasks(given: TasksOptions): Tasks {
   assertTasksOptions(given);
   const {
     store,
-    onError: told,
+    onError: report,
     legacyErrorCodes = false,
     requireTasks = false,
     listRequiredTools = false,
@@ -112,7 +118,7 @@ export function createTasks(given: TasksOptions): Tasks {
     maxIdsPerListen = defaultListenLimits.maxIdsPerListen,
     ...options
   } = given;
-  const onError = errorReporter(told);
+  const onError = errorReporter(report);
   const registry = new Registry();
   const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, companions });
   const setup = {
@@ -123,7 +129,7 @@ export function createTasks(given: TasksOptions): Tasks {
     maxListensPerPrincipal,
     maxIdsPerListen,
     policies,
-    held: new HeldRequests(registry),
+    forwarder: new RequestForwarder(registry),
   };
   const runtime = createRuntime({ store, registry, options, onError });
   return {

@@ -53,7 +53,11 @@ export interface TaskStore {
   find(wire: WireName): Promise<string | undefined>;
   /** A principal's tasks whose idempotency keys begin with `prefix`, in order of the keys, at most `limit`. */
   withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]>;
-  snapshot(id: string): Promise<TaskSnapshot | undefined>;
+  /**
+   * A task with its open inputs and its outcome, or undefined. With `isVisible` the record is read first, and the rest only
+   * where that returns true; where it returns false, the task is as good as none. It must not throw.
+   */
+  snapshot(id: string, isVisible?: (task: TaskRecord) => boolean): Promise<TaskSnapshot | undefined>;
   request(id: string): Promise<TaskRequest | undefined>;
   /** All journal entries of a task, in the order of their first write. */
   journal(id: string): Promise<readonly JournalEntry[]>;

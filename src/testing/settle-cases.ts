@@ -34,6 +34,19 @@ export const settleCases = storeCases("settle", {
     });
   },
 
+  "a snapshot is for whom its record is visible": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(settle(result));
+    const whole = await store.snapshot(id);
+    const seen: unknown[] = [];
+    const answered = (visible: boolean) => store.snapshot(id, (task) => (seen.push(task), visible));
+    assert.equal(await answered(false), undefined);
+    assert.deepEqual(await answered(true), whole);
+    assert.deepEqual(seen, [whole?.task, whole?.task]);
+    const unexpected = (): boolean => assert.fail("There is no task to be seen.");
+    assert.equal(await store.snapshot("task-x", unexpected), undefined);
+  },
+
   "the record says of what kind the outcome is, in whatever way it came": async ({ store }) => {
     const failed: Outcome = { kind: "error_result", body: '{"content":[],"isError":true}' };
     for (const [name, outcome] of Object.entries({ a: result, b: failed, c: error })) {

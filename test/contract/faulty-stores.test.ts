@@ -21,6 +21,7 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     faulty((real) => ({ snapshot: async (id) => without(await real.snapshot(id)) })),
     "settle",
   ],
+  ["shows everything", faulty((real) => ({ snapshot: (id) => real.snapshot(id) })), "settle"],
   ["tells no changes", faulty(() => ({ subscribe: () => never })), "changes"],
   [
     "sorts its journal",

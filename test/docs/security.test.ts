@@ -4,7 +4,7 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import { defaultOptions } from "../../src/runtime/options.ts";
 import { defaultHttpLimits } from "../../src/server/http/limits.ts";
-import { defaultListenLimits } from "../../src/server/listen/listen-places.ts";
+import { defaultListenLimits } from "../../src/server/listen/listen-slots.ts";
 import { defaultRates } from "../../src/server/rates/rate-options.ts";
 
 const root = new URL("../../", import.meta.url);

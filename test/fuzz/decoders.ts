@@ -25,7 +25,7 @@ import { isAnswerTo } from "../../src/runtime/attempt/answer-form.ts";
 import { requestHash } from "../../src/runtime/request-hash.ts";
 import { Scopes } from "../../src/server/auth/scopes.ts";
 import * as requestsIn from "../../src/server/http/sessions/requests-in.ts";
-import { messageFault } from "../../src/server/message-fault.ts";
+import { messageFault } from "../../src/server/message-limits.ts";
 
 const methods = ["tasks/get", "tasks/update", "tasks/cancel", "tasks/result"] as const;
 const scopes = new Scopes({ tools: { constructor: ["a"] }, tasks: ["b"] });

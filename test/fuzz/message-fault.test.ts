@@ -8,7 +8,7 @@ import * as z from "zod";
 import { Peer, serve, text, withTasks } from "../server/peer.ts";
 import { Pipe } from "../server/pipe.ts";
 import { SessionPeer } from "../server/session-peer.ts";
-import { messageFault } from "../../src/server/message-fault.ts";
+import { messageFault } from "../../src/server/message-limits.ts";
 
 function tools(tasks: Tasks): void {
   const loose = { inputSchema: z.looseObject({}) };

@@ -1,6 +1,5 @@
 // The server that the load suite works: node --expose-gc server.ts DATABASE. Prints its URL once it serves, and answers
 // each message of its parent with what it holds.
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { serveHttp } from "holdfast/http";
@@ -10,8 +9,6 @@ import * as z from "zod";
 export interface Held {
   readonly heap: number;
   readonly rss: number;
-  /** Of the event loop since the last question, in ms. */
-  readonly delay: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
 const text = (value: string): { content: [{ type: "text"; text: string }] } => ({
@@ -55,15 +52,10 @@ const http = await serveHttp(
   { port: 0, sessionIdleMs: 5_000, unusedSessionMs: 5_000, maxSessions: 400, maxConnections: 5_000 },
 );
 
-const loop = monitorEventLoopDelay({ resolution: 5 });
-loop.enable();
 process.on("message", () => {
   globalThis.gc?.();
   const { heapUsed, external, rss } = process.memoryUsage();
-  const inMs = (nanoseconds: number): number => Math.round(nanoseconds / 10_000) / 100;
-  const delay = { p50: inMs(loop.percentile(50)), p99: inMs(loop.percentile(99)), max: inMs(loop.max) };
-  loop.reset();
-  process.send?.({ heap: heapUsed + external, rss, delay } satisfies Held);
+  process.send?.({ heap: heapUsed + external, rss } satisfies Held);
 });
 process.on("disconnect", () => void http.close());
 process.stdout.write(`${http.url}\n`);

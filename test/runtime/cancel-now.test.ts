@@ -149,7 +149,7 @@ describe("a cancel that takes effect at once", () => {
       tools: { tool: witness.around(async () => text("x")) },
       before: read.before,
     });
-    const id = await process.callId("tool");
+    const id = await process.callId("tool", { queued: true });
     await read.reached;
     await process.runtime.cancelNow(id, nobody);
     read.open();

@@ -22,7 +22,7 @@ export class CrashableStore {
     get: (id) => this.#alive(() => this.#inner.get(id)),
     withKeys: (...keys) => this.#alive(() => this.#inner.withKeys(...keys)),
     find: (wire) => this.#alive(() => this.#inner.find(wire)),
-    snapshot: (id) => this.#alive(() => this.#inner.snapshot(id)),
+    snapshot: (id, isVisible) => this.#alive(() => this.#inner.snapshot(id, isVisible)),
     request: (id) => this.#alive(() => this.#inner.request(id)),
     journal: (id) => this.#alive(() => this.#inner.journal(id)),
     journalEntry: (id, key) => this.#alive(() => this.#inner.journalEntry(id, key)),

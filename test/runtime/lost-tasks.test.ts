@@ -174,6 +174,7 @@ describe("a step", () => {
     };
     const process = new Process({ tools: { handler } });
     await process.runtime.start();
+    while (process.clock.armed === 0) await new Promise(setImmediate); // that of the sweeper
     await process.ended(await process.callId("handler"));
     expect(armed[1]).toBe(armed[0]);
   });

@@ -36,12 +36,14 @@ describe("options", () => {
     const wrong: unknown[] = [Number.NaN, Number.POSITIVE_INFINITY, 1.5, -1, 2 ** 53, "1000", true, {}];
     if (fromOne.includes(name)) wrong.push(0);
     if (!nullable.includes(name)) wrong.push(null);
+    if (name === "maxNesting") wrong.push(1_001); // messages are looked at by recursion
     for (const value of wrong) {
       const given = { [name]: value } as Partial<RuntimeOptions>;
       expect(() => resolveOptions(given)).toThrow(expect.objectContaining({ code: "configuration" }));
       expect(() => resolveOptions(given)).toThrow(name);
     }
-    const right = [1, Number.MAX_SAFE_INTEGER, fromOne.includes(name) ? 2 : 0];
+    const most = name === "maxNesting" ? 1_000 : Number.MAX_SAFE_INTEGER;
+    const right = [1, most, fromOne.includes(name) ? 2 : 0];
     if (nullable.includes(name)) right.push(null as unknown as number);
     // Where the bounds of a ttl are not looked at, they do not cross.
     const others = name === "minTtlMs" ? { maxTtlMs: Number.MAX_SAFE_INTEGER } : { minTtlMs: 0 };

@@ -104,7 +104,7 @@ describe("how a task ends", () => {
     for (const asked of [id, "no-such"]) {
       reads.length = 0;
       await expect(process.runtime.get(asked, { ...ann, principal: "bob" })).rejects.toThrow("Unknown");
-      expect(reads).toEqual(["get"]);
+      expect(reads).toEqual(["snapshot"]);
     }
   });
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import type { StoreCall } from "./watched-store.ts";
 
@@ -43,13 +43,35 @@ describe("an outcome, which may be large", () => {
   });
 
   it("is not read to refuse what is another's", async () => {
+    const process = await Process.started({ tools: { ends: () => text("done") } });
+    const id = await process.callId("ends", { requiredScopes: ["reports"] });
+    await process.ended(id);
+    const snapshot = vi.spyOn(process.store, "snapshot");
+    await expect(process.runtime.get(id, { ...nobody, principal: "bob" })).rejects.toThrow("Unknown");
+    await expect(process.runtime.get(id, { ...nobody, scopes: [] })).rejects.toThrow("scopes reports");
+    const none = { type: "fulfilled", value: undefined };
+    expect(snapshot.mock.settledResults).toEqual([none, none]);
+  });
+
+  it("comes with its record in one read", async () => {
     const { setup, reads } = watched({ ends: () => text("done") });
     const process = await Process.started(setup);
     const id = await process.callId("ends");
     await process.ended(id);
     reads.clear();
-    await expect(process.runtime.get(id, { ...nobody, principal: "bob" })).rejects.toThrow("Unknown");
-    expect(reads.get("snapshot")).toBeUndefined();
+    expect(await process.runtime.get(id, nobody)).toMatchObject({ outcome: { kind: "result" } });
+    expect(Object.fromEntries(reads)).toEqual({ snapshot: 1 });
+  });
+});
+
+describe("the request of a task", () => {
+  it("is read where the task was queued, and not where it runs at once", async () => {
+    const { setup, reads } = watched({ ends: () => text("done") });
+    const process = await Process.started(setup);
+    await process.ended(await process.callId("ends"));
+    expect(reads.get("request")).toBeUndefined();
+    await process.ended(await process.callId("ends", { queued: true }));
+    expect(reads.get("request")).toBe(1);
   });
 });
 

@@ -69,7 +69,7 @@ describe("a stop keeps to its deadline", () => {
       tools: { late: () => (ran.push("late"), text("late")) },
       before: held.before,
     });
-    await process.callId("late");
+    await process.callId("late", { queued: true });
     await held.reached;
     const stopped = watched(process.runtime.stop());
     await process.clock.advance(10_000);

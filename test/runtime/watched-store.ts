@@ -20,7 +20,7 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
     get: async (id) => (await before("get", id), inner.get(id)),
     find: (wire) => inner.find(wire),
     withKeys: (...keys) => inner.withKeys(...keys),
-    snapshot: async (id) => (await before("snapshot", id), inner.snapshot(id)),
+    snapshot: async (id, isVisible) => (await before("snapshot", id), inner.snapshot(id, isVisible)),
     request: async (id) => (await before("request", id), inner.request(id)),
     journal: async (id) => (await before("journal", id), inner.journal(id)),
     journalEntry: async (id, key) => (await before("journalEntry", id), inner.journalEntry(id, key)),

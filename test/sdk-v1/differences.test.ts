@@ -42,7 +42,7 @@ describe("a ttl", () => {
     expect((await taskStore.getTask(taskId))?.ttl).toBe(given);
   });
 
-  it("that runs out on a task fails it, and the failure is kept as long as any other end", async () => {
+  it("that runs out fails the task, and the failure is kept for the same ttl", async () => {
     const { create, clock, taskStore } = await setUp();
     const { taskId } = await create({ ttl: 5000 });
     await clock.advance(4999);
@@ -77,7 +77,7 @@ describe("a task without a result", () => {
   });
 });
 
-it("a result that is none is none", async () => {
+it("a task without a stored result has no result", async () => {
   const { create, taskStore } = await setUp();
   const { taskId } = await create();
   await taskStore.storeTaskResult(taskId, "completed", undefined as never);
@@ -86,7 +86,7 @@ it("a result that is none is none", async () => {
 });
 
 describe("a list", () => {
-  it("begins with the newest, and its cursor outlives the task that it names", async () => {
+  it("starts with the newest, and its cursor stays valid when its task is deleted", async () => {
     const { create, clock, taskStore } = await setUp();
     const ids: string[] = [];
     for (let each = 0; each < 12; each++) {
@@ -105,7 +105,7 @@ describe("a list", () => {
   });
 });
 
-it("a list mixes a session's own tasks with those of nobody, by age", async () => {
+it("a list merges a session's own tasks with those without an owner, by age", async () => {
   const { create, clock, taskStore } = await setUp();
   const ids: string[] = [];
   for (let each = 0; each < 24; each++) {
@@ -136,14 +136,14 @@ describe("an owner", () => {
 describe("a queue", () => {
   const message = { type: "notification", timestamp: 1, message: {} } as unknown as QueuedMessage;
 
-  it("belongs to a task that is there", async () => {
+  it("needs an existing task", async () => {
     const { taskMessageQueue } = await setUp();
     await expect(taskMessageQueue.enqueue("unknown", message)).rejects.toMatchObject({
       code: "unknown_task",
     });
   });
 
-  it("goes with its task", async () => {
+  it("is deleted with its task", async () => {
     const { create, clock, taskStore, taskMessageQueue } = await setUp();
     const { taskId } = await create({ ttl: 1000 });
     await taskMessageQueue.enqueue(taskId, message);
@@ -162,7 +162,7 @@ describe.each(storeNames)("on %s", (name) => {
     }
   });
 
-  it("nothing can be asked any more once it is closed", async () => {
+  it("requests reject after it is closed", async () => {
     const store = await newStore(name);
     const durable = await openDurable(name, { store });
     await durable.close();

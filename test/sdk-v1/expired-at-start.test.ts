@@ -29,12 +29,12 @@ async function afterExpiry(count: number): Promise<{ ids: string[]; next: SdkV1T
   return { ids: made.map(({ taskId }) => taskId), next, told };
 }
 
-it("does not wait for tasks that expired while the server was down, and asks nobody about them", async () => {
+it("does not wait for tasks that expired while the server was down, nor calls onRestart for them", async () => {
   const { told } = await afterExpiry(2);
   expect(told).toEqual([]);
 });
 
-it("shows none of them as alive before it is swept [A-30]", async () => {
+it("shows an expired task as ended before it is swept [A-30]", async () => {
   const { ids, next } = await afterExpiry(3);
   const [asked = ""] = ids;
   expect(await next.taskStore.getTask(asked)).toMatchObject({ status: "failed" });

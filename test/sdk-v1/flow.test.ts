@@ -10,7 +10,7 @@ const places = storeNames.flatMap((store) => transportNames.map((transport) => (
 describe.each(places)("SDK v1's examples on $store, $transport", ({ store, transport }) => {
   const connect = async () => connectExample(transport, await openDurable(store));
 
-  it("creates, polls and gives the result, again and again", async () => {
+  it("creates a task, polls it, and returns its result repeatedly", async () => {
     const client = await connect();
     const task = await start(client, "delay", { ms: 500 });
     expect(task).toMatchObject({ status: "working", ttl: 60_000 });
@@ -33,7 +33,7 @@ describe.each(places)("SDK v1's examples on $store, $transport", ({ store, trans
     expect(text).toBe("Completed 30ms delay");
   });
 
-  it("asks its client through the queue of the task", async () => {
+  it("asks its client through the task's message queue", async () => {
     const client = await connect();
     const [kinds, deleted] = await streamed(client, "confirm_delete", { filename: "a.txt" });
     expect(kinds).toEqual(expect.arrayContaining(["taskCreated", "input_required", "result"]));
@@ -98,7 +98,7 @@ describe.each(places)("SDK v1's examples on $store, $transport", ({ store, trans
     await expect(client.experimental.tasks.listTasks("nonsense")).rejects.toMatchObject({ code: -32602 });
   });
 
-  it("knows no task that never was", async () => {
+  it("rejects an unknown task id", async () => {
     const client = await connect();
     const { tasks } = client.experimental;
     await expect(tasks.getTask("nothing")).rejects.toMatchObject({ code: -32602 });

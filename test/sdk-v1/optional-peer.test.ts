@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { parseImports } from "../architecture/parse-imports.ts";
 import { sourceFiles } from "../source-files.ts";
 
-it("takes only types from the SDK, so that nobody else has to install it", async () => {
+it("imports only types from the SDK, so that it stays an optional peer", async () => {
   const files = await sourceFiles("src", [".ts"]);
   const users = [...files].flatMap(([path, text]) =>
     parseImports(text)
@@ -14,7 +14,7 @@ it("takes only types from the SDK, so that nobody else has to install it", async
   expect(new Set(users.map(({ path }) => path.split("/")[1]))).toEqual(new Set(["sdk-v1"]));
 });
 
-it("names it as a peer that may be missing", async () => {
+it("declares it as an optional peer", async () => {
   const manifest: unknown = JSON.parse(
     await readFile(new URL("../../package.json", import.meta.url), "utf8"),
   );
@@ -24,7 +24,7 @@ it("names it as a peer that may be missing", async () => {
   });
 });
 
-it("wants no zod of its host, which on SDK v1 is often zod 3", async () => {
+it("does not need the host's zod, which on SDK v1 is often zod 3", async () => {
   const files = await sourceFiles("src", [".ts"]);
   const specifiers = [...files.values()].flatMap((text) => parseImports(text).map((edge) => edge.specifier));
   expect(specifiers.filter((specifier) => /^zod(\/|$)/.test(specifier))).toEqual([]);

@@ -54,7 +54,7 @@ it("is shown by the documentation to the letter", async () => {
   expect(code).toContain(comment.replaceAll(/^ \* ?/gm, ""));
 });
 
-it("gives the same result after a kill, and ends honestly what was lost", async () => {
+it("returns the same result after a kill, and fails the unfinished task", async () => {
   const folder = await newFolder();
   const before = await connectStdio(folder);
   const quick = await start(before.client, "render_report", { month: "2026-10", ms: 1 });
@@ -82,7 +82,7 @@ it("gives the same result after a kill, and ends honestly what was lost", async 
   expect(await resultText(client, next.taskId)).toBe("the report of 2026-12");
 });
 
-it("finds a user's tasks from the sessions of the next process, and nobody else's", async () => {
+it("shows a user's tasks to the user's sessions in the next process, and to no one else", async () => {
   const database = join(await newFolder(), "tasks.db");
   const [url, kill] = await serve(database, "fail");
   const ann = await connectHttp(url, { authorization: "ann" });
@@ -99,7 +99,7 @@ it("finds a user's tasks from the sessions of the next process, and nobody else'
   expect((await bob.experimental.tasks.listTasks()).tasks).toEqual([]);
 });
 
-it("puts no question of a dead process to a client", async () => {
+it("drops the questions of a dead process", async () => {
   const database = join(await newFolder(), "tasks.db");
   const [url, kill] = await serve(database, "keep");
   const asker = await connectHttp(url, { authorization: "ann" });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
-import { createTask } from "../../src/sdk-v1/new-task.ts";
+import { createTask } from "../../src/sdk-v1/task-commands.ts";
 import { takeOver, type UnfinishedTask } from "../../src/sdk-v1/restart.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
@@ -29,8 +29,8 @@ function message(type: QueuedMessage["type"]): QueuedMessage {
   return { type, timestamp: 1, message: { jsonrpc: "2.0", id: 1 } } as unknown as QueuedMessage;
 }
 
-describe("tasks that the last process left", () => {
-  it("are kept where the server says so, and end like any other", async () => {
+describe("unfinished tasks of the last process", () => {
+  it("are kept with onRestart: keep, and end like any other", async () => {
     const path = await newDatabase();
     const first = await nextProcess(path);
     const { taskId } = await first.taskStore.createTask({}, 1, call);
@@ -43,7 +43,7 @@ describe("tasks that the last process left", () => {
     expect(await taskStore.getTaskResult(taskId)).toEqual(done);
   });
 
-  it("are described to a server that decides about each", async () => {
+  it("are passed to an onRestart function", async () => {
     const path = await newDatabase();
     const first = await nextProcess(path);
     const kept = await first.taskStore.createTask({ context: { job: 7 } }, "r1", call, "s1");
@@ -78,7 +78,7 @@ describe("tasks that the last process left", () => {
     expect((await taskStore.getTask(failed.taskId))?.status).toBe("failed");
   });
 
-  it("are all reached, however many there are", async () => {
+  it("are all handled, across pages", async () => {
     const store = memoryStore();
     await store.open();
     onTestFinished(() => store.close());
@@ -99,7 +99,7 @@ describe("tasks that the last process left", () => {
     expect(await store.unfinished("", 2000)).toEqual([]);
   });
 
-  it("fail, and are reported, where what was asked for cannot be read, and the others are taken over", async () => {
+  it("fail and are reported if their request cannot be read, and the others are handled", async () => {
     const path = await newDatabase();
     const first = await nextProcess(path);
     const made = await Promise.all([1, 2, 3, 4].map((id) => first.taskStore.createTask({}, id, call)));
@@ -124,7 +124,7 @@ describe("tasks that the last process left", () => {
     expect(statuses).toEqual(["failed", "failed", "failed", "working"]);
   });
 
-  it("keep the file free where the server cannot decide", async () => {
+  it("leave the store closed if onRestart throws", async () => {
     const path = await newDatabase();
     const first = await nextProcess(path);
     await first.taskStore.createTask({}, 1, call);
@@ -136,7 +136,7 @@ describe("tasks that the last process left", () => {
     await nextProcess(path);
   });
 
-  it("lose the requests that nobody waits for any more, and no notification", async () => {
+  it("lose their queued requests and keep their queued notifications", async () => {
     const path = await newDatabase();
     const first = await nextProcess(path);
     const { taskId } = await first.taskStore.createTask({}, 1, call);
@@ -150,8 +150,8 @@ describe("tasks that the last process left", () => {
   });
 });
 
-describe("a store that has tasks of both kinds", () => {
-  it("keeps those of a runtime from SDK v1's servers", async () => {
+describe("a store with tasks of SDK v1 and of a runtime", () => {
+  it("hides the runtime's tasks from SDK v1 servers", async () => {
     const path = await newDatabase();
     const store = sqliteStore(path);
     await store.open();
@@ -180,7 +180,7 @@ describe("a store that has tasks of both kinds", () => {
     expect((await again.unfinished("", 9)).filter(({ id }) => id !== own.taskId)).toEqual(before);
   });
 
-  it("keeps those of SDK v1's servers from a runtime, which never runs them", async () => {
+  it("hides tasks of SDK v1 servers from a runtime, which never runs them", async () => {
     const path = await newDatabase();
     const first = await nextProcess(path);
     const { taskId } = await first.taskStore.createTask({ ttl: null }, 1, call);

@@ -2,6 +2,8 @@ import type { Tasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { expect, it } from "vitest";
 import { withTask } from "../../src/generation/sep-1686/create.ts";
+import { responseOf } from "../../src/server/http/exchange.ts";
+import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { BrokenRequests } from "../../src/server/http/sessions/broken-requests.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import { FakeClock, rest } from "../runtime/fake-clock.ts";
@@ -21,11 +23,19 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   const requests = { maxOpenRequestsPerSession: 2, maxOpenRequestsPerPrincipal: 10 };
   const places = { maxSessions, maxSessionsPerPrincipal: 10, ...requests };
   const limits = { sessionIdleMs, unusedSessionMs, ...places };
-  const all = new Sessions({ server, clock, resumeMs: minute, ...limits });
+  const all = new Sessions({
+    server,
+    clock,
+    unread: new UnreadBytes(Infinity),
+    resumeMs: minute,
+    ...limits,
+  });
   const fetch = async (to: string, init: RequestInit): Promise<Response> => {
     const request = new Request(to, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    return all.fetch({ request, body, owner: { principal }, needed: [], refusal: () => undefined });
+    return responseOf(
+      await all.fetch({ request, body, owner: { principal }, needed: [], refusal: () => undefined }),
+    );
   };
   return {
     clock,
@@ -203,7 +213,7 @@ it("ends a wait with the pipe [A-13]", async () => {
 
 it("gives up those of the principal with most of them first, the oldest of all", () => {
   const given: string[] = [];
-  const waits = new BrokenRequests({ clock: new FakeClock(), resumeMs: minute, maxPerHolder: 3, max: 3 });
+  const waits = new BrokenRequests({ clock: new FakeClock(), resumeMs: minute, maxPerPrincipal: 3, max: 3 });
   const add = (holder: string | null, name: string) => waits.add(holder, () => given.push(name));
   add("ann", "ann's");
   add("bob", "bob's first");
@@ -219,7 +229,7 @@ it("gives up those of the principal with most of them first, the oldest of all",
 
 it("keeps no more of a principal than it may have open, the newest of them", () => {
   const given: string[] = [];
-  const waits = new BrokenRequests({ clock: new FakeClock(), resumeMs: minute, maxPerHolder: 1 });
+  const waits = new BrokenRequests({ clock: new FakeClock(), resumeMs: minute, maxPerPrincipal: 1 });
   for (const holder of ["ann", "ann", "bob", null, null]) {
     waits.add(holder, () => given.push(`${holder}'s`));
   }

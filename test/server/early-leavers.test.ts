@@ -1,4 +1,5 @@
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
@@ -42,11 +43,10 @@ it("does not begin a request that was cancelled before its turn came", async () 
   tasks.tool("counts", {}, () => text(String(++runs)));
   await tasks.start();
   const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
-  const mcp = await server.create({ era: "modern" }, { principal: null });
   const [near, far] = InMemoryTransport.createLinkedPair();
-  await mcp.connect(far);
+  const served = serveStdio((context) => server.create(context, { principal: null }), { transport: far });
   onTestFinished(async () => {
-    await mcp.close();
+    await served.close();
     await tasks.stop();
   });
   const received: unknown[] = [];

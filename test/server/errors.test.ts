@@ -135,7 +135,7 @@ it("says no more than that it is an internal error when the store fails, and rep
   const peer = new Peer(http.url);
   const fault = new Error("disk /secret/path is full");
   store.write = () => Promise.reject(fault);
-  store.get = () => Promise.reject(fault);
+  store.snapshot = () => Promise.reject(fault);
   const created = await peer.call("shout", { word: "a" });
   const got = await peer.send("tasks/get", { taskId: "a" });
   for (const { error } of [created, got]) expect(error).toEqual({ code: -32603, message: "Internal error" });

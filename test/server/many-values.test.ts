@@ -5,7 +5,7 @@ import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { NodeCount } from "../../src/server/node-count.ts";
+import { NodeCount } from "../../src/server/message-limits.ts";
 import { BoundedInput } from "../../src/server/stdio/bounded-input.ts";
 import { Peer, serve, text } from "./peer.ts";
 import { Pipe } from "./pipe.ts";
@@ -27,7 +27,7 @@ it("counts the values of any JSON, and none that a string seems to have", () => 
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(0, 1, 3), (value, indent) => {
       const count = new NodeCount();
-      for (const byte of Buffer.from(JSON.stringify(value, undefined, indent))) count.take(byte);
+      for (const byte of Buffer.from(JSON.stringify(value, undefined, indent))) count.add(byte);
       expect(count.values).toBe(valuesIn(JSON.parse(JSON.stringify(value))));
     }),
     {

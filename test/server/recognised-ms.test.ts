@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
-import { recognisedMs, recognisedMsOfAsked } from "../../src/server/recognised-ms.ts";
+import { recognisedMs, recognisedMsOfAsked } from "../../src/server/dispatch/merge.ts";
 
 const day = 24 * 3_600_000;
 

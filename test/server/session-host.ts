@@ -1,5 +1,7 @@
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, type Transport } from "@modelcontextprotocol/server";
 import type { EventLimits } from "../../src/server/http/sessions/event-log.ts";
+import { responseOf } from "../../src/server/http/exchange.ts";
+import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import type { Streams } from "../../src/server/streams.ts";
 import type { TaskServer } from "../../src/server/task-server.ts";
@@ -41,18 +43,24 @@ export class SessionHost {
     memoryBytes,
     server,
   }: HostOptions = {}) {
-    const create: TaskServer["create"] = async (_context, _principal, streams) => {
+    const openSession = async (_context: unknown, _owner: unknown, streams?: Streams): Promise<object> => {
       const mcp = new McpServer({ name: "reports", version: "1" });
       authorsOwn(mcp);
       server?.(mcp);
       this.servers.push(mcp);
       if (streams !== undefined) this.streams.push(streams);
-      return mcp;
+      return {
+        dispatcher: {},
+        connect: (wire: Transport) => mcp.connect(wire),
+        handle: () => undefined,
+        close: () => mcp.close(),
+      };
     };
     const onError = (error: unknown): void => void this.errors.push(error);
     this.sessions = new Sessions({
-      server: { create, onError } as unknown as TaskServer,
+      server: { openSession, onError } as unknown as TaskServer,
       clock: this.clock,
+      unread: new UnreadBytes(Infinity),
       sessionIdleMs,
       unusedSessionMs,
       maxSessions,
@@ -79,6 +87,6 @@ export class SessionHost {
     const request = new Request(url, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
     const scopes = { needed: [], refusal: () => undefined };
-    return this.sessions.fetch({ request, body, owner: { principal }, ...scopes });
+    return responseOf(await this.sessions.fetch({ request, body, owner: { principal }, ...scopes }));
   }
 }

@@ -46,6 +46,7 @@ export class Hostile {
       this.#unknownIds(),
       this.#tooLarge(),
       this.#neverRead(),
+      this.#largeAnswers(),
       this.#floodOfSessions(),
       this.#halfOpen(),
     ]);
@@ -127,6 +128,17 @@ export class Hostile {
     for (let n = 0; n < 3; n++) {
       this.#unread.push(await unread(this.#url, listening, { method: "subscriptions/listen", params }));
     }
+  }
+
+  /** Answers that are more than all that may wait, on connections that stay. */
+  async #largeAnswers(): Promise<void> {
+    const params = { ...listenParams({}), name: "large", arguments: {} };
+    const calls = Array.from({ length: 6 }, async () => {
+      const calling = { ...modern("tools/call", "large"), ...as("mallory") };
+      const response = await unread(this.#url, calling, { method: "tools/call", params });
+      this.#unread.push(response);
+    });
+    await Promise.allSettled(calls); // a connection may be cut off before the head of its response is out
   }
 
   /** More sessions than a principal may have; those that have a place are never used. */

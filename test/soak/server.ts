@@ -1,6 +1,7 @@
 // The server of the soak: node --expose-gc server.ts DATABASE. Whoever calls is who the bearer token says. What is left behind has to
 // go within seconds, so that a run of minutes shows what a server does in weeks. Answers each message with what it holds.
 import { readdirSync, statSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { serveHttp } from "holdfast/http";
@@ -43,9 +44,13 @@ tasks.tool("chats", {}, async (_args, task) => {
   return text("said");
 });
 
+/** More than the system takes for a client that does not read. */
+const large = "x".repeat(6 * 1024 * 1024);
+
 let sessions = 0;
 const factory = (): McpServer => {
   const mcp = new McpServer({ name: "soak", version: "1.0.0" });
+  mcp.registerTool("large", {}, () => text(large));
   const connect = mcp.connect.bind(mcp);
   mcp.connect = async (transport) => {
     await connect(transport);
@@ -74,6 +79,7 @@ const http = await serveHttp(tasks.server(factory), {
   requestTimeoutMs: 3_000,
   keepAliveTimeoutMs: 3_000,
   stallTimeoutMs: 3_000,
+  maxOutgoingBytes: 4 * 1024 * 1024,
 });
 
 function descriptors(): number {
@@ -84,11 +90,15 @@ function descriptors(): number {
   }
 }
 
-process.on("message", () => {
+async function tell(): Promise<void> {
   globalThis.gc?.();
+  await setImmediate();
+  globalThis.gc?.(); // buffers count until they are swept, which the next collection waits for
   const { heapUsed, external } = process.memoryUsage();
   const log = statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   process.send?.({ heap: heapUsed + external, sessions, descriptors: descriptors(), log } satisfies Held);
-});
+}
+
+process.on("message", () => void tell());
 process.on("disconnect", () => void http.close());
 process.stdout.write(`${http.url}\n`);

@@ -42,6 +42,22 @@ export function readTaskIds(taskIds: unknown, most = maxTaskIds): readonly strin
   return [...new Set<string>(taskIds)];
 }
 
+/** Whether a listen request asks for tasks and nothing else. */
+export function listensToTasksOnly({ params }: { readonly params: JsonObject }): boolean {
+  const { notifications } = taskListening(params)?.others ?? {};
+  return isJsonObject(notifications) && Object.keys(notifications).length === 0;
+}
+
+/** The acknowledgement of a subscription that listens to nothing yet. */
+export function listenBegin(subscription: SubscriptionId): {
+  jsonrpc: "2.0";
+  method: string;
+  params: Record<string, unknown>;
+} {
+  const params = { notifications: {}, _meta: { [subscriptionIdKey]: subscription } };
+  return { jsonrpc: "2.0", method: acknowledgedMethod, params };
+}
+
 /** The params of the acknowledgement of a subscription, with the tasks that are listened to (X-086). */
 export function acknowledgedTasks(params: JsonObject, taskIds: readonly string[]): JsonObject {
   const others = isJsonObject(params["notifications"]) ? params["notifications"] : {};
@@ -64,12 +80,15 @@ export function taskNotification(
   return { jsonrpc: "2.0", method: "notifications/tasks", params };
 }
 
-/** The answer to a listen request that the server ends by itself (X-B-015, A-33). */
-export function listenEnd(subscription: SubscriptionId): {
+/** The answer to a listen request that the server ends by itself (X-B-015, A-33), with more in `_meta`. */
+export function listenEnd(
+  subscription: SubscriptionId,
+  meta: JsonObject = {},
+): {
   jsonrpc: "2.0";
   id: SubscriptionId;
   result: Record<string, unknown>;
 } {
-  const result = { resultType: "complete", _meta: { [subscriptionIdKey]: subscription } };
+  const result = { resultType: "complete", _meta: { [subscriptionIdKey]: subscription, ...meta } };
   return { jsonrpc: "2.0", id: subscription, result };
 }

@@ -32,6 +32,32 @@ export function detailedTask(view: TaskSnapshot): DetailedTask {
   }
 }
 
+/**
+ * What `tasks/get` answers, as JSON text, with more in `_meta`. The result of a completed task is in the store as text and goes out as it is:
+ * it may be large, and each client asks for it once more than it changes.
+ */
+export function detailedTaskText(view: TaskSnapshot, meta: JsonObject): string {
+  const { outcome } = view;
+  const task = wireTask(view);
+  if (task.status !== "completed" || outcome === null) {
+    return JSON.stringify({ ...withFirstMeta(detailedTask(view), meta), resultType: "complete" });
+  }
+  const shown = JSON.stringify(withFirstMeta(task, meta));
+  return `${shown.slice(0, -1)},"result":${completeText(outcome.body)},"resultType":"complete"}`;
+}
+
+function withFirstMeta(task: WireTask, meta: JsonObject): JsonObject {
+  return { ...task, _meta: { ...meta, ...task._meta } };
+}
+
+/** As `completeResult`, on JSON text without space around it. */
+function completeText(body: string): string {
+  const isPlain = body.startsWith('{"') && body.endsWith("}") && !body.includes('"resultType"');
+  return isPlain
+    ? `${body.slice(0, -1)},"resultType":"complete"}`
+    : JSON.stringify(completeResult(JSON.parse(body) as JsonObject));
+}
+
 /** Every question that is open now, and again on the next poll (X-046). */
 function inputRequests({ inputs }: TaskSnapshot): Record<string, WireInputRequest> {
   // fromEntries takes any key, `__proto__` too, as a plain member

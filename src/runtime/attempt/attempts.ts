@@ -3,7 +3,7 @@ import type { TaskChanges } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
-import type { Origin, Progress, TaskRecord } from "../../task/record.ts";
+import type { Origin, Progress, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
@@ -62,11 +62,14 @@ export class Attempts {
     this.#services = setup.services;
   }
 
-  /** Runs the handler of a task that was started under `task.token`; its slot is taken already. */
-  async run(task: TaskRecord, tool: Tool): Promise<void> {
+  /**
+   * Runs the handler of a task that was started under `task.token`; its slot is taken already. A task that was made just now
+   * comes with its request, which is read of any other one.
+   */
+  async run(task: TaskRecord, tool: Tool, request?: TaskRequest): Promise<void> {
     let loaded: LoadedTask;
     try {
-      loaded = await loadTask(task, this.#services, this.#closing.signal);
+      loaded = await loadTask(task, this.#services, this.#closing.signal, request);
     } catch (error) {
       this.#setup.slots.give();
       if (this.#closing.signal.aborted) return; // the next server finds the task running

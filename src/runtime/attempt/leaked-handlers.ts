@@ -22,6 +22,7 @@ export class LeakedHandlers {
   readonly #setup: LeakedHandlersSetup;
   readonly #counts = new Map<Tool, number>();
   readonly #watched = new Set<AbortController>();
+  #stopped = false;
   #onRoom: (tool: Tool) => void = () => undefined;
 
   constructor(setup: LeakedHandlersSetup) {
@@ -41,7 +42,6 @@ export class LeakedHandlers {
   /** Frees the slot of a handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
   watch(attempt: WatchedRun, tool: Tool, onLeak: () => void): () => void {
     const over = new AbortController();
-    this.#watched.add(over);
     let leaked = false;
     const leak = (): void => {
       if (over.signal.aborted) return;
@@ -49,24 +49,29 @@ export class LeakedHandlers {
       this.#count(tool);
       onLeak();
     };
-    this.#untilLeaked(attempt, over.signal).then(leak, () => undefined);
+    const callOff = whenAborted(attempt.signal, () => {
+      if (this.#stopped) return;
+      this.#watched.add(over);
+      this.#untilLeaked(attempt, over.signal).then(leak, () => undefined);
+    });
     return () => {
-      this.#watched.delete(over);
-      over.abort();
+      callOff();
+      // Most handlers end before their signal aborts; an abort that nobody hears would only cost time.
+      if (this.#watched.delete(over)) over.abort();
       if (leaked) this.#uncount(tool);
     };
   }
 
   /** Watches no more: the process ends, and the handlers with it. */
   stop(): void {
+    this.#stopped = true;
     for (const over of this.#watched) over.abort();
   }
 
-  /** Rejects when `over` aborts. */
+  /** From the abort of the signal on. Rejects when `over` aborts. */
   async #untilLeaked(attempt: WatchedRun, over: AbortSignal): Promise<void> {
     const { clock, options } = this.#setup;
     const grace = () => waitFor((done) => clock.after(options.cancelGraceMs, done), over);
-    await waitFor((done) => whenAborted(attempt.signal, done), over);
     await grace();
     await waitFor((done) => whenAborted(attempt.lost, done), over);
     // A handler that waits for its slot could not hear of the abort: it goes on without one, and has its grace.

@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
-import type { Origin, TaskRecord } from "../../task/record.ts";
+import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 
@@ -15,16 +15,17 @@ export interface LoadedTask {
 }
 
 /**
- * Reads what is stored of a task, however long the store fails. Rejects with `task_unreadable` where that is damaged, and
- * when `signal` aborts.
+ * Reads what is stored of a task, but for a request that is given, however long the store fails. Rejects with
+ * `task_unreadable` where that is damaged, and when `signal` aborts.
  */
 export async function loadTask(
   { id, journalled }: TaskRecord,
   services: Services,
   signal: AbortSignal,
+  given?: TaskRequest,
 ): Promise<LoadedTask> {
   const { store } = services;
-  const request = await untilStoreAnswers(() => store.request(id), services, signal);
+  const request = given ?? (await untilStoreAnswers(() => store.request(id), services, signal));
   if (request === undefined) throw unreadable(id, "it has no request");
   const { origin, prepared } = request;
   const args = parsed(id, "its arguments", request.arguments);

@@ -161,7 +161,7 @@ export class Creation {
     if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
     if (token === null) dispatcher.enqueue(result.task.id, tool);
-    else dispatcher.run(result.task, tool);
+    else dispatcher.run(result.task, tool, fresh.request);
     return { task: result.task, inputs: [], outcome: null };
   }
 

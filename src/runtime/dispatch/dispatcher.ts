@@ -1,5 +1,5 @@
 import type { TaskChange } from "../../store/store.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { ends } from "../../task/transition.ts";
 import type { Attempts } from "../attempt/attempts.ts";
@@ -67,9 +67,9 @@ export class Dispatcher {
     while (this.#starting.size > 0) await Promise.all(this.#starting);
   }
 
-  /** Hands over a task that already runs under its token, with a slot taken. */
-  run(task: TaskRecord, tool: Tool): void {
-    this.#track(this.#attempts.run(task, tool));
+  /** Hands over a task that already runs under its token, with a slot taken; with its request, it need not be read. */
+  run(task: TaskRecord, tool: Tool, request?: TaskRequest): void {
+    this.#track(this.#attempts.run(task, tool, request));
   }
 
   #pump(): void {

@@ -13,19 +13,17 @@ import { describeIssues } from "../describe-issues.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import type { Tool } from "./tool.ts";
 
-/** Validates arguments as the SDK does before it calls a tool; a failure is the result that the SDK would report. */
+/** Validates arguments as the SDK does before it calls a tool; `outcome` is the result that the SDK would report. */
 export async function validateArguments(
-  tool: Tool,
+  tool: Pick<Tool, "name" | "inputSchema">,
   raw: unknown,
-): Promise<{ ok: true; args: unknown } | { ok: false; outcome: Outcome }> {
+): Promise<{ ok: true; args: unknown } | { ok: false; problem: string; outcome: Outcome }> {
   if (tool.inputSchema === undefined) return { ok: true, args: raw ?? {} };
   const validated = await tool.inputSchema["~standard"].validate(raw ?? {});
   if (validated.issues === undefined) return { ok: true, args: validated.value };
-  const problems = describeIssues(validated.issues);
-  return {
-    ok: false,
-    outcome: errorResult(`Input validation error: Invalid arguments for tool ${tool.name}: ${problems}`),
-  };
+  const issues = describeIssues(validated.issues);
+  const problem = `Input validation error: Invalid arguments for tool ${tool.name}: ${issues}`;
+  return { ok: false, problem, outcome: errorResult(problem) };
 }
 
 /** The outcome of a handler that returned: its result, checked against the tool's output schema and size limit. */

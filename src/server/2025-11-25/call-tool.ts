@@ -1,49 +1,88 @@
 import { createTaskResult, readTaskParams } from "../../generation/2025-11-25/create.ts";
-import { generation } from "../../generation/2025-11-25/name.ts";
-import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { hasIdempotencyKey, isRepeat, readIdempotencyKey } from "../../generation/idempotency-key.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { metaOf } from "../../generation/meta.ts";
+import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import { answerOf, type Answer } from "../answer.ts";
-import { originOf, type ToolRequest } from "../tool-request.ts";
-import type { Callee } from "./callee.ts";
-import { plainCall } from "./plain-call.ts";
-import { runDirectly } from "./run-directly.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Answer } from "../answer.ts";
+import { notRepeatable, toolNotFound } from "../faults.ts";
+import { refusedAsTask } from "../plain/capabilities.ts";
+import { originOf, type ToolRequest } from "../request.ts";
+import { requestorWith, type TaskSession } from "../sessions/task-session.ts";
 
-/** Answers a call of a registered tool, with a task where it asks for one; rejects with a `HoldfastError`. */
-export async function callTool(tool: Tool, request: ToolRequest, callee: Callee): Promise<Answer> {
-  const task = callee.hasTasks ? readTaskParams(request.params) : undefined;
-  if (task === undefined) {
-    const kept = tool.task === "optional" && callee.isPlain;
-    return kept
-      ? callee.plain.call(tool, plainCall(request, callee))
-      : answerOf(await runDirectly(tool, request, callee));
+/** The tool that is called, and its caller. */
+export interface Called {
+  /** Undefined for a tool that is not ours. */
+  readonly tool: Tool | undefined;
+  readonly isPollingTool: boolean;
+  /** Whether tasks of 2025-11-25 were declared to the client. */
+  readonly hasCore: boolean;
+  /** Whether the client has no tasks. */
+  readonly isPlain: boolean;
+  readonly capabilities: JsonObject;
+  /** Refuses calls that could ask for a task and do not (C-029). */
+  readonly requireTasks: boolean;
+}
+
+/** Throws the fault of a call, also of an author's own tool, before its arguments are validated (A-29). */
+export function refuseCall(params: JsonObject, called: Called): void {
+  const { tool, isPollingTool, hasCore, isPlain, capabilities, requireTasks } = called;
+  const name = typeof params["name"] === "string" ? params["name"] : "without a name";
+  const mode = tool?.task ?? "forbidden";
+  const asTask = hasCore && params["task"] !== undefined;
+  if (isPollingTool && !isPlain) throw toolNotFound(name);
+  if (asTask && mode === "forbidden") {
+    throw new HoldfastError("method_not_found", `Tool ${name} does not run as a task.`);
   }
+  if (!asTask && mode === "required") {
+    throw new HoldfastError("method_not_found", `Tool ${name} runs only as a task.`);
+  }
+  if (!asTask && mode === "optional" && requireTasks && hasCore) {
+    throw new HoldfastError("invalid_request", "tools/call needs params.task here.");
+  }
+  const isFound = mode === "optional" && isPlain && hasIdempotencyKey(params);
+  if (!asTask && !isFound && isRepeat(params)) throw notRepeatable(name);
+  if (!asTask || tool === undefined) return;
+  const refusal = refusedAsTask(tool, capabilities);
+  if (refusal !== undefined) throw refusal;
+  readTaskParams(params);
+}
 
-  const { runtime, desk, connection } = callee;
+/**
+ * Answers a call that asks for a task with the task. Rejects with a `HoldfastError`, also for invalid arguments: the client
+ * expects a task, and cannot read the result of a tool (C-022, C-024).
+ */
+export async function createTask(tool: Tool, request: ToolRequest, session: TaskSession): Promise<Answer> {
+  const { runtime, subscriptions, connection } = session;
   const { id, params, signal, access } = request;
-  const { principal, streams } = connection;
-  const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
-  const idempotencyKey = readIdempotencyKey(meta, principal);
-  signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
-  const requestor = { generation, principal, scopes: access?.scopes };
-  const origin = originOf(id, meta, connection.capabilities);
+  const validated = await validateArguments(tool, params["arguments"]);
+  if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
+  const task = readTaskParams(params);
+  const { streams, principal } = connection;
+  const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
+  signal.throwIfAborted(); // before there is a task
+  const requestor = requestorWith(session, access);
+  const origin = originOf(request, connection.capabilities, streams.sessionId);
   const created = await runtime.create({
     ...requestor,
     requiredScopes: access?.neededFor(tool.name) ?? [],
     tool: tool.name,
     arguments: params["arguments"],
-    origin: streams.sessionId === undefined ? origin : { ...origin, session: streams.sessionId },
-    ...(task.ttlMs === undefined ? {} : { ttlMs: task.ttlMs }),
+    origin,
+    ...(task?.ttlMs === undefined ? {} : { ttlMs: task.ttlMs }),
     ...(tool.prepare === undefined ? {} : { prepareInTask: true }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
-  // The id can reach nobody any more. With a key the caller finds its task by calling again (A-32).
-  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, requestor);
   const { progressToken } = origin;
-  // Nothing is said of a task before its id is out, and nothing where that never is.
-  if (!signal.aborted)
+  if (!signal.aborted) {
+    // Nothing is sent about a task whose id the client does not have.
     connection.afterAnswer(id, (end) => {
-      if (end !== "lost") desk.follow(created, requestor, { connection, progressToken });
+      if (end !== "lost") subscriptions.follow(created, requestor, { connection, progressToken });
     });
+  } else if (idempotencyKey === undefined) {
+    // Nobody learns the id any more. With a key, the caller would find the task by calling again (A-32).
+    await runtime.cancel(created.task.id, requestor);
+  }
   return { result: { ...createTaskResult(created, tool.immediateResponse) } };
 }

@@ -5,7 +5,7 @@ import {
   type Capabilities,
 } from "../../generation/2026-07-28/negotiate.ts";
 import { lacking } from "../plain/capabilities.ts";
-import type { PlainPolicies } from "../plain/policy.ts";
+import type { PlainPolicies } from "../plain/plain-policies.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
@@ -18,7 +18,7 @@ export function becomesTask(tool: Tool, capabilities: Capabilities): boolean {
 
 /**
  * The fault of a call that needs more than its client declared, naming all that is missing; else undefined. Without the
- * extension, questions are asked by rounds of the call, or answered by a companion tool.
+ * extension, questions are asked by rounds of the call, or answered by a polling tool.
  */
 export function missingForCall(
   tool: Tool,

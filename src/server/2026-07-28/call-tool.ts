@@ -2,37 +2,34 @@ import { generation } from "../../generation/2026-07-28/name.ts";
 import { createTaskResult } from "../../generation/2026-07-28/create.ts";
 import { declaresTasks, missingCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { metaOf } from "../../generation/meta.ts";
 import type { Ask } from "../../runtime/attempt/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
-import { becomesTask, missingForCall } from "./admission.ts";
-import type { CallStream } from "./call-stream.ts";
+import { becomesTask } from "./admission.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
-import type { Caller } from "../caller.ts";
-import { originOf, type ToolRequest } from "../tool-request.ts";
+import { originOf, type Caller, type ToolRequest } from "../request.ts";
 import { plainCall } from "./plain-call.ts";
 import { prepareCall } from "./prepare-call.ts";
-import { resumed } from "./rounds.ts";
+import type { RequestStream } from "./request-stream.ts";
+import { resumed } from "./mrtr.ts";
 
 /** What a call is answered with. */
 export interface Callee {
   readonly runtime: Runtime;
   readonly plain: PlainCalls;
-  readonly stream: CallStream;
+  readonly stream: RequestStream;
 }
 
-/** Answers a call of a registered tool, with a task or directly; rejects with a `HoldfastError`. */
+/** Answers a call of a registered tool, whose arguments fit, with a task or directly; rejects with a `HoldfastError`. */
 export async function callTool(
   { runtime, plain, stream }: Callee,
   tool: Tool,
   request: ToolRequest,
   caller: Caller,
 ): Promise<Answer> {
-  const missing = missingForCall(tool, caller.capabilities, plain.policies);
-  if (missing !== undefined) throw missing;
   const { params, signal } = request;
   // Read before anybody is asked anything, as its key may be none.
   if (tool.task === "optional" && !declaresTasks(caller.capabilities)) {
@@ -62,7 +59,7 @@ async function callPlain(
 ): Promise<Answer> {
   const call = plainCall(runtime, request, caller, stream);
   const { capabilities, principal } = caller;
-  // Where a companion answers in the client's place, there have to be a task and its questions first.
+  // If a polling tool can answer for the client, there have to be a task and its questions first.
   const inTask = plain.policies.of(tool) === "ticket" && missingCapabilities(["elicitation"], capabilities);
   const rounds = tool.prepare !== undefined && !inTask;
   const task = await resumed(runtime, request, principal, rounds ? "another kind" : undefined);
@@ -78,13 +75,12 @@ function taskCall(
   { id, params, access }: ToolRequest,
   { capabilities, principal }: Caller,
 ): TaskCall {
-  const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
-  const idempotencyKey = readIdempotencyKey(meta, principal);
+  const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
   return {
     generation,
     tool: tool.name,
     arguments: params["arguments"],
-    origin: originOf(id, meta, capabilities),
+    origin: originOf({ id, params }, capabilities),
     principal,
     scopes: access?.scopes,
     requiredScopes: access?.neededFor(tool.name) ?? [],

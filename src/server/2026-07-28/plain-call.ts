@@ -1,22 +1,19 @@
-import { isJsonObject } from "../../generation/json-object.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { completeAnswerOf } from "../answer.ts";
-import type { Caller } from "../caller.ts";
+import { progressTokenOf, type Caller, type ToolRequest } from "../request.ts";
 import type { PlainCall } from "../plain/plain-call.ts";
-import type { ToolRequest } from "../tool-request.ts";
-import type { CallStream } from "./call-stream.ts";
-import { askByAnswer } from "./rounds.ts";
+import { askByAnswer } from "./mrtr.ts";
+import type { RequestStream } from "./request-stream.ts";
 
 /** A call of a client that did not declare the extension: its questions are answers to the call, round by round. */
 export function plainCall(
   runtime: Runtime,
   request: ToolRequest,
   { capabilities, principal }: Caller,
-  stream: CallStream,
+  stream: RequestStream,
 ): PlainCall {
-  const { id, params, signal } = request;
-  const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
-  const { progressToken } = meta;
+  const { params, signal } = request;
+  const progressToken = progressTokenOf(params);
   return {
     request,
     owner: { principal, session: undefined, scopes: request.access?.scopes },
@@ -24,10 +21,10 @@ export function plainCall(
     answerOf: completeAnswerOf,
     askByAnswer: (snapshot) => askByAnswer(runtime, snapshot, { params, principal, capabilities }),
     progress(report) {
-      if (typeof progressToken !== "string" && typeof progressToken !== "number") return;
-      stream.notify("notifications/progress", { progressToken, ...report }, id);
+      if (progressToken === undefined) return;
+      stream.notify("notifications/progress", { progressToken, ...report });
     },
-    afterAnswer: (action) => stream.afterAnswer(id, (end) => action(end === "sent")),
+    afterAnswer: (action) => stream.afterAnswer((end) => action(end === "sent")),
     isWaitedFor: () => !signal.aborted,
     calledOff: () => signal.aborted && stream.leftByClient,
   };

@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Prepare, Tool } from "../../runtime/tool/tool.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../request.ts";
 import {
   assertWithin,
   encodeWithin,

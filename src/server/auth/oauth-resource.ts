@@ -1,7 +1,7 @@
 import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import type { OnError } from "../answer.ts";
+import type { OnError } from "../faults.ts";
 import type { Identity, ProtectedResource } from "../http/http-options.ts";
 import { refuse } from "../http/refuse.ts";
 import {
@@ -126,7 +126,7 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
         return refuse(503, "Tokens cannot be verified at the moment.", { "Retry-After": "5" }, -32000);
       }
     },
-    needed: (body, isCompanion) => scopes.neededFor(body, isCompanion),
+    needed: (body, isPollingTool) => scopes.neededFor(body, isPollingTool),
     refusal: ({ authInfo }, needed) =>
       hasAll(authInfo?.scopes ?? [], needed) ? undefined : refused(scopeMissing, needed),
   };

@@ -26,7 +26,7 @@ const scopeRules: OptionNames<ScopeRules> = {
 };
 
 /** Whether a tool stands for a method about tasks. */
-export type IsCompanion = (tool: string) => boolean;
+export type IsPollingTool = (tool: string) => boolean;
 
 /** The scopes that messages need. */
 export class Scopes {
@@ -51,11 +51,11 @@ export class Scopes {
   }
 
   /** All that is needed for a body, which is a message or a batch of them: every message counts. */
-  neededFor(body: unknown, isCompanion: IsCompanion = () => false): ReadonlySet<string> {
+  neededFor(body: unknown, isPollingTool: IsPollingTool = () => false): ReadonlySet<string> {
     const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
     return new Set([
       ...this.required,
-      ...messages.flatMap((message) => this.#ofMessage(message, isCompanion)),
+      ...messages.flatMap((message) => this.#ofMessage(message, isPollingTool)),
     ]);
   }
 
@@ -65,7 +65,7 @@ export class Scopes {
   }
 
   /** By the message alone, which is what is carried out; headers may say anything. */
-  #ofMessage(message: unknown, isCompanion: IsCompanion): readonly string[] {
+  #ofMessage(message: unknown, isPollingTool: IsPollingTool): readonly string[] {
     if (!isJsonObject(message)) return [];
     const { method, params } = message;
     if (typeof method !== "string") return [];
@@ -74,6 +74,6 @@ export class Scopes {
     const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
     if (typeof name !== "string") return [];
     const own = this.ofTool(name);
-    return isCompanion(name) ? [...this.#tasks, ...own] : own;
+    return isPollingTool(name) ? [...this.#tasks, ...own] : own;
   }
 }

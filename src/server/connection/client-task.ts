@@ -1,18 +1,18 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
-import { ofTask, type Asked, type Reply } from "./asked.ts";
+import { ofTask, type SentRequest, type Reply } from "./sent-request.ts";
 import { Undelivered } from "./connection.ts";
 import { orWithdrawn, type Question } from "./question.ts";
 
-/** Where the client names no interval, and the bounds of what it may name, in ms. */
+/** The poll interval if the client names none, and its bounds, in ms. */
 const interval = { usual: 1_000, shortest: 100, longest: 60_000 };
 
-/** A client that has not answered a poll after this time is asked again, in ms. */
+/** After this time, an unanswered poll is sent again, in ms. */
 const patienceMs = 10_000;
 
 /**
- * Waits for a task that runs on the client, and resolves with its result: polls as often as the client asks for, and
- * at once when it says that the task changed (C-050, C-067). `cancel` runs when the signal aborts.
+ * Waits for a task that runs on the client, and resolves with its result: polls in the interval that the client
+ * names, and at once when it notifies of a change (C-050, C-067). `cancel` runs when the signal aborts.
  */
 export async function followClientTask(
   question: Question,
@@ -30,32 +30,31 @@ export async function followClientTask(
   for (;;) {
     if (task["status"] === "working") await pause(pauseOf(task));
     const method = task["status"] === "working" ? "tasks/get" : "tasks/result";
-    // Of a task that waits for input the result is asked for too: its stream is where it asks (C-093).
+    // If the task waits for input, its questions come on the stream of `tasks/result` (C-093).
     const terms = method === "tasks/result" ? question : { requiredScopes };
     const asked = connection.ask(method, { taskId }, via(), terms);
     if (task["status"] === "input_required") return ofTask(await orWithdrawn(asked, signal, cancel));
     const reply = await inTime(question, asked, cancel);
     if (reply === undefined) await pause(interval.usual);
     else if (method === "tasks/result" || "error" in reply) {
-      // Who cancelled the task there does not want to be asked.
+      // If the user cancelled the task on the client, the question is not asked again.
       return task["status"] === "cancelled" ? reply : ofTask(reply);
     } else task = reply.result;
   }
 }
 
 /**
- * The reply, or undefined where none came in time: the stream that it was asked on may have broken, and the client's
- * task is still there on the next. Rejects once the connection is closed, and with the signal's reason.
+ * The reply, or undefined if none came in time: the stream of the request may have broken, and the next poll uses another
+ * one. Rejects once the connection is closed, and with the signal's reason.
  */
 export async function inTime(
   { connection, clock, signal }: Question,
-  asked: Asked,
+  asked: SentRequest,
   cancel: () => void,
 ): Promise<Reply | undefined> {
   const late = new AbortController();
   const callOff = clock.after(patienceMs, () => late.abort());
   try {
-    // A reply that is late is not waited for either: the next one is the same.
     return await orWithdrawn(asked, AbortSignal.any([signal, late.signal]), () => {
       if (signal.aborted) cancel();
     });
@@ -76,7 +75,6 @@ function pauseOf({ pollInterval }: JsonObject): number {
 
 function changeOrPause({ connection, clock, signal }: Question, taskId: string, ms: number): Promise<void> {
   return waitFor((done) => {
-    // Whichever comes first ends both.
     const stop = (): void => {
       callOff();
       unlisten();

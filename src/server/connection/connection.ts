@@ -1,86 +1,65 @@
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCNotification,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type RequestId,
+import type {
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResponse,
+  RequestId,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { hasScopes } from "../../task/required-scopes.ts";
-import { AfterAnswers, type AnswerEnd } from "../after-answers.ts";
-import type { Answer } from "../answer.ts";
-import type { Send, Tap } from "../intercept.ts";
+import type { AnswerEnd } from "../dispatch/after-answers.ts";
+import type { Wire } from "../dispatch/dispatch-transport.ts";
 import type { Streams } from "../streams.ts";
-import type { Asked, Reply, ReplyTerms } from "./asked.ts";
+import type { SentRequest, Reply, ReplyTerms } from "./sent-request.ts";
 
-/** Rejects what waits for a client that a message did not reach, or that is gone. */
+/** A request of ours could not be sent, or its connection has ended. */
 export class Undelivered extends Error {
   override readonly name = "Undelivered";
 }
 
-/** What a client that does not read costs in memory. */
+/** How many notifications may wait for a client that does not read. */
 const mostUnsent = 100;
 
-export interface ConnectionSetup {
-  /** Null where callers are not told apart (A-39). */
-  readonly principal: string | null;
-  readonly streams: Streams;
-  /** The capabilities to declare beside `own`, those of the author's server, by the version that was agreed on. */
-  readonly declare: (protocolVersion: string, own: JsonObject) => JsonObject;
-  /** Hears of each `notifications/cancelled`, with its params. */
-  readonly cancelled?: (params: JsonObject) => void;
-  /** A tool as it is listed to this client; undefined for one that is not. */
-  readonly list: (tool: JsonObject) => JsonObject | undefined;
-}
-
 /**
- * One connection of an earlier revision than 2026-07-28, beside the SDK's own: what its client declared at its
- * beginning, and the requests and notifications that tasks send to it. Their ids are strings, so that they are never
- * those of the SDK, which counts.
+ * One connection of a revision before 2026-07-28: what its client declared in `initialize`, and the requests and
+ * notifications that tasks send to it without the SDK. The ids of these requests are strings, while those of the SDK are
+ * numbers.
  */
-export class Connection implements Tap {
+export class Connection {
   readonly principal: string | null;
   readonly streams: Streams;
-  readonly #setup: ConnectionSetup;
   readonly #asked = new Map<RequestId, PromiseWithResolvers<Reply>>();
-  readonly #afterAnswers = new AfterAnswers();
-  /** What becomes of the SDK's answers to requests of the client. */
-  readonly #amend = new Map<RequestId, (result: JsonObject) => JsonObject>();
-  /** Requests that are not answered, whose streams are gone. */
+  /** Unanswered requests whose streams broke. */
   readonly #broken = new Set<RequestId>();
-  /** By request, what to abort when its client does not come back for the answer. */
+  /** By request, aborted when its client does not resume in time. */
   readonly #lost = new Map<RequestId, AbortController>();
   readonly #unlisten: readonly (() => void)[];
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(method: string, params: JsonObject) => void>();
-  #send: Send | undefined;
+  #wire: Wire | undefined;
   #capabilities: JsonObject = {};
   #version: string | undefined;
   #count = 0;
   /** Notifications that the transport has not taken yet. */
   #unsent = 0;
 
-  constructor(setup: ConnectionSetup) {
-    this.#setup = setup;
-    this.principal = setup.principal;
-    this.streams = setup.streams;
+  constructor(principal: string | null, streams: Streams) {
+    this.principal = principal;
+    this.streams = streams;
     this.#unlisten = [
-      setup.streams.onBroken((request) => this.#broken.add(request)),
-      setup.streams.onLost((request) => this.#lossOf(request).abort(streamLost())),
+      streams.onBroken((request) => this.#broken.add(request)),
+      streams.onLost((request) => this.#lossOf(request).abort(streamLost())),
     ];
   }
 
-  /** As the client declared them at the beginning; none on a connection without one. */
+  /** As the client declared them in `initialize`; none on a connection without it. */
   get capabilities(): JsonObject {
     return this.#capabilities;
   }
 
-  /** Undefined before the handshake, and on a connection without one. */
+  /** Undefined before the handshake, and on a connection without it. */
   get protocolVersion(): string | undefined {
     return this.#version;
   }
@@ -96,7 +75,7 @@ export class Connection implements Tap {
     params: JsonObject,
     via: RequestId | undefined,
     { kept, requiredScopes = [] }: ReplyTerms = {},
-  ): Asked {
+  ): SentRequest {
     this.#count += 1;
     const id = `holdfast-${this.#count}`;
     const answer = Promise.withResolvers<Reply>();
@@ -111,7 +90,7 @@ export class Connection implements Tap {
     return { id, reply: answer.promise, forget: () => this.#asked.delete(id) };
   }
 
-  /** Sends a notification likewise; one that does not arrive is lost, and so is one to a client that does not read. */
+  /** Sends a notification likewise; it is dropped if it cannot be sent, or if too many wait for the client to read. */
   notify(method: string, params: JsonObject, via: RequestId | undefined): void {
     if (this.#unsent >= mostUnsent) return;
     this.#unsent += 1;
@@ -120,33 +99,24 @@ export class Connection implements Tap {
       .finally(() => (this.#unsent -= 1));
   }
 
-  /** As `notify`, for what must not be left out; resolves when the transport has taken it, or cannot. */
+  /** As `notify`, for notifications that are never dropped; resolves when the transport has sent it, or cannot. */
   async deliver(method: string, params: JsonObject, via: RequestId | undefined): Promise<void> {
     await this.#write({ jsonrpc: "2.0", method, params }, via).catch(() => undefined);
   }
 
-  /** Answers a request that the SDK does not answer. */
-  respond(request: RequestId, answer: Answer): void {
-    const message = { jsonrpc: "2.0" as const, id: request, ...answer };
-    this.#write(this.sending(message), undefined).then(
-      () => this.sent(message),
-      () => this.unsent(message),
-    );
-  }
-
-  /** Whether what is told of a task on no request's stream reaches the client now. */
-  hears(task: Pick<TaskRecord, "requiredScopes">): boolean {
+  /** Whether a notification about the task can reach the client now without the stream of a request. */
+  isReached(task: Pick<TaskRecord, "requiredScopes">): boolean {
     return this.streams.standaloneOpen && hasScopes(task, this.streams.standaloneScopes);
   }
 
-  /** Whether the stream that `request` is to be answered on is gone. */
+  /** Whether the stream for the answer to `request` broke. */
   isBroken(request: RequestId): boolean {
     return this.#broken.has(request);
   }
 
   /**
-   * Aborts with `stream_lost` when the stream of `request` broke and its client did not come back for the answer: then
-   * what only waits has nobody to wait for (A-13). That is no cancel: what works goes on. `signal` aborts when the request is cancelled.
+   * Aborts with `stream_lost` when the stream of `request` broke and its client did not resume it: then whatever only waits
+   * ends (A-13). It is no cancel: work goes on. `signal` aborts when the request is cancelled.
    */
   lost(request: RequestId, signal: AbortSignal): AbortSignal {
     const loss = this.#lossOf(request);
@@ -161,45 +131,42 @@ export class Connection implements Tap {
 
   /** Runs `action` once the answer to `request` is sent, or never will be. */
   afterAnswer(request: RequestId, action: (end: AnswerEnd) => void): void {
-    this.#afterAnswers.add(request, action);
+    const report = (end: AnswerEnd): void => action(end === "sent" && this.isBroken(request) ? "kept" : end);
+    if (this.#wire === undefined) report("lost");
+    else this.#wire.afterAnswer(request, report);
   }
 
-  /** Calls `listener` with the client's notifications about tasks of its own; returns the way to stop it. */
+  /** Calls `listener` with the client's notifications about tasks of its own; returns a function that removes it. */
   onTaskNotification(listener: (method: string, params: JsonObject) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  connected(send: Send): void {
-    this.#send = send;
+  connected(wire: Wire): void {
+    this.#wire = wire;
   }
 
-  received(message: JSONRPCMessage): boolean {
-    if (isJSONRPCRequest(message)) {
-      this.#requested(message);
-    } else if (isJSONRPCNotification(message)) {
-      return this.#notified(message);
-    } else if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) {
-      return this.#answered(message.id, message);
-    }
-    return false;
+  requested({ id, method, params }: JSONRPCRequest): void {
+    this.#broken.delete(id); // a repeated request is answered on its new stream
+    if (method !== "initialize") return;
+    const declared = params?.["capabilities"];
+    this.#capabilities = isJsonObject(declared) ? declared : {};
   }
 
-  sending(message: JSONRPCMessage): JSONRPCMessage {
-    if ("method" in message || message.id === undefined) return message;
-    this.#afterAnswers.goesOut(message.id, this.#broken.has(message.id) ? "kept" : "sent");
-    const amend = this.#amend.get(message.id);
-    this.#amend.delete(message.id);
-    if (amend === undefined || !("result" in message)) return message;
-    return { ...message, result: amend(message.result) };
+  /** The handshake ended with this version. */
+  agreed(protocolVersion: string): void {
+    this.#version = protocolVersion;
   }
 
-  sent(message: JSONRPCMessage): void {
-    this.#ended(message, "sent");
+  /** True for an answer to a request of ours, and for a notification about a task of the client's own. */
+  received(message: JSONRPCNotification | JSONRPCResponse): boolean {
+    return "method" in message ? this.#notified(message) : this.#answered(message.id, message);
   }
 
-  unsent(message: JSONRPCMessage): void {
-    this.#ended(message, "lost");
+  /** The request was answered, or never will be. */
+  ended(request: RequestId): void {
+    this.#broken.delete(request);
+    this.#lost.delete(request);
   }
 
   closed(): void {
@@ -208,45 +175,14 @@ export class Connection implements Tap {
     this.#closed.abort();
     for (const { reject } of this.#asked.values()) reject(closedFault());
     this.#asked.clear();
-    this.#afterAnswers.close();
-  }
-
-  #ended(message: JSONRPCMessage, end: AnswerEnd): void {
-    if ("method" in message || message.id === undefined) return;
-    this.#lost.delete(message.id);
-    const broken = this.#broken.delete(message.id);
-    this.#afterAnswers.end(message.id, broken && end === "sent" ? "kept" : end);
-  }
-
-  #requested({ id, method, params }: JSONRPCRequest): void {
-    this.#broken.delete(id); // where it came before, it is answered on its new stream
-    if (method === "initialize") {
-      const declared = params?.["capabilities"];
-      this.#capabilities = isJsonObject(declared) ? declared : {};
-      this.#amend.set(id, (result) => this.#initialized(result));
-    } else if (method === "tools/list") {
-      this.#amend.set(id, (result) => this.#listed(result));
-    }
   }
 
   /** True for one about a task of the client's own. */
   #notified({ method, params }: JSONRPCNotification): boolean {
-    if (method === "notifications/cancelled") {
-      this.#cancelled(params?.["requestId"]);
-      this.#setup.cancelled?.(params ?? {});
-    }
+    if (method === "notifications/cancelled") this.ended(params?.["requestId"] as RequestId);
     if (!method.startsWith("notifications/tasks/")) return false;
     for (const listener of this.#listeners) listener(method, params ?? {});
     return true;
-  }
-
-  /** It is not answered any more. */
-  #cancelled(request: unknown): void {
-    if (typeof request !== "string" && typeof request !== "number") return;
-    this.#afterAnswers.end(request, "lost");
-    this.#amend.delete(request);
-    this.#broken.delete(request);
-    this.#lost.delete(request);
   }
 
   #lossOf(request: RequestId): AbortController {
@@ -255,25 +191,10 @@ export class Connection implements Tap {
     return loss;
   }
 
-  #initialized(result: JsonObject): JsonObject {
-    const { protocolVersion, capabilities } = result;
-    if (typeof protocolVersion !== "string") return result;
-    this.#version = protocolVersion;
-    const declared = isJsonObject(capabilities) ? capabilities : {};
-    return { ...result, capabilities: { ...declared, ...this.#setup.declare(protocolVersion, declared) } };
-  }
-
-  #listed(result: JsonObject): JsonObject {
-    const { tools } = result;
-    if (!Array.isArray(tools)) return result;
-    const listed = tools.map((tool) => (isJsonObject(tool) ? this.#setup.list(tool) : (tool as unknown)));
-    return { ...result, tools: listed.filter((tool) => tool !== undefined) };
-  }
-
   #answered(id: RequestId | undefined, message: object): boolean {
     const answer = id === undefined ? undefined : this.#asked.get(id);
     if (id === undefined || answer === undefined) {
-      // A late answer to a request of ours: the SDK would take it for a fault.
+      // A late answer to a request of ours, which the SDK would report as an error.
       return typeof id === "string" && id.startsWith("holdfast-");
     }
     this.#asked.delete(id);
@@ -282,8 +203,8 @@ export class Connection implements Tap {
   }
 
   async #write(message: JSONRPCMessage, via: RequestId | undefined): Promise<void> {
-    if (this.#send === undefined || this.#closed.signal.aborted) throw closedFault();
-    await this.#send(message, via === undefined ? {} : { relatedRequestId: via });
+    if (this.#wire === undefined || this.#closed.signal.aborted) throw closedFault();
+    await this.#wire.send(message, via === undefined ? {} : { relatedRequestId: via });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Cors } from "./cors.ts";
 
-/** An answer with what keeps it with the one it is for. */
-export function withAnswerHeaders(answer: Response, request: Request, cors: Cors | undefined): Response {
+/** An answer with what keeps it with the one it is for; `origin` is the header of its request. */
+export function withAnswerHeaders(answer: Response, origin: string | null, cors: Cors | undefined): Response {
   // Headers of some responses, which an author may have given, cannot be changed.
   const response = new Response(answer.body, answer);
   const { headers } = response;
@@ -11,6 +11,16 @@ export function withAnswerHeaders(answer: Response, request: Request, cors: Cors
   if (caching?.includes("max-age") !== true) {
     headers.set("Cache-Control", caching === null ? "no-store" : `no-store, ${caching}`);
   }
-  cors?.addTo(headers, request);
+  cors?.addTo(headers, origin);
   return response;
+}
+
+/** The headers of a JSON answer to a request without an `Origin`. */
+export function jsonHeaders(cors: Cors | undefined): Readonly<Record<string, string>> {
+  return {
+    "Content-Type": "application/json",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    ...(cors?.variesByOrigin === true && { Vary: "Origin" }),
+  };
 }

@@ -36,8 +36,8 @@ export class Cors {
     this.#credentials = credentials;
   }
 
-  allows(request: Request): boolean {
-    const origin = request.headers.get("origin");
+  /** `origin` is the header of a request; null where it has none. */
+  allows(origin: string | null): boolean {
     return origin !== null && (this.#origins === "any" || this.#origins.has(origin));
   }
 
@@ -45,7 +45,7 @@ export class Cors {
   preflight(request: Request): Response | undefined {
     const { method, headers } = request;
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return undefined;
-    if (!this.allows(request)) return undefined;
+    if (!this.allows(headers.get("origin"))) return undefined;
     const asked = (headers.get("access-control-request-headers") ?? "").split(",");
     const parameters = asked.map((name) => name.trim()).filter((name) => parameterHeader.test(name));
     return new Response(null, {
@@ -59,13 +59,18 @@ export class Cors {
     });
   }
 
+  /** Whether answers differ by the page that asks. */
+  get variesByOrigin(): boolean {
+    return this.#origins !== "any";
+  }
+
   /** Adds to an answer what lets the page that asked read it. */
-  addTo(headers: Headers, request: Request): void {
+  addTo(headers: Headers, origin: string | null): void {
     if (headers.has("access-control-allow-origin")) return; // it is for everybody
-    const any = this.#origins === "any";
+    const any = !this.variesByOrigin;
     if (!any) headers.append("Vary", "Origin"); // on what other pages get, too: a cache must not mix them up
-    if (!this.allows(request)) return;
-    headers.set("Access-Control-Allow-Origin", any ? "*" : (request.headers.get("origin") ?? ""));
+    if (!this.allows(origin)) return;
+    headers.set("Access-Control-Allow-Origin", any ? "*" : (origin ?? ""));
     headers.set("Access-Control-Expose-Headers", exposedHeaders);
     if (this.#credentials) headers.set("Access-Control-Allow-Credentials", "true");
   }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { OnError } from "../answer.ts";
+import type { OnError } from "../faults.ts";
 
 interface Serving {
   readonly errors: Error[];

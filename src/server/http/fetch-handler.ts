@@ -1,30 +1,24 @@
-import { createMcpHandler, isLegacyRequest, type ServerNotifier } from "@modelcontextprotocol/server";
-import { generation as newest } from "../../generation/2026-07-28/name.ts";
-import { systemClock } from "../../runtime/clock.ts";
+import type { ServerNotifier } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Owner } from "../access.ts";
 import { assertOptionNames } from "../../task/option-names.ts";
-import { assertTaskServer } from "../assert-task-server.ts";
-import type { TaskServer } from "../task-server.ts";
-import { withAnswerHeaders } from "./answer-headers.ts";
+import { assertTaskServer, type TaskServer } from "../task-server.ts";
+import type { Principal } from "../per-principal.ts";
+import { Admission } from "./admission.ts";
+import { AllowedNames } from "./allowed-names.ts";
+import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
 import { BodyReads } from "./body-reads.ts";
 import { corsOf } from "./cors.ts";
-import { FaultsInServing } from "./faults-in-serving.ts";
+import { responseOf, type Outgoing } from "./exchange.ts";
+import { FastPath } from "./fast-path.ts";
 import { fetchHandlerOptions } from "./http-option-names.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { identify, protectedResource } from "./identify.ts";
-import { withStatusOfLegacyCode } from "./legacy-status.ts";
-import { batchLimit, bodyReadLimits, openRequestsLimits, sessionLimits } from "./limits.ts";
-import { nameRefusal } from "./name-refusal.ts";
-import { OpenRequests } from "./open-requests.ts";
+import { identify, protectedResource, type Sender } from "./identify.ts";
+import { batchLimit, bodyReadLimits, unreadLimit } from "./limits.ts";
+import { Messages } from "./messages.ts";
 import { Probes } from "./probes.ts";
 import { readBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
-import type { EarlierRevisions, Incoming } from "./sessions/incoming.ts";
-import { Sessions } from "./sessions/sessions.ts";
-import { SingleRequests } from "./sessions/single-requests.ts";
-import { tooManyRequests } from "./too-many-requests.ts";
-import { isListen, TaskListeners } from "./task-listeners.ts";
+import { UnreadBytes } from "./unread-bytes.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
 export interface FetchHandler {
@@ -52,115 +46,111 @@ export interface FetchHandler {
 export function createFetchHandler(server: TaskServer, options: FetchHandlerOptions = {}): FetchHandler {
   assertTaskServer("createFetchHandler", server);
   assertOptionNames("createFetchHandler", options, fetchHandlerOptions);
-  return createHandler(server, options);
+  const handler = createHandler(server, options);
+  return {
+    notify: handler.notify,
+    fetch: (request) => handler.fetch(request),
+    close: () => handler.close(),
+  };
 }
 
 /** What `serveHttp` knows besides. */
 interface Handler extends FetchHandler {
+  /** `sender` is who sent the request, if that is known. */
+  fetch(request: Request, sender?: Sender): Promise<Response>;
   /** How many responses stay open until their clients have answered questions, which takes further requests. */
   readonly asking: number;
+  /** Answers what needs no `Request`. */
+  readonly fastPath: FastPath;
+  /** What waits for clients. */
+  readonly unread: UnreadBytes;
+  /** Who sent a request; null where that is not known. */
+  holderOf(request: Request): Principal;
 }
 
 /** As `createFetchHandler`. */
 export function createHandler(server: TaskServer, options: FetchHandlerOptions): Handler {
   const path = pathOf(options);
-  const owners = new WeakMap<Request, Owner>();
   const limits = bodyReadLimits(server, options);
   const bodies = new BodyReads(limits);
   const { maxNesting, maxNodes } = server.options;
   const form = { maxNesting, maxNodes, maxBatch: batchLimit(options) };
   const resource = protectedResource(options);
   const cors = corsOf(options);
-  const openRequests = new OpenRequests(openRequestsLimits(options));
+  const admission = new Admission(server, options, resource);
+  const unread = new UnreadBytes(unreadLimit(options));
+  const messages = new Messages(server, options, limits.maxBytes, unread);
+  const names = new AllowedNames(options, cors);
+  const plainHeaders = jsonHeaders(cors);
+  const holders = new WeakMap<Request, Principal>();
   let closed = false;
-  const faults = new FaultsInServing(server.onError);
-  const mcp = createMcpHandler(
-    ({ requestInfo, ...context }) => {
-      const owner = requestInfo === undefined ? undefined : owners.get(requestInfo);
-      // Never serve a request as nobody's because its owner was lost on the way.
-      if (owner === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
-      return faults.reportedElsewhere(server.create({ ...context, requestInfo }, owner));
-    },
-    // Streams are counted where it is known whose they are.
-    {
-      legacy: "reject",
-      maxRequestBodySize: limits.maxBytes,
-      maxSubscriptions: Infinity,
-      onerror: faults.heard,
-    },
-  );
-  const listening = new TaskListeners(server);
-  const earlier = earlierRevisions(server, options);
   const probes = new Probes(async () => !closed && server.ready());
 
-  async function admit(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url);
+  async function admit(request: Request, known?: Sender): Promise<Outgoing> {
+    const pathname = pathOfUrl(request.url);
     const probed = await probes.answer(request.method, pathname);
     if (probed !== undefined) return probed;
-    return closed ? refuse(503, "The server is stopping.", { "Retry-After": "1" }) : serve(request, pathname);
+    return closed
+      ? refuse(503, "The server is stopping.", { "Retry-After": "1" })
+      : serve(request, pathname, known);
   }
 
-  async function serve(request: Request, pathname: string): Promise<Response> {
+  async function serve(request: Request, pathname: string, known?: Sender): Promise<Outgoing> {
     const document = resource?.document(request);
     if (document !== undefined) return document;
     if (pathname !== path) return refuse(404, `Nothing is served here; MCP is at ${path}.`);
-    const forbidden = nameRefusal(request, options, cors);
+    const forbidden = names.refusal(request);
     if (forbidden !== undefined) return forbidden;
     const preflight = cors?.preflight(request); // which comes without credentials
     if (preflight !== undefined) return preflight;
-    const owner = await identify(request, options, server.onError);
-    if (owner instanceof Response) return owner;
+    const sender = known ?? (await identify(request, options, server.onError));
+    if (sender instanceof Response) return sender;
+    holders.set(request, sender.principal);
     const read = await readBody(request, bodies, form);
     if (read instanceof Response) return read;
     const { body } = read;
-    const needed = [...(resource?.needed(body, server.isCompanion) ?? [])];
-    const beyond = resource?.refusal(owner, needed);
-    if (beyond !== undefined) return beyond;
-    const limited = await server.rates.refusal(body, owner.principal);
-    if (limited !== undefined) return tooManyRequests(body, server.errorOf(limited));
-    return openRequests.serve(request, body, owner.principal, () => answer({ request, body, owner, needed }));
+    const arrived = { isGet: request.method === "GET", body, sender, left: () => request.signal };
+    return admission.admit(arrived, (admitted) =>
+      messages.answer({ request, body, owner: sender, ...admitted }),
+    );
   }
 
-  async function answer({ request, body, owner, needed }: Omit<Incoming, "refusal">): Promise<Response> {
-    const all = [...needed];
-    if (owner.access !== undefined) all.push(...(await server.scopesOfTasks(body, owner.principal)));
-    const refusal = (more: readonly string[] = []): Response | undefined =>
-      resource?.refusal(owner, [...all, ...more]);
-    const beyond = refusal();
-    if (beyond !== undefined) return beyond;
-    if (await isOfEarlierRevision(request, body)) {
-      return earlier.fetch({ request, body, owner, needed: all, refusal });
-    }
-    owners.set(request, owner);
-    const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
-    const forward = (parsedBody: unknown): Promise<Response> =>
-      faults.during(() => mcp.fetch(request, { ...authInfo, parsedBody }));
-    const response = isListen(request)
-      ? await listening.serve(request, owner, body, forward)
-      : await forward(body);
-    return server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
-  }
-
+  const failed = (error: unknown): Response => {
+    server.onError(error);
+    return refuse(500, "Internal error", {}, -32603);
+  };
+  const { maxBytes } = limits;
+  const head = {
+    server,
+    options,
+    admission,
+    messages,
+    names,
+    cors,
+    maxBytes,
+    failed,
+    isClosed: () => closed,
+  };
   return {
-    notify: mcp.notify,
+    notify: messages.notify,
     get asking() {
-      return earlier.asking;
+      return messages.asking;
     },
-    async fetch(request) {
-      let response: Response;
-      try {
-        response = await admit(request);
-      } catch (error) {
-        server.onError(error);
-        response = refuse(500, "Internal error", {}, -32603);
-      }
-      return withAnswerHeaders(response, request, cors);
+    fastPath: new FastPath(head),
+    unread,
+    holderOf: (request) => holders.get(request) ?? null,
+    async fetch(request, known) {
+      const outgoing = await admit(request, known).catch(failed);
+      const origin = request.headers.get("origin");
+      // In one go: adapters send what was made of plain parts without looking at each.
+      return origin === null && outgoing !== undefined && !(outgoing instanceof Response)
+        ? responseOf(outgoing, plainHeaders)
+        : withAnswerHeaders(responseOf(outgoing), origin, cors);
     },
     async close() {
       closed = true;
       bodies.close();
-      listening.close();
-      await Promise.all([mcp.close(), earlier.close()]);
+      await messages.close();
     },
   };
 }
@@ -177,13 +167,9 @@ function pathOf({ path = "/mcp", authenticate, anonymous }: FetchHandlerOptions)
   return path;
 }
 
-/** A client of 2026-07-28 has no streams to GET, and no session to DELETE: the SDK tells it so. */
-async function isOfEarlierRevision(request: Request, body: unknown): Promise<boolean> {
-  if (request.headers.get("mcp-protocol-version") === newest && request.method !== "POST") return false;
-  return isLegacyRequest(request, body);
-}
-
-function earlierRevisions(server: TaskServer, options: FetchHandlerOptions): EarlierRevisions {
-  if (options.sessions === false) return new SingleRequests(server);
-  return new Sessions({ server, clock: systemClock, ...sessionLimits(options) });
+/** The path of a URL as `Request` has it: whole, and with all that could be shortened. */
+function pathOfUrl(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.slice(start).search(/[?#]/);
+  return end === -1 ? url.slice(start) : url.slice(start, start + end);
 }

@@ -11,6 +11,7 @@ export const fetchHandlerOptions: OptionNames<FetchHandlerOptions> = {
   maxRequestBodySize: true,
   requestTimeoutMs: true,
   maxPendingBytes: true,
+  maxOutgoingBytes: true,
   maxBatch: true,
   sessions: true,
   sessionIdleMs: true,

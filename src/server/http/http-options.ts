@@ -1,6 +1,6 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
-import type { Access } from "../access.ts";
-import type { OnError } from "../answer.ts";
+import type { Access } from "../request.ts";
+import type { OnError } from "../faults.ts";
 
 /** Who sent a request: the owner of its tasks, and what the SDK passes to the author's own tools. */
 export interface Identity {
@@ -27,7 +27,7 @@ export interface ProtectedResource {
   needed(
     body: unknown,
     /** Whether a tool is one of the polling tools of clients without tasks. */
-    isCompanion?: (tool: string) => boolean,
+    isPollingTool?: (tool: string) => boolean,
   ): Iterable<string>;
   /** The refusal of a request that needs these scopes; undefined if the sender's token has them all. */
   refusal(sender: Pick<Identity, "authInfo">, needed: Iterable<string>): Response | undefined;
@@ -76,6 +76,13 @@ export interface FetchHandlerOptions {
    * Total bytes of requests that are still being received. Beyond it the slowest gets 503. Default 256 MiB.
    */
   readonly maxPendingBytes?: number;
+  /**
+   * Total bytes of responses that were made and that clients have not taken yet. Beyond it the principal with most of them
+   * gives way: the one of its connections that has taken nothing for longest is closed. One response counts as half of it
+   * at most. A framework that calls `createFetchHandler` holds responses itself; only what waits on streams counts there.
+   * Default 256 MiB.
+   */
+  readonly maxOutgoingBytes?: number;
   /** Messages in one batch (protocol 2025-03-26 and before); more get 400. Default 50. */
   readonly maxBatch?: number;
   /**

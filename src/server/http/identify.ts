@@ -1,7 +1,7 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Owner } from "../access.ts";
-import type { OnError } from "../answer.ts";
+import type { Owner } from "../request.ts";
+import type { OnError } from "../faults.ts";
 import type { Authenticate, FetchHandlerOptions, Identity, ProtectedResource } from "./http-options.ts";
 import { refuse } from "./refuse.ts";
 
@@ -24,13 +24,18 @@ export function protectedResource({
   throw new HoldfastError("configuration", message);
 }
 
+/** The sender of every request where nobody has to say who he is. */
+export function anonymousSender(anonymous: FetchHandlerOptions["anonymous"]): Sender {
+  return { principal: anonymous === "shared" ? everyone : null };
+}
+
 /** Who sent `request`, or the refusal of it; rejects where `authenticate` does. */
 export async function identify(
   request: Request,
-  { authenticate, anonymous = "isolated" }: Pick<FetchHandlerOptions, "authenticate" | "anonymous">,
+  { authenticate, anonymous }: Pick<FetchHandlerOptions, "authenticate" | "anonymous">,
   onError: OnError,
 ): Promise<Sender | Response> {
-  if (authenticate === undefined) return { principal: anonymous === "shared" ? everyone : null };
+  if (authenticate === undefined) return anonymousSender(anonymous);
   const owner =
     typeof authenticate === "function"
       ? await byFunction(request, authenticate)

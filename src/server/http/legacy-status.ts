@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../generation/json-object.ts";
-import { legacyMissingCapability } from "../answer.ts";
+import { legacyMissingCapability } from "../faults.ts";
 
 /** The SDK knows the missing-capability error under its new number only; under the old one it is a 400 too. */
 export async function withStatusOfLegacyCode(response: Response): Promise<Response> {

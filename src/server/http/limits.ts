@@ -2,7 +2,6 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { BodyReadLimits } from "./body-reads.ts";
 import type { FetchHandlerOptions, HttpOptions } from "./http-options.ts";
-import type { OpenRequestsLimits } from "./open-requests.ts";
 import type { SessionsSetup } from "./sessions/sessions.ts";
 
 /** What an HTTP server allows its connections; times in milliseconds. */
@@ -16,10 +15,18 @@ export interface ConnectionLimits {
   readonly maxHeaders: number;
 }
 
+/** What one principal may have open. */
+export interface OpenRequestsLimits {
+  readonly maxRequests: number;
+  /** Those of its sessions, and those on which it gets what it missed. */
+  readonly maxStreams: number;
+}
+
 /** What is allowed where an author says nothing. */
 export const defaultHttpLimits = {
   requestTimeoutMs: 60_000,
   maxPendingBytes: 256 * 1024 * 1024,
+  maxOutgoingBytes: 256 * 1024 * 1024,
   maxBatch: 50,
   sessionIdleMs: 30 * 60_000,
   unusedSessionMs: 60_000,
@@ -75,7 +82,7 @@ export function bodyReadLimits(server: TaskServer, options: FetchHandlerOptions)
 
 export function sessionLimits(
   options: FetchHandlerOptions,
-): Omit<SessionsSetup, "server" | "clock" | "limits" | "memoryBytes"> {
+): Omit<SessionsSetup, "server" | "clock" | "unread" | "limits" | "memoryBytes"> {
   const { sessionIdleMs, unusedSessionMs, maxSessions, ...others } = withDefaults(options);
   const { maxSessionsPerPrincipal, resumeMs, maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal } =
     others;
@@ -102,6 +109,13 @@ export function batchLimit(options: FetchHandlerOptions): number {
   const { maxBatch } = withDefaults(options);
   checkPositive({ maxBatch });
   return maxBatch;
+}
+
+/** Bytes that wait for clients; throws `configuration`. */
+export function unreadLimit(options: FetchHandlerOptions): number {
+  const { maxOutgoingBytes } = withDefaults(options);
+  checkPositive({ maxOutgoingBytes });
+  return maxOutgoingBytes;
 }
 
 /** What one principal may have open; throws `configuration`. */

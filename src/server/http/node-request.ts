@@ -5,23 +5,37 @@ const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
  * A request of `node:http` as the web has it. Its body is received as it is read, and not before: who sent a request,
- * and whether it may be here, are known from the headers, and strangers get no memory. `signal` aborts when the client
- * is gone. Undefined for what is no request to a server, such as one to a proxy, or one to a host that is no name.
+ * and whether it may be here, are known from the headers, and strangers get no memory; `received` is a body that was read
+ * before. `signal` aborts when the client is gone. Undefined for what is no request to a server, such as one to a proxy, or one to a host that is no name.
  */
-export function fromNode(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
-  const { method = "GET", url = "", headers: received } = incoming;
-  const { host = "localhost" } = received;
-  if (!url.startsWith("/") || !hostForm.test(host)) return undefined;
+export function fromNode(
+  incoming: IncomingMessage,
+  signal: AbortSignal,
+  received?: Uint8Array,
+): Request | undefined {
+  const { method = "GET", url = "" } = incoming;
+  const { host = "localhost" } = incoming.headers;
+  if (!url.startsWith("/") || !isServedHost(host)) return undefined;
+  const body = method === "GET" || method === "HEAD" ? null : (received ?? bodyOf(incoming));
+  const init = { method, headers: headersOf(incoming), signal, body, duplex: "half" } as const;
+  try {
+    return new Request(`http://${host}${url}`, init);
+  } catch {
+    return undefined; // the web forbids the method or the URL
+  }
+}
+
+/** Whether a `Host` header is a name or an address, and maybe a port. */
+export function isServedHost(host: string): boolean {
+  return hostForm.test(host);
+}
+
+function headersOf({ headers: received }: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(received)) {
     for (const item of [value ?? []].flat()) headers.append(name, item);
   }
-  const body = method === "GET" || method === "HEAD" ? null : bodyOf(incoming);
-  try {
-    return new Request(`http://${host}${url}`, { method, headers, signal, body, duplex: "half" });
-  } catch {
-    return undefined; // the web forbids the method or the URL
-  }
+  return headers;
 }
 
 /** One chunk is in memory at a time; what comes after the reader has cancelled is thrown away. */

@@ -1,6 +1,5 @@
 import { isJsonContentType } from "@modelcontextprotocol/server";
-import { nodeFault } from "../node-count.ts";
-import { messageFault } from "../message-fault.ts";
+import { messageFault, nodeFault } from "../message-limits.ts";
 import type { BodyReads } from "./body-reads.ts";
 import { refuse } from "./refuse.ts";
 

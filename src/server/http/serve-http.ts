@@ -2,8 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames } from "../../task/option-names.ts";
-import { assertTaskServer } from "../assert-task-server.ts";
-import type { TaskServer } from "../task-server.ts";
+import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler, type FetchHandler } from "./fetch-handler.ts";
 import { httpOptions } from "./http-option-names.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -49,7 +48,10 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   const open = new OpenResponses();
   const listening = new OpenResponses();
   const node = createNodeServer({
-    fetch: (request) => handler.fetch(request),
+    fastPath: handler.fastPath,
+    fetch: (request, sender) => handler.fetch(request, sender),
+    holderOf: (request) => handler.holderOf(request),
+    unread: handler.unread,
     limits: connectionLimits(options),
     onError: server.onError,
     onResponse(response) {

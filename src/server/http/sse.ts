@@ -1,8 +1,19 @@
 const encoder = new TextEncoder();
 
-/** One message as an event of a stream. */
-export function messageEvent(message: object): Uint8Array {
-  return encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+/** How often a stream that is silent gets a comment, in ms. */
+export const keepAliveMs = 15_000;
+
+export const streamHeaders = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache, no-transform",
+  Connection: "keep-alive",
+  "X-Accel-Buffering": "no",
+} as const;
+
+/** One message as an event of a stream; a string is JSON text already. */
+export function messageEvent(message: object | string): Uint8Array {
+  const json = typeof message === "string" ? message : JSON.stringify(message);
+  return encoder.encode(`event: message\ndata: ${json}\n\n`);
 }
 
 /** A comment, for those on the way who close what is silent. */

@@ -8,10 +8,11 @@ import {
 import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Owner } from "../access.ts";
+import type { Owner } from "../request.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
-import { Shares } from "../shares.ts";
+import { PerPrincipal } from "../per-principal.ts";
+import type { UnreadBytes } from "./unread-bytes.ts";
 import { isStream } from "./sessions/json-answer.ts";
 import { messageEvent } from "./sse.ts";
 import { TaskStream } from "./task-stream.ts";
@@ -38,14 +39,16 @@ interface Ending {
  */
 export class TaskListeners {
   readonly #server: TaskServer;
+  readonly #unread: UnreadBytes;
   readonly #max: number;
-  readonly #streams = new Shares<Ending>();
+  readonly #streams = new PerPrincipal<Ending>();
   /** Those that tell of tasks; the SDK ends its own. */
   readonly #ofTasks = new Set<TaskStream>();
   #closed = false;
 
-  constructor(server: TaskServer, max = mostStreams) {
+  constructor(server: TaskServer, unread: UnreadBytes, max = mostStreams) {
     this.#server = server;
+    this.#unread = unread;
     this.#max = max;
   }
 
@@ -96,7 +99,8 @@ export class TaskListeners {
       this.#ofTasks.delete(stream);
       this.#streams.remove(principal, stream);
     };
-    const stream = new TaskStream({ sdk, feed, id: idOf(body), signal, errorOf, onEnd });
+    const counted = { unread: this.#unread, holder: principal };
+    const stream = new TaskStream({ sdk, feed, id: idOf(body), ...counted, signal, errorOf, onEnd });
     this.#ofTasks.add(stream);
     this.#streams.add(principal, stream);
     stream.start();

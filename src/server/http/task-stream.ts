@@ -6,22 +6,24 @@ import {
   type SubscriptionId,
 } from "../../generation/2026-07-28/listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import type { ErrorOf } from "../answer.ts";
+import type { ErrorOf } from "../faults.ts";
 import type { TaskFeed } from "../listen/task-feed.ts";
-import { keepAliveComment, messageEvent, sseEvents } from "./sse.ts";
+import type { Principal } from "../per-principal.ts";
+import { keepAliveComment, keepAliveMs, messageEvent, sseEvents } from "./sse.ts";
+import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
 
 export interface TaskStreamSetup {
   /** The SDK's stream for the same request without its task ids. */
   readonly sdk: ReadableStream<Uint8Array>;
   readonly feed: TaskFeed;
   readonly id: SubscriptionId;
+  readonly unread: UnreadBytes;
+  readonly holder: Principal;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
   readonly errorOf: ErrorOf;
   readonly onEnd: () => void;
 }
-
-const keepAliveMs = 15_000;
 
 /**
  * One subscription over HTTP: the SDK's stream with its acknowledgement completed, and the tasks among its
@@ -33,6 +35,9 @@ export class TaskStream {
   readonly #setup: TaskStreamSetup;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #backlog: Backlog;
+  /** Bytes that the client has not taken yet. */
+  #waiting = 0;
   /** The SDK's answer to the request, which it gives at once where nothing but tasks is listened to. */
   #last: object | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
@@ -44,6 +49,7 @@ export class TaskStream {
     this.#setup = setup;
     this.#reader = setup.sdk.getReader();
     this.#writer = writable.getWriter();
+    this.#backlog = setup.unread.open(setup.holder, () => this.#abandon());
   }
 
   start(): void {
@@ -65,25 +71,32 @@ export class TaskStream {
 
   readonly #abandon = (): void => {
     this.#stop();
-    this.#writer.abort().catch(() => undefined);
+    this.#writer.abort(new UnreadError()).catch(() => undefined);
   };
+
+  /** Resolves when the client has taken `bytes`. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    this.#backlog.hold((this.#waiting += bytes.byteLength));
+    await this.#writer.write(bytes);
+    this.#backlog.hold((this.#waiting -= bytes.byteLength));
+  }
 
   async #relay(): Promise<void> {
     const { feed } = this.#setup;
     let onlyTasks = false;
     for await (const { bytes, message } of sseEvents(this.#reader)) {
       if (!isJsonObject(message)) {
-        await this.#writer.write(bytes);
+        await this.#write(bytes);
       } else if (message["method"] === acknowledgedMethod) {
         const params = isJsonObject(message["params"]) ? message["params"] : {};
         onlyTasks = asksForNothing(params);
         const acknowledged = { ...message, params: acknowledgedTasks(params, feed.accepted) };
-        await this.#writer.write(messageEvent(acknowledged));
+        await this.#write(messageEvent(acknowledged));
         this.#push().catch((error: unknown) => this.#failed(error));
       } else if ("id" in message) {
         this.#last = message;
       } else {
-        await this.#writer.write(bytes);
+        await this.#write(bytes);
       }
     }
     if (!onlyTasks) this.end();
@@ -95,7 +108,7 @@ export class TaskStream {
     while (await feed.changed()) {
       await this.#writer.ready;
       const task = await feed.take();
-      if (task !== undefined) await this.#writer.write(messageEvent(taskNotification(task, id)));
+      if (task !== undefined) await this.#write(messageEvent(taskNotification(task, id)));
     }
   }
 
@@ -117,6 +130,7 @@ export class TaskStream {
     this.#over = true;
     const { feed, signal, onEnd } = this.#setup;
     feed.close();
+    this.#backlog.end();
     clearInterval(this.#keepAlive);
     signal.removeEventListener("abort", this.#abandon);
     this.#reader.cancel().catch(() => undefined);

@@ -6,8 +6,8 @@ import { isHidden } from "../../task/fault.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 
 /**
- * What one listener has still to hear. It holds which tasks have changed, never what they changed to: a task is read
- * when its listener takes it, so a slow one skips the states in between and costs no memory.
+ * The tasks that changed and whose new state a listener does not have yet. It stores ids only: a task is read when the
+ * listener can take it, so a slow listener skips the states in between and costs no memory.
  *
  * ```ts
  * while (await feed.changed()) {
@@ -21,9 +21,9 @@ export class TaskFeed {
   readonly accepted: readonly string[];
   readonly #runtime: Runtime;
   readonly #requestor: Requestor;
-  /** Tasks that can still change, with a digest of what was taken last; "" before that. */
-  readonly #taken: Map<string, string>;
-  /** In the order of their oldest change that was not taken: no task keeps the others waiting. */
+  /** Tasks that can still change, with a digest of the state that was taken last; "" before the first. */
+  readonly #digests: Map<string, string>;
+  /** In the order of their oldest change that was not taken, so that no task delays the others. */
   readonly #changed: Set<string>;
   readonly #unwatch: () => void;
   readonly #onClose: () => void;
@@ -38,7 +38,7 @@ export class TaskFeed {
     onClose: () => void = () => undefined,
   ): Promise<TaskFeed> {
     const requestor = { generation, ...owner };
-    // Only whether there is one: a thousand large results are not held at once.
+    // The snapshots are dropped at once: together, a thousand large results would not fit.
     const exists = async (id: string): Promise<boolean> =>
       (await snapshotOf(runtime, id, requestor)) !== undefined;
     const found = await Promise.all(ids.map(exists));
@@ -60,17 +60,17 @@ export class TaskFeed {
     this.accepted = accepted;
     this.#runtime = runtime;
     this.#requestor = requestor;
-    this.#taken = new Map(accepted.map((id) => [id, ""]));
-    // All are read again when they are taken, so no change before this moment is missed.
+    this.#digests = new Map(accepted.map((id) => [id, ""]));
+    // All are read again when they are taken, so that no change before this line is missed.
     this.#changed = new Set(accepted);
     this.#unwatch = runtime.watch(accepted, (id) => {
-      if (!this.#taken.has(id)) return;
+      if (!this.#digests.has(id)) return;
       this.#changed.add(id);
       this.#wake();
     });
   }
 
-  /** Waits until there is something to take; resolves with false once the feed is closed. */
+  /** Waits until a task has changed; resolves with false once the feed is closed. */
   async changed(): Promise<boolean> {
     while (!this.#closed && this.#changed.size === 0) {
       await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -79,8 +79,8 @@ export class TaskFeed {
   }
 
   /**
-   * The newest state of the task that waited longest, as `tasks/get` would show it; undefined where a listener
-   * would see no difference, and where the task is gone. Rejects where the read fails.
+   * The newest state of the task that changed first, as `tasks/get` would show it; undefined if the listener would see no
+   * difference, and if the task was deleted. Rejects if the read fails.
    */
   async take(): Promise<DetailedTask | undefined> {
     const [id] = this.#changed;
@@ -94,8 +94,8 @@ export class TaskFeed {
     }
     const task = detailedTask(snapshot);
     const digest = hash("sha256", JSON.stringify(task), "base64");
-    if (digest === this.#taken.get(id)) return undefined;
-    if (snapshot.task.finishedAt === null) this.#taken.set(id, digest);
+    if (digest === this.#digests.get(id)) return undefined;
+    if (snapshot.task.finishedAt === null) this.#digests.set(id, digest);
     else this.#forget(id); // it never changes again
     return task;
   }
@@ -109,7 +109,7 @@ export class TaskFeed {
   }
 
   #forget(id: string): void {
-    this.#taken.delete(id);
+    this.#digests.delete(id);
     this.#changed.delete(id);
   }
 }

@@ -2,13 +2,13 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { TaskRecord } from "../../task/record.ts";
 
-/** How long a caller hears nothing before it is told that its call goes on. Clients give up after a minute or less. */
+/** After so much silence, in ms, the client gets a report. Clients give up after a minute or less. */
 const silenceMs = 15_000;
 
 /**
- * Progress of a call that waits, to a caller that gave a token: what its handler reports, and where that is silent a
- * report that is a trifle larger than the last, since progress has to grow and many clients take each report as a sign
- * of life.
+ * Sends progress to the client of a call that waits: what the handler reports and, while it reports nothing, the last
+ * report again. Many clients reset their timeouts with each report. The protocol demands that progress grows, so a
+ * repeated report is larger by the least amount.
  */
 export class KeepAlive {
   readonly #clock: Clock;
@@ -24,11 +24,11 @@ export class KeepAlive {
   }
 
   /** The task as it is now. */
-  heard(task: TaskRecord): void {
+  changed(task: TaskRecord): void {
     this.#task = task;
     if (task.progress === null || task.finishedAt !== null) return;
     if (this.#last !== undefined && task.progress.progress <= this.#last) return;
-    this.#tell({ ...task.progress });
+    this.#report({ ...task.progress });
   }
 
   stop(): void {
@@ -44,14 +44,14 @@ export class KeepAlive {
     const last = this.#last;
     const progress = last === undefined ? 0 : last + Math.max(1e-6, Math.abs(last) * 1e-12);
     const { total, message = this.#task?.statusMessage ?? undefined } = this.#task?.progress ?? {};
-    this.#tell({
+    this.#report({
       progress,
       ...(total !== undefined && total >= progress ? { total } : {}),
       ...(message === undefined ? {} : { message }),
     });
   }
 
-  #tell(report: JsonObject & { readonly progress: number }): void {
+  #report(report: JsonObject & { readonly progress: number }): void {
     this.#last = report.progress;
     this.#send(report);
     this.#arm();

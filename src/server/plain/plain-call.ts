@@ -3,27 +3,48 @@ import type { Requestor } from "../../runtime/runtime.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Answer } from "../answer.ts";
-import type { ToolRequest } from "../tool-request.ts";
-import type { PlainOwner } from "./owner.ts";
+import type { ToolRequest } from "../request.ts";
 
-/** A call of a client without tasks, and what the revision that it speaks makes of it. */
+/** The generation of tasks whose callers know no tasks. */
+export const generation = "plain";
+
+/** The caller, as far as it is known. */
+export interface PlainOwner {
+  /** Null if the server does not tell callers apart (A-39). */
+  readonly principal: string | null;
+  /** Tells callers without a principal apart; undefined for a request without a session. */
+  readonly session: string | undefined;
+  /** The scopes of the caller's token; left out: all. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/**
+ * The scope in which a caller's references are unique: its principal, else its session. Undefined if nothing is known of the
+ * caller, whose tasks can then be found by their ids only.
+ */
+export function scopeOf({ principal, session }: PlainOwner): string | undefined {
+  if (principal !== null) return `principal:${principal}`;
+  return session === undefined ? undefined : `session:${session}`;
+}
+
+/** A call of a client without tasks, as its revision of the protocol serves it. */
 export interface PlainCall {
   readonly request: ToolRequest;
   readonly owner: PlainOwner;
-  /** What the client can be asked on this call; empty where no question reaches it. */
+  /** What the client can be asked on this call; empty if no question reaches it. */
   readonly capabilities: JsonObject;
-  /** The answer that a tool's outcome is. */
+  /** The answer in the form of the revision. */
   answerOf(outcome: Outcome): Answer;
-  /** Puts the open questions of the task to the client until the signal aborts; left out where rounds do it. */
+  /** Asks the client the open questions of the task until the signal aborts; left out if `askByAnswer` does it. */
   attend?(id: string, requestor: Requestor, signal: AbortSignal): void;
-  /** The answer that asks the open questions, where a question is an answer and a call is made again with its answers. */
+  /** The answer that asks the open questions (MRTR): the client makes the call again with their answers. */
   askByAnswer?(snapshot: TaskSnapshot): Promise<Answer>;
-  /** Sends progress under the call's token; does nothing where it has none. */
+  /** Sends progress under the call's progress token; does nothing if it has none. */
   progress(report: JsonObject): void;
-  /** Runs `action` once with whether the answer that this call returns has reached its client, as far as can be known. */
+  /** Calls `action` once, with whether the answer to this call has reached the client, as far as the transport knows. */
   afterAnswer(action: (arrived: boolean) => void): void;
-  /** Whether its client waits for the answer now, as far as can be known; one whose connection is gone does not. */
+  /** Whether the client waits for the answer now, as far as the transport knows: not if its connection broke. */
   isWaitedFor(): boolean;
-  /** Of a call whose signal has aborted: whether its client does not want it any more. */
+  /** Whether the signal aborted because the client does not want the result any more. */
   calledOff(): boolean;
 }

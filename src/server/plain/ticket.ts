@@ -3,12 +3,12 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { InputRequest } from "../../task/input.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { statusOf } from "../../task/status.ts";
-import type { CompanionNames } from "./companion-names.ts";
-import { describeQuestion, type DescribedQuestion } from "./questions-for-models.ts";
+import type { CompanionNames } from "./plain-policies.ts";
+import { describeQuestion, type DescribedQuestion } from "./question-text.ts";
 
 export interface TicketParts {
   readonly task: TaskRecord;
-  /** The open question that the client itself cannot be asked, where there is one. */
+  /** The open question that the model has to answer, since its client cannot be asked. */
   readonly question: InputRequest | undefined;
   readonly names: CompanionNames;
   /** How long `task_result` waits, in ms. */
@@ -16,8 +16,8 @@ export interface TicketParts {
 }
 
 /**
- * What a call is answered with that goes on: for a model, what runs and exactly what to call next; the same as data, which is
- * whole by itself, since some hosts show their model nothing else.
+ * The answer to a call whose task goes on. It tells the model what runs and exactly what to call next. The structured
+ * content says all of it again, since some hosts show their model nothing else.
  */
 export function ticket(parts: TicketParts): CallToolResult {
   const { task, question, names } = parts;
@@ -45,7 +45,7 @@ export function resultCall({ wireId }: TaskRecord, names: CompanionNames): JsonO
   return { tool: names.result, arguments: { reference: wireId } };
 }
 
-/** How far a task is, in one line. */
+/** The progress and status message of a task, in one line. */
 export function statusText({ statusMessage, progress }: TaskRecord): string | undefined {
   const { progress: done, total, message } = progress ?? {};
   const count = done === undefined ? undefined : total === undefined ? `${done}` : `${done} of ${total}`;
@@ -77,7 +77,7 @@ function waiting({ task, names }: TicketParts, { text, form }: DescribedQuestion
   ].join("\n");
 }
 
-/** The short reference of a caller without a principal is known in its session only, which a restart ends. */
+/** Without a principal, a reference is known in its session only, which ends with the server. The id is known for longer. */
 function spare({ principal, id, wireId }: TaskRecord): readonly string[] {
   return principal !== null || id === wireId
     ? []

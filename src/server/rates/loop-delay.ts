@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** How late the event loop is, in ms: of the last second, the ninth tenth. */
+/** The delay of the event loop in ms: the 90th percentile of the last second. */
 export type LoopDelay = () => number;
 
 const windowMs = 1_000;

@@ -2,11 +2,11 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { asksForTask } from "../../generation/sep-1686/create.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { CompanionKind } from "../plain/companion-names.ts";
+import type { PollingToolKind } from "../plain/plain-policies.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 import type { RateOptions } from "./rate-options.ts";
 
-/** Tasks of a principal whose interval is another than the usual one; of more, the oldest count as usual again. */
+/** Tasks whose poll interval is not the default; beyond it, the oldest get the default again. */
 const maxIntervals = 10_000;
 
 /** When the process may be less busy, in ms. */
@@ -14,16 +14,16 @@ const calmAfterMs = 1_000;
 
 export interface RatesSetup {
   readonly rates: RateOptions;
-  /** What clients are told to wait between polls where nobody says otherwise, in ms. */
+  /** The default poll interval, in ms. */
   readonly pollIntervalMs: number;
   readonly loopDelay: LoopDelay;
-  /** The companion of that name, where there are any: calls of these are to callers without tasks what methods are. */
-  readonly companion?: (name: unknown) => CompanionKind | undefined;
+  /** The polling tool of that name. Its calls count as the methods that clients with tasks use. */
+  readonly pollingTool?: (name: unknown) => PollingToolKind | undefined;
   /** Whether all tasks that a message names are the principal's own. */
   readonly finds: (message: JsonObject, principal: string) => Promise<boolean>;
 }
 
-/** Refuses what comes too fast, before anything is done for it. */
+/** Refuses requests that come too fast, before any work is done for them. */
 export class Rates {
   readonly #setup: RatesSetup;
   readonly #calls: RateLimiterMemory | undefined;
@@ -41,7 +41,7 @@ export class Rates {
     this.#polls = limiter(pollsPerInterval);
   }
 
-  /** The fault, with `data.retryAfterMs`, of a message or batch that is one too many; else undefined. */
+  /** The fault, with `data.retryAfterMs`, of a message or batch beyond a limit; else undefined. */
   async refusal(body: unknown, principal: string | null): Promise<HoldfastError | undefined> {
     for (const message of Array.isArray(body) ? (body as unknown[]) : [body]) {
       const fault = isJsonObject(message) ? await this.#refuse(message, principal) : undefined;
@@ -55,7 +55,7 @@ export class Rates {
     if (principal !== null && tasks > 0) void this.#misses?.penalty(principal, tasks);
   }
 
-  /** The principal was told to wait so long between two polls of its task. */
+  /** The principal was answered with this poll interval for its task. */
   advertised(taskId: string, principal: string | null, pollIntervalMs: number): void {
     const poller = pollerOf(taskId, principal);
     this.#intervals.delete(poller);
@@ -76,10 +76,10 @@ export class Rates {
       case "resources/read":
       case "prompts/get":
         return asksForTask(params)
-          ? (this.#overloaded() ?? taken(this.#calls, principal, "calls"))
+          ? (this.#overloaded() ?? consume(this.#calls, principal, "calls"))
           : undefined;
       case "tasks/list":
-        return taken(this.#lists, principal, "lists of tasks");
+        return consume(this.#lists, principal, "lists of tasks");
       case "tasks/get":
         return (await this.#guessing(message, principal)) ?? (await this.#polling(params, principal));
       case "tasks/result":
@@ -95,30 +95,31 @@ export class Rates {
 
   async #calling(message: JsonObject, principal: string | null): Promise<HoldfastError | undefined> {
     const { params } = message;
-    const kind = this.#setup.companion?.(isJsonObject(params) ? params["name"] : undefined);
-    // Those of companions are no new work, but they are calls.
-    const early = kind === undefined ? this.#overloaded() : await this.#companion(kind, message, principal);
-    return early ?? taken(this.#calls, principal, "calls");
+    const kind = this.#setup.pollingTool?.(isJsonObject(params) ? params["name"] : undefined);
+    // Calls of polling tools start no work, but count as calls.
+    const early =
+      kind === undefined ? this.#overloaded() : await this.#refusePollingTool(kind, message, principal);
+    return early ?? consume(this.#calls, principal, "calls");
   }
 
-  #companion(
-    kind: CompanionKind,
+  #refusePollingTool(
+    kind: PollingToolKind,
     message: JsonObject,
     principal: string | null,
   ): Promise<HoldfastError | undefined> {
     return kind === "list"
-      ? taken(this.#lists, principal, "lists of tasks")
+      ? consume(this.#lists, principal, "lists of tasks")
       : this.#guessing(message, principal);
   }
 
-  /** New work is shed first: answers about tasks that are there cost little, and clients wait for them. */
+  /** New work is refused first: answers about existing tasks cost little, and clients wait for them. */
   #overloaded(): HoldfastError | undefined {
     const { rates, loopDelay } = this.#setup;
     const late = rates.maxLoopDelayMs !== null && loopDelay() > rates.maxLoopDelayMs;
     return late ? tooMuch("The server is overloaded.", calmAfterMs) : undefined;
   }
 
-  /** Who has guessed too often still gets what is there: its tasks are looked up first. */
+  /** A principal beyond its limit is still answered about its own tasks, which are looked up first. */
   async #guessing(message: JsonObject, principal: string | null): Promise<HoldfastError | undefined> {
     if (principal === null || this.#misses === undefined) return undefined;
     const misses = await this.#misses.get(principal);
@@ -132,21 +133,21 @@ export class Rates {
     if (typeof taskId !== "string") return undefined;
     const poller = pollerOf(taskId, principal);
     const interval = this.#intervals.get(poller) ?? this.#setup.pollIntervalMs;
-    return interval <= 0 ? undefined : taken(this.#polls, poller, "polls of this task", interval / 1_000);
+    return interval <= 0 ? undefined : consume(this.#polls, poller, "polls of this task", interval / 1_000);
   }
 }
 
-/** Each principal by itself: else whoever learned an id could use up its owner's polls, and see its interval. */
+/** Per principal: else another one that knows the id could use up the owner's polls, and see the interval. */
 function pollerOf(taskId: string, principal: string | null): string {
-  return JSON.stringify([taskId, principal]);
+  return `${taskId.length} ${taskId}${principal === null ? "" : ` ${principal}`}`;
 }
 
-/** So many in a minute, unless the key says otherwise. */
+/** Per minute, unless `consume` is given another duration. */
 function limiter(points: number | null): RateLimiterMemory | undefined {
   return points === null ? undefined : new RateLimiterMemory({ points, duration: 60 });
 }
 
-async function taken(
+async function consume(
   rate: RateLimiterMemory | undefined,
   key: string | null,
   what: string,

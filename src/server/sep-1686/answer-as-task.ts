@@ -1,64 +1,78 @@
+import type { JsonObject } from "../../generation/json-object.ts";
 import { readTaskParams } from "../../generation/sep-1686/create.ts";
 import { createdNotification } from "../../generation/sep-1686/notify.ts";
 import { requestAnswer } from "../../generation/sep-1686/result.ts";
-import { metaOf } from "../../generation/meta.ts";
 import type { TaskCall } from "../../runtime/runtime.ts";
-import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
-import type { Answer } from "../answer.ts";
-import { originOf, type ToolRequest } from "../tool-request.ts";
-import { cancelling, type Party } from "./party.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
+import { answerOf, type Answer } from "../answer.ts";
+import { refusedAsTask } from "../plain/capabilities.ts";
+import { originOf, type ToolRequest } from "../request.ts";
+import { cancelTask, type SepSession } from "./sep-session.ts";
 
-/** What runs as the task, whoever asked for it. */
-export type TaskWork = Pick<
-  TaskCall,
-  "id" | "method" | "tool" | "arguments" | "requiredScopes" | "prepareInTask"
->;
+/** What runs as the task. */
+type TaskWork = Pick<TaskCall, "id" | "method" | "tool" | "arguments" | "requiredScopes" | "prepareInTask">;
+
+/** Throws the fault of a call that asks for a task, before its arguments are validated. */
+export function refuseCall(params: JsonObject, tool: Tool, capabilities: JsonObject): void {
+  readTaskParams(params);
+  const refusal = refusedAsTask(tool, capabilities);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Answers a call that asks for a task with the outcome of the task; rejects as `answerAsTask` does. */
+export async function callTool(tool: Tool, request: ToolRequest, session: SepSession): Promise<Answer> {
+  const args = request.params["arguments"];
+  const validated = await validateArguments(tool, args);
+  if (!validated.ok) return answerOf(validated.outcome);
+  const requiredScopes = request.access?.neededFor(tool.name) ?? [];
+  const prepares = tool.prepare === undefined ? {} : { prepareInTask: true as const };
+  return answerAsTask({ tool: tool.name, arguments: args, requiredScopes, ...prepares }, request, session);
+}
 
 /**
- * Makes a task of a request that asks for one, says so, and answers when it has ended, as if it were none (S-011 to S-015).
- * A client that goes away leaves its task alone; one that cancels the request cancels it (S-063). Rejects with
- * `wire_id_taken` for an id that is in use (A-19), with what `create` rejects with, and with the signal's reason.
+ * Creates the task that a request asks for, announces it, and answers with its outcome when it has ended, as if there were no
+ * task (S-011 to S-015). If the client disconnects, the task goes on; if it cancels the request, the task is cancelled (S-063).
+ * Rejects with `wire_id_taken` for an id that is in use (A-19), as `create` does, and with the reason of the signal.
  */
 export async function answerAsTask(
   work: TaskWork,
   { id, params, signal }: ToolRequest,
-  party: Party,
+  session: SepSession,
 ): Promise<Answer> {
-  const { runtime, desk, connection, requestor, scope } = party;
+  const { runtime, subscriptions, connection, requestor, scope } = session;
   const asked = readTaskParams(params);
   if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
-  const meta = metaOf(params);
-  signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
-  const origin = originOf(id, meta, connection.capabilities);
-  const { sessionId } = connection.streams;
+  signal.throwIfAborted(); // before there is a task
+  const origin = originOf({ id, params }, connection.capabilities, connection.streams.sessionId);
   const created = await runtime.create({
     ...requestor,
     ...work,
     scope,
     wireId: asked.taskId,
-    origin: sessionId === undefined ? origin : { ...origin, session: sessionId },
+    origin,
     keepAlive: true,
     queued: true,
     ...(asked.keepAliveMs === undefined ? {} : { ttlMs: asked.keepAliveMs }),
   });
-  const { method, params: told } = createdNotification(asked.taskId);
-  await connection.deliver(method, told, id);
+  const announcement = createdNotification(asked.taskId);
+  await connection.deliver(announcement.method, announcement.params, id);
   const { progressToken } = origin;
   const failed = new AbortController();
-  // The wait goes on until the task has ended: a question that lost its stream before would be put to the client again.
+  // After a cancel, wait on until the task has ended: else its questions would be asked again on another stream.
   const onAbort = (): void => {
     if (connection.closing.aborted) return;
-    const cancelled = cancelling(party, cancelIfRunning(party, created.task.id));
-    cancelled.catch((error: unknown) => failed.abort(error));
+    cancelTask(session, created.task.id).catch((error: unknown) => failed.abort(error));
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     if (signal.aborted) onAbort();
-    // Where the stream of the request breaks, another one of the connection does.
-    else desk.follow(created, requestor, { connection, progressToken: undefined });
+    // If the stream of the request breaks, questions use another one of the connection.
+    else subscriptions.follow(created, requestor, { connection, progressToken: undefined });
     const over = AbortSignal.any([connection.closing, connection.lost(id, signal), failed.signal]);
     const wait = { connection, request: id, signal: over, progressToken };
-    const finished = await desk.finished(created.task.id, requestor, wait);
+    const finished = await subscriptions.finished(created.task.id, requestor, wait);
     signal.throwIfAborted();
     return requestAnswer(finished);
   } catch (error) {
@@ -66,15 +80,5 @@ export async function answerAsTask(
     throw error;
   } finally {
     signal.removeEventListener("abort", onAbort);
-  }
-}
-
-/** A cancel of what has ended is ignored (S-066). */
-export async function cancelIfRunning({ runtime, requestor }: Party, id: string): Promise<void> {
-  try {
-    await runtime.cancelNow(id, requestor);
-  } catch (error) {
-    const ended = error instanceof HoldfastError && error.code === "finished";
-    if (!ended && !isUnknownTask(error)) throw error;
   }
 }

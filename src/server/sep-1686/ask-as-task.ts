@@ -4,15 +4,15 @@ import { createdMethod } from "../../generation/sep-1686/notify.ts";
 import { relatedTask, relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 import { inTime } from "../connection/client-task.ts";
-import { ofTask, type Reply, type ReplyTerms } from "../connection/asked.ts";
+import { ofTask, type Reply, type ReplyTerms } from "../connection/sent-request.ts";
 import { orWithdrawn, type Question } from "../connection/question.ts";
 
-/** Where the client names no pollFrequency, and the bounds of what it may name, in ms. */
+/** The poll interval if the client names no pollFrequency, and its bounds, in ms. */
 const interval = { usual: 1_000, shortest: 100, longest: 60_000 };
 
 /**
- * Puts a question to the client that asks for a task there under `taskId`, and resolves with what comes first: the client's
- * reply, or, once it has said that the task is there, what polls of that say (S-016, S-017). Rejects as `askClient` does.
+ * Asks the client for a task with this id, and resolves with what comes first: the reply to the question, or, once the
+ * client has announced the task, the result that polls find (S-016, S-017). Rejects as `askClient` does.
  */
 export async function askAsTask(question: Question, taskId: string): Promise<Reply> {
   const { connection, method, params, via, signal, related = {} } = question;
@@ -29,10 +29,10 @@ export async function askAsTask(question: Question, taskId: string): Promise<Rep
     connection.notify("notifications/cancelled", withMeta(withdrawal, related), stream);
   });
   const polled = created.promise.then(() => {
-    question.onTaken?.();
+    question.onTaskCreated?.();
     return pollReply({ ...question, signal: over.signal }, taskId);
   });
-  polled.catch(() => undefined); // it was not needed any more
+  polled.catch(() => undefined); // the reply came first
   try {
     return await Promise.race([replied.then(ofTask), polled]);
   } finally {
@@ -60,7 +60,7 @@ async function pollReply(question: Question, taskId: string): Promise<Reply> {
       case "failed":
       case "unknown":
         return ofTask({ error: { code: -32603, message: errorOf(task) } });
-      case "cancelled": // who cancelled it there does not want to be asked
+      case "cancelled": // by the user, on the client: not asked again
         return { error: { code: -32603, message: errorOf(task) } };
     }
     await waitFor((done) => clock.after(pauseOf(task), done), signal);

@@ -1,19 +1,19 @@
 import { Transform, type Readable, type TransformCallback } from "node:stream";
-import { NodeCount } from "../node-count.ts";
+import { NodeCount } from "../message-limits.ts";
 
 const newline = 0x0a;
 
-/** So much of the beginning and of the end of a line is looked at for the id of a request. */
+/** How much of the beginning and the end of a line is searched for the id of a request. */
 const edgeBytes = 512;
 
-/** As clients write a request: its id right at the beginning, or at the end, where nothing is around it but the message. */
+/** Where clients write the id of a request: at the beginning of the message, or at its end. */
 const atTheStart = /^\s*\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}"),"method":/;
 const requestAtTheStart = /^\s*\{"method":/;
 const atTheEnd = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}")\}\s*$/;
 
 /**
- * The lines of `stdin`, of which those with too many values are cut off before they are parsed: what is left is no JSON, and
- * passed over. `refused` is called with the id of each, as far as it can be seen, else with null, and with what is too many.
+ * The lines of `stdin`. A line with too many values is cut off, so that it is no JSON and is ignored. `refused` is called
+ * with the id of its request, or null if it was not found, and with the limit that it exceeds.
  */
 export class BoundedInput extends Transform {
   readonly #stdin: Readable;
@@ -43,7 +43,7 @@ export class BoundedInput extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     for (let from = 0; from < chunk.length;) {
       const end = chunk.indexOf(newline, from);
-      this.#take(chunk.subarray(from, end === -1 ? chunk.length : end));
+      this.#add(chunk.subarray(from, end === -1 ? chunk.length : end));
       if (end === -1) break;
       this.#endLine();
       from = end + 1;
@@ -51,11 +51,11 @@ export class BoundedInput extends Transform {
     done();
   }
 
-  #take(part: Buffer): void {
+  #add(part: Buffer): void {
     if (this.#start.length < edgeBytes) this.#start += part.toString("latin1", 0, edgeBytes);
     this.#end = (this.#end + part.toString("latin1", Math.max(0, part.length - edgeBytes))).slice(-edgeBytes);
     let place = 0;
-    while (place < part.length && !this.#count.tooMany) this.#count.take(part[place++] as number);
+    while (place < part.length && !this.#count.tooMany) this.#count.add(part[place++] as number);
     if (place > 0) this.push(part.subarray(0, place));
   }
 

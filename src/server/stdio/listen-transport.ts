@@ -23,11 +23,10 @@ import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskFeed } from "../listen/task-feed.ts";
-import { messageFault } from "../message-fault.ts";
+import { messageFault } from "../message-limits.ts";
 import type { TaskServer } from "../task-server.ts";
-import { Turns } from "./turns.ts";
 
-/** A listen request for tasks: what it listens to, or what it is refused with once the SDK has checked the rest. */
+/** A listen request for tasks: its feed, or the fault that it is refused with once the SDK has checked the rest. */
 interface Subscription {
   feed?: TaskFeed;
   fault?: unknown;
@@ -36,8 +35,8 @@ interface Subscription {
 const cancelledMethod = "notifications/cancelled";
 
 /**
- * A connection on which tasks can be listened to. The SDK serves every listen request, without its task ids; its
- * acknowledgement is completed on the way out, and from then on the tasks are pushed beside what the SDK pushes.
+ * A connection whose client can listen to tasks. The SDK answers every listen request, without its task ids. The task ids
+ * are added to its acknowledgement, and from then on the tasks are pushed beside what the SDK pushes.
  */
 export class ListenTransport implements Transport {
   onclose?: () => void;
@@ -75,7 +74,7 @@ export class ListenTransport implements Transport {
       await this.#acknowledge(message);
       return;
     }
-    // Nothing is pushed after the answer to the listen request, be it a refusal or its end.
+    // Nothing is pushed after the answer to the listen request.
     if (!("method" in message) && message.id !== undefined) this.#forget(message.id);
     await this.#wire.send(message, options);
   }
@@ -96,7 +95,7 @@ export class ListenTransport implements Transport {
     this.onmessage?.(message, extra);
   }
 
-  /** A request is refused to the client, an answer to who asked; nothing is said of a notification. */
+  /** Answers a request with the fault, and gives it to the SDK as the reply to its own request; drops a notification. */
   #refuse(message: JSONRPCMessage, fault: HoldfastError): void {
     if ("id" in message && message.id !== undefined) {
       const refusal = { jsonrpc: "2.0" as const, id: message.id, error: this.#server.errorOf(fault) };
@@ -105,10 +104,10 @@ export class ListenTransport implements Transport {
     }
   }
 
-  /** Has the ids looked up before the SDK sees the request, so that nothing comes between its check and the answer. */
+  /** Looks the ids up before the SDK gets the request, so that the SDK's acknowledgement can be completed at once. */
   async #listen(message: JSONRPCRequest, extra?: MessageExtraInfo): Promise<void> {
     const { id, params } = message;
-    // Earlier revisions, whose requests do not name one, know no such method: theirs is left as it is.
+    // Requests of earlier revisions name no version. They have no such method, which the SDK answers.
     const listening =
       params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined ? undefined : taskListening(params);
     if (listening === undefined) {
@@ -132,7 +131,7 @@ export class ListenTransport implements Transport {
       if (this.#open.get(id) !== subscription) return;
       subscription.fault = fault;
     }
-    // The extension is asked for before the rest of the filter is looked at (A-29).
+    // A missing extension is refused before the rest of the filter is validated (A-29).
     const rest = missing === undefined ? others : { ...others, notifications: {} };
     this.onmessage?.({ ...message, params: rest }, extra);
   }
@@ -155,7 +154,7 @@ export class ListenTransport implements Transport {
 
   async #push(id: SubscriptionId, feed: TaskFeed): Promise<void> {
     while (await feed.changed()) {
-      // One at a time: a client that does not read holds one message, however many times it listens.
+      // One at a time, so that only one message waits for a client that does not read, however often it listens.
       await this.#turns.take(async () => {
         const task = await feed.take();
         if (task !== undefined) await this.#wire.send(taskNotification(task, id));
@@ -163,10 +162,10 @@ export class ListenTransport implements Transport {
     }
   }
 
-  /** The client hears that it is over: it listens again and gets the current states. */
+  /** Ends the subscription: the client can listen again and gets the current states. */
   #failed(id: SubscriptionId, subscription: Subscription, error: unknown): void {
     if (this.#open.get(id) !== subscription) return; // the connection is closed
-    this.#server.errorOf(error); // which reports what is not for the client
+    this.#server.errorOf(error); // which reports what the client must not see
     this.#cancel(id);
     this.#wire.send(listenEnd(id)).catch(this.#server.onError);
   }
@@ -181,5 +180,17 @@ export class ListenTransport implements Transport {
     if (typeof id !== "string" && typeof id !== "number") return;
     this.#open.get(id)?.feed?.close();
     this.#open.delete(id);
+  }
+}
+
+/** Runs work one at a time, in the order of the calls. */
+class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Settles as `work` does; a failure does not stop the work that waits. */
+  take(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
   }
 }

@@ -10,7 +10,7 @@ import {
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 
-/** When one of the open requests may have been answered, in ms. */
+/** When an open request may have been answered, in ms. */
 const retryAfterMs = 1_000;
 
 export interface RatedTransportSetup {
@@ -20,7 +20,7 @@ export interface RatedTransportSetup {
   readonly maxOpenRequests: number;
 }
 
-/** A connection whose requests are refused where they come too fast, or too many are open; what is let in keeps its order. */
+/** Refuses requests that come too fast, or while too many are open. The order of the others does not change. */
 export class RatedTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -63,7 +63,7 @@ export class RatedTransport implements Transport {
       }
       this.#open.add(message.id);
     } else if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
-      this.#open.delete(message.params?.["requestId"] as RequestId); // it is not answered any more
+      this.#open.delete(message.params?.["requestId"] as RequestId); // it will not be answered
     }
     this.onmessage?.(message, extra);
   }

@@ -5,8 +5,7 @@ import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextproto
 import { HoldfastError } from "../../task/fault.ts";
 import { onePipe } from "../streams.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import { assertTaskServer } from "../assert-task-server.ts";
-import type { TaskServer } from "../task-server.ts";
+import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { BoundedInput } from "./bounded-input.ts";
 import { ListenTransport } from "./listen-transport.ts";
 import { RatedTransport } from "./rated-transport.ts";
@@ -28,10 +27,10 @@ export interface StdioServer {
   close(): Promise<void>;
 }
 
-/** How long a client may take to read the end. */
+/** How long a client may take to read the last messages. */
 const lastWordMs = 1_000;
 
-/** Whoever started the process owns its tasks (A-39), in every later process on the same store too. */
+/** The user of the process owns its tasks (A-39), also in later processes on the same store. */
 const principal = "local";
 
 /**

@@ -52,9 +52,12 @@ class MemoryStore implements TaskStore {
     return this.#stored(id)?.record;
   }
 
-  async snapshot(id: string): Promise<TaskSnapshot | undefined> {
+  async snapshot(
+    id: string,
+    isVisible: (task: TaskRecord) => boolean = () => true,
+  ): Promise<TaskSnapshot | undefined> {
     const stored = this.#stored(id);
-    if (stored === undefined) return undefined;
+    if (stored === undefined || !isVisible(stored.record)) return undefined;
     const { record: task, journal, outcome } = stored;
     return { task, inputs: task.openInputs > 0 ? openInputs(journal.values()) : [], outcome };
   }

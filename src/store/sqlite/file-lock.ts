@@ -2,7 +2,8 @@ import { hostname } from "node:os";
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
 import { connect } from "./connect.ts";
-import { integer, text } from "./row.ts";
+import { prepareRows } from "./row-statement.ts";
+import { columnsOf, integer, text } from "./row.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
@@ -15,6 +16,8 @@ const rowTimeoutMs = 2000;
 
 const insertOwner =
   "INSERT INTO owner (pid, host, since) VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))";
+
+const ownerAt = columnsOf(["pid", "host", "since"]);
 
 /**
  * Makes this process the one owner of a database, or throws `store_locked` with the owner's name. The lock is an
@@ -68,9 +71,9 @@ function describeOwner(db: DatabaseSync): string {
   try {
     if (db.isTransaction) db.exec("ROLLBACK");
     db.exec(`PRAGMA busy_timeout = ${rowTimeoutMs}`);
-    const owner = db.prepare("SELECT pid, host, since FROM owner").get();
+    const owner = prepareRows(db, "SELECT pid, host, since FROM owner").get();
     if (owner !== undefined) {
-      return `process ${integer(owner, "pid")} on ${text(owner, "host")} since ${text(owner, "since")}`;
+      return `process ${integer(owner, ownerAt.pid)} on ${text(owner, ownerAt.host)} since ${text(owner, ownerAt.since)}`;
     }
   } catch {
     // Who owns it is a courtesy; that it is owned is certain.

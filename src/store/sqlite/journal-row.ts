@@ -1,7 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { InputMethod } from "../../task/input.ts";
 import type { JournalEntry, JournalKind } from "../../task/journal.ts";
-import { integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
+import { columnsOf, integerOrNull, isNull, oneOf, text, textOrNull, type Column, type Row } from "./row.ts";
 import { toStored } from "./stored-text.ts";
 
 const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
@@ -41,20 +41,23 @@ const methods: Readonly<Record<InputMethod, true>> = {
   "roots/list": true,
 };
 
+const at = columnsOf(journalColumns);
+
+/** The entry of a row that begins with `journalColumns`. */
 export function journalEntryOf(row: Row): JournalEntry {
   return {
-    key: text(row, "key"),
-    kind: oneOf(row, "kind", kinds),
-    method: row["method"] === null ? null : inputMethodOf(row, "method"),
-    request: textOrNull(row, "request"),
-    requestHash: textOrNull(row, "request_hash"),
-    value: textOrNull(row, "value"),
-    error: textOrNull(row, "error"),
-    deadlineAt: integerOrNull(row, "deadline_at"),
-    doneAt: integerOrNull(row, "done_at"),
+    key: text(row, at.key),
+    kind: oneOf(row, at.kind, kinds),
+    method: isNull(row, at.method) ? null : inputMethodOf(row, at.method),
+    request: textOrNull(row, at.request),
+    requestHash: textOrNull(row, at.request_hash),
+    value: textOrNull(row, at.value),
+    error: textOrNull(row, at.error),
+    deadlineAt: integerOrNull(row, at.deadline_at),
+    doneAt: integerOrNull(row, at.done_at),
   };
 }
 
-export function inputMethodOf(row: Row, column: string): InputMethod {
+export function inputMethodOf(row: Row, column: Column): InputMethod {
   return oneOf(row, column, methods);
 }

@@ -4,22 +4,41 @@ import type { OutcomeKind } from "../../task/outcome.ts";
 import type { GenerationName, Progress, TaskMethod, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
 import { readTask } from "./read-task.ts";
-import { flag, integer, integerOrNull, oneOf, text, textOrNull, time, type Row } from "./row.ts";
+import {
+  columnsOf,
+  flag,
+  integer,
+  integerOrNull,
+  isNull,
+  oneOf,
+  text,
+  textOrNull,
+  time,
+  type Row,
+} from "./row.ts";
 import { toStored } from "./stored-text.ts";
 
-interface Column {
-  readonly name: string;
+type ValueOf = (task: TaskRecord) => SQLInputValue;
+
+interface TaskColumn<Name extends string> {
+  readonly name: Name;
   /** False for what is written once: leaving it out of updates spares the indexes that hold it. */
   readonly changes: boolean;
-  readonly value: (task: TaskRecord) => SQLInputValue;
+  readonly value: ValueOf;
 }
 
-const fixed = (name: string, value: Column["value"]): Column => ({ name, changes: false, value });
-const changing = (name: string, value: Column["value"]): Column => ({ name, changes: true, value });
+function fixed<const N extends string>(name: N, value: ValueOf): TaskColumn<N> {
+  return { name, changes: false, value };
+}
+
+function changing<const N extends string>(name: N, value: ValueOf): TaskColumn<N> {
+  return { name, changes: true, value };
+}
+
 const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
 
 /** The columns of `task`; their only list beside the migrations and `recordOf`. */
-const columns: readonly Column[] = [
+const columns = [
   fixed("id", (task) => toStored(task.id)),
   fixed("wire_id", (task) => toStored(task.wireId)),
   fixed("generation", (task) => task.generation),
@@ -51,7 +70,7 @@ const columns: readonly Column[] = [
   changing("waiting", (task) => Number(task.waiting)),
   changing("crashes", (task) => task.crashes),
   changing("outcome_kind", (task) => task.outcomeKind),
-];
+] as const;
 
 const changingColumns = columns.filter(({ changes }) => changes);
 
@@ -92,43 +111,45 @@ const expiryStarts: Readonly<Record<Expiry["from"], true>> = { created: true, te
 
 const outcomeKinds: Readonly<Record<OutcomeKind, true>> = { result: true, error_result: true, error: true };
 
-/** Throws `task_unreadable`, and nothing else, for a row that no record was written as. */
+const at = columnsOf(taskColumns);
+
+/** Throws `task_unreadable`, and nothing else, for a row of `taskColumns` that no record was written as. */
 export function recordOf(row: Row): TaskRecord {
-  return readTask(String(row["id"]), () => decode(row));
+  return readTask(String(row[at.id.place]), () => decode(row));
 }
 
 function decode(row: Row): TaskRecord {
   return {
-    id: text(row, "id"),
-    wireId: text(row, "wire_id"),
-    generation: oneOf(row, "generation", generations),
-    scope: text(row, "scope"),
-    principal: textOrNull(row, "principal"),
-    method: oneOf(row, "method", methods),
-    tool: text(row, "tool"),
-    idempotencyKey: textOrNull(row, "idempotency_key"),
-    requestHash: text(row, "request_hash"),
-    requiredScopes: scopesOf(text(row, "required_scopes")),
-    state: oneOf(row, "state", states),
-    version: integer(row, "version"),
-    createdAt: time(row, "created_at"),
-    updatedAt: time(row, "updated_at"),
-    finishedAt: integerOrNull(row, "finished_at"),
-    expiry: { from: oneOf(row, "expiry_from", expiryStarts), ms: integerOrNull(row, "expiry_ms") },
-    runUntil: integerOrNull(row, "run_until"),
-    sweepAt: integerOrNull(row, "sweep_at"),
-    pollIntervalMs: integer(row, "poll_interval_ms"),
-    statusMessage: textOrNull(row, "status_message"),
-    progress: progressOf(textOrNull(row, "progress")),
-    openInputs: integer(row, "open_inputs"),
-    cancelRequestedAt: integerOrNull(row, "cancel_requested_at"),
-    attempt: integer(row, "attempt"),
-    token: textOrNull(row, "token"),
-    startedAt: integerOrNull(row, "started_at"),
-    journalled: flag(row, "journalled"),
-    waiting: flag(row, "waiting"),
-    crashes: integer(row, "crashes"),
-    outcomeKind: row["outcome_kind"] === null ? null : oneOf(row, "outcome_kind", outcomeKinds),
+    id: text(row, at.id),
+    wireId: text(row, at.wire_id),
+    generation: oneOf(row, at.generation, generations),
+    scope: text(row, at.scope),
+    principal: textOrNull(row, at.principal),
+    method: oneOf(row, at.method, methods),
+    tool: text(row, at.tool),
+    idempotencyKey: textOrNull(row, at.idempotency_key),
+    requestHash: text(row, at.request_hash),
+    requiredScopes: scopesOf(text(row, at.required_scopes)),
+    state: oneOf(row, at.state, states),
+    version: integer(row, at.version),
+    createdAt: time(row, at.created_at),
+    updatedAt: time(row, at.updated_at),
+    finishedAt: integerOrNull(row, at.finished_at),
+    expiry: { from: oneOf(row, at.expiry_from, expiryStarts), ms: integerOrNull(row, at.expiry_ms) },
+    runUntil: integerOrNull(row, at.run_until),
+    sweepAt: integerOrNull(row, at.sweep_at),
+    pollIntervalMs: integer(row, at.poll_interval_ms),
+    statusMessage: textOrNull(row, at.status_message),
+    progress: progressOf(textOrNull(row, at.progress)),
+    openInputs: integer(row, at.open_inputs),
+    cancelRequestedAt: integerOrNull(row, at.cancel_requested_at),
+    attempt: integer(row, at.attempt),
+    token: textOrNull(row, at.token),
+    startedAt: integerOrNull(row, at.started_at),
+    journalled: flag(row, at.journalled),
+    waiting: flag(row, at.waiting),
+    crashes: integer(row, at.crashes),
+    outcomeKind: isNull(row, at.outcome_kind) ? null : oneOf(row, at.outcome_kind, outcomeKinds),
   };
 }
 

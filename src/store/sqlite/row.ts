@@ -3,10 +3,26 @@ import { storable } from "../../task/time.ts";
 import { fromStored } from "./stored-text.ts";
 
 /** A row as SQLite gives it; its values are read through the functions here, which check what they find. */
-export type Row = Readonly<Record<string, SQLOutputValue>>;
+export type Row = readonly SQLOutputValue[];
 
-export function textOrNull(row: Row, column: string): string | null {
-  const value = row[column];
+/** A column of a statement's rows: where its values are, and its name for what is said of them. */
+export interface Column {
+  readonly place: number;
+  readonly name: string;
+}
+
+/** The columns of a statement that selects `names`, in this order. */
+export function columnsOf<N extends string>(names: readonly N[]): Readonly<Record<N, Column>> {
+  const columns = names.map((name, place): [string, Column] => [name, { place, name }]);
+  return Object.fromEntries(columns) as Record<N, Column>;
+}
+
+export function isNull(row: Row, { place }: Column): boolean {
+  return row[place] === null;
+}
+
+export function textOrNull(row: Row, column: Column): string | null {
+  const value = row[column.place];
   if (value === null) return null;
   if (typeof value !== "string") throw unexpected(column, value);
   try {
@@ -16,44 +32,46 @@ export function textOrNull(row: Row, column: string): string | null {
   }
 }
 
-export function text(row: Row, column: string): string {
+export function text(row: Row, column: Column): string {
   return textOrNull(row, column) ?? missing(column);
 }
 
-/** The id of a task; one that cannot be read as it is stored, which names no task. */
+const id: Column = { place: 0, name: "id" };
+
+/** The id of a task, which is the first column; one that cannot be read as it is stored, which names no task. */
 export function idOf(row: Row): string {
   try {
-    return text(row, "id");
+    return text(row, id);
   } catch {
-    return String(row["id"]);
+    return String(row[id.place]);
   }
 }
 
-export function integerOrNull(row: Row, column: string): number | null {
-  const value = row[column];
+export function integerOrNull(row: Row, column: Column): number | null {
+  const value = row[column.place];
   if (value === null) return null;
   const number = Number(value);
   if (typeof value === "string" || !Number.isSafeInteger(number)) throw unexpected(column, value);
   return number;
 }
 
-export function integer(row: Row, column: string): number {
+export function integer(row: Row, column: Column): number {
   return integerOrNull(row, column) ?? missing(column);
 }
 
 /** A time that clients are shown: one that no `Date` can show would break the page that it stands on. */
-export function time(row: Row, column: string): number {
+export function time(row: Row, column: Column): number {
   const value = integer(row, column);
   if (storable(value) !== value) throw unexpected(column, value);
   return value;
 }
 
-export function flag(row: Row, column: string): boolean {
+export function flag(row: Row, column: Column): boolean {
   return integer(row, column) !== 0;
 }
 
 /** A text that has to be one of the names in `allowed`. */
-export function oneOf<T extends string>(row: Row, column: string, allowed: Readonly<Record<T, true>>): T {
+export function oneOf<T extends string>(row: Row, column: Column, allowed: Readonly<Record<T, true>>): T {
   const value = text(row, column);
   if (!isNameIn(value, allowed)) throw unexpected(column, value);
   return value;
@@ -63,10 +81,10 @@ function isNameIn<T extends string>(value: string, allowed: Readonly<Record<T, t
   return Object.hasOwn(allowed, value);
 }
 
-function missing(column: string): never {
+function missing(column: Column): never {
   throw unexpected(column, null);
 }
 
-function unexpected(column: string, value: unknown): Error {
-  return new Error(`The database holds ${String(value)} in the column ${column}.`);
+function unexpected({ name }: Column, value: unknown): Error {
+  return new Error(`The database holds ${String(value)} in the column ${name}.`);
 }

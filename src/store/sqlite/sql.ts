@@ -23,20 +23,20 @@ export const selectKeyed = `
   ORDER BY idempotency_key LIMIT ?`;
 
 /** One row per open input, or one without input: a single statement, hence one consistent view. */
-export const selectSnapshot = `
-  SELECT ${allOfTask}, outcome.body AS outcome_body,
-    journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
+export const selectTaskWithInputs = `
+  SELECT ${allOfTask}, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
   FROM task
-  LEFT JOIN outcome ON outcome.task_id = task.id
   LEFT JOIN journal INDEXED BY journal_open_input ON task.open_inputs > 0 AND journal.task_id = task.id
     AND journal.kind = 'input' AND journal.done_at IS NULL
   WHERE task.id = ?
   ORDER BY journal.seq`;
 
+export const selectOutcomeBody = "SELECT body FROM outcome WHERE task_id = ?";
+
 export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
 
 /** Without an order: an index by `seq` would cost each write of the journal more than a sort costs its reader. */
-export const selectJournal = `SELECT seq, ${journalColumns.join(", ")} FROM journal WHERE task_id = ?`;
+export const selectJournal = `SELECT ${journalColumns.join(", ")}, seq FROM journal WHERE task_id = ?`;
 
 export const selectJournalEntry = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
 
@@ -77,7 +77,7 @@ export const selectDeletable = `
   SELECT id FROM task INDEXED BY task_deletable
   WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= ? ORDER BY sweep_at, id LIMIT ?`;
 
-const isAhead = "sweep_at > :after AND sweep_at <= :latest";
+const isAhead = "sweep_at > ?1 AND sweep_at <= ?2";
 
 /** A time beyond the latest one stands only in a damaged row, and none that can be read has to wait for it. */
 export const selectNextSweep = `

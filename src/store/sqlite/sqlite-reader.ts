@@ -1,13 +1,14 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { KeyedTask, TaskOwner, WireName } from "../store.ts";
 import { connect } from "./connect.ts";
-import { inputMethodOf, journalEntryOf } from "./journal-row.ts";
-import { recordOf } from "./record-row.ts";
-import { idOf, integer, integerOrNull, text, textOrNull, type Row } from "./row.ts";
+import { inputMethodOf, journalColumns, journalEntryOf } from "./journal-row.ts";
+import { recordOf, taskColumns } from "./record-row.ts";
+import { prepareRows, type RowStatement } from "./row-statement.ts";
+import { columnsOf, idOf, integer, integerOrNull, isNull, text, textOrNull, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 import { latestTime } from "../../task/time.ts";
@@ -15,41 +16,50 @@ import { latestTime } from "../../task/time.ts";
 /** SQLite puts every blob behind all texts. */
 const behindAllTexts = new Uint8Array();
 
+const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
+const outcomeAt = columnsOf(["body"]);
+const keyedAt = columnsOf(["id", "idempotency_key"]);
+const requestAt = columnsOf(["origin", "arguments", "prepared"]);
+const journalAt = columnsOf([...journalColumns, "seq"]);
+const sweepAt = columnsOf(["at"]);
+
 /**
- * Reads through a connection of its own, which cannot write. Every method is one statement, so one consistent view; pages
- * of tasks take another one where some cannot be read.
+ * Reads through a connection of its own, which cannot write. What can change is read by one statement, so in one
+ * consistent view; pages of tasks take another one where some cannot be read.
  */
 export class SqliteReader {
   readonly #db: DatabaseSync;
-  readonly #task: StatementSync;
-  readonly #snapshot: StatementSync;
-  readonly #idByWireId: StatementSync;
-  readonly #keyed: StatementSync;
-  readonly #request: StatementSync;
-  readonly #journal: StatementSync;
-  readonly #journalEntry: StatementSync;
-  readonly #owned: StatementSync;
-  readonly #ofScope: StatementSync;
-  readonly #ofGeneration: StatementSync;
-  readonly #unfinished: StatementSync;
-  readonly #due: StatementSync;
-  readonly #nextSweep: StatementSync;
+  readonly #task: RowStatement;
+  readonly #withInputs: RowStatement;
+  readonly #outcomeBody: RowStatement;
+  readonly #idByWireId: RowStatement;
+  readonly #keyed: RowStatement;
+  readonly #request: RowStatement;
+  readonly #journal: RowStatement;
+  readonly #journalEntry: RowStatement;
+  readonly #owned: RowStatement;
+  readonly #ofScope: RowStatement;
+  readonly #ofGeneration: RowStatement;
+  readonly #unfinished: RowStatement;
+  readonly #due: RowStatement;
+  readonly #nextSweep: RowStatement;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#task = db.prepare(sql.selectTask);
-    this.#snapshot = db.prepare(sql.selectSnapshot);
-    this.#idByWireId = db.prepare(sql.selectIdByWireId);
-    this.#keyed = db.prepare(sql.selectKeyed);
-    this.#request = db.prepare(sql.selectRequest);
-    this.#journal = db.prepare(sql.selectJournal);
-    this.#journalEntry = db.prepare(sql.selectJournalEntry);
-    this.#owned = db.prepare(sql.selectOwned);
-    this.#ofScope = db.prepare(sql.selectOfScope);
-    this.#ofGeneration = db.prepare(sql.selectOfGeneration);
-    this.#unfinished = db.prepare(sql.selectUnfinished);
-    this.#due = db.prepare(sql.selectDue);
-    this.#nextSweep = db.prepare(sql.selectNextSweep);
+    this.#task = prepareRows(db, sql.selectTask);
+    this.#withInputs = prepareRows(db, sql.selectTaskWithInputs);
+    this.#outcomeBody = prepareRows(db, sql.selectOutcomeBody);
+    this.#idByWireId = prepareRows(db, sql.selectIdByWireId);
+    this.#keyed = prepareRows(db, sql.selectKeyed);
+    this.#request = prepareRows(db, sql.selectRequest);
+    this.#journal = prepareRows(db, sql.selectJournal);
+    this.#journalEntry = prepareRows(db, sql.selectJournalEntry);
+    this.#owned = prepareRows(db, sql.selectOwned);
+    this.#ofScope = prepareRows(db, sql.selectOfScope);
+    this.#ofGeneration = prepareRows(db, sql.selectOfGeneration);
+    this.#unfinished = prepareRows(db, sql.selectUnfinished);
+    this.#due = prepareRows(db, sql.selectDue);
+    this.#nextSweep = prepareRows(db, sql.selectNextSweep);
   }
 
   task(id: string): TaskRecord | undefined {
@@ -57,14 +67,29 @@ export class SqliteReader {
     return row === undefined ? undefined : recordOf(row);
   }
 
-  snapshot(id: string): TaskSnapshot | undefined {
-    const rows = this.#snapshot.all(toStored(id));
+  snapshot(id: string, isVisible: (task: TaskRecord) => boolean): TaskSnapshot | undefined {
+    const task = this.task(id);
+    if (task === undefined || !isVisible(task)) return undefined;
+    return task.openInputs > 0 ? this.#snapshotWithInputs(id) : this.#snapshotWithOutcome(task);
+  }
+
+  #snapshotWithInputs(id: string): TaskSnapshot | undefined {
+    const rows = this.#withInputs.all(toStored(id));
     const [first] = rows;
     if (first === undefined) return undefined;
     const task = recordOf(first);
-    const { outcomeKind: kind } = task;
-    const outcome = kind === null ? null : { kind, body: text(first, "outcome_body") };
-    return { task, inputs: inputsOf(rows), outcome };
+    if (task.openInputs === 0) return this.#snapshotWithOutcome(task); // a commit came between
+    return { task, inputs: inputsOf(rows), outcome: null };
+  }
+
+  /** An outcome never changes, so that it may be read later than its record. */
+  #snapshotWithOutcome(task: TaskRecord): TaskSnapshot | undefined {
+    const { id, outcomeKind: kind } = task;
+    if (kind === null) return { task, inputs: [], outcome: null };
+    const row = this.#outcomeBody.get(toStored(id));
+    if (row !== undefined) return { task, inputs: [], outcome: { kind, body: text(row, outcomeAt.body) } };
+    if (this.#task.get(toStored(id)) === undefined) return undefined; // a commit that deleted it came between
+    throw new Error("The database holds no outcome of this finished task.");
   }
 
   find({ generation, scope, wireId }: WireName): string | undefined {
@@ -75,21 +100,22 @@ export class SqliteReader {
   withKeys(principal: string | null, prefix: string, limit: number): KeyedTask[] {
     const end = `${prefix}\u{10ffff}`;
     const rows = this.#keyed.all(toStored(principal ?? ""), toStored(prefix), toStored(end), limit);
-    return rows.map((row) => ({ id: text(row, "id"), key: text(row, "idempotency_key") }));
+    return rows.map((row) => ({ id: text(row, keyedAt.id), key: text(row, keyedAt.idempotency_key) }));
   }
 
   request(id: string): TaskRequest | undefined {
     const row = this.#request.get(toStored(id));
     if (row === undefined) return undefined;
     return {
-      origin: JSON.parse(text(row, "origin")) as Origin,
-      arguments: text(row, "arguments"),
-      prepared: textOrNull(row, "prepared"),
+      origin: JSON.parse(text(row, requestAt.origin)) as Origin,
+      arguments: text(row, requestAt.arguments),
+      prepared: textOrNull(row, requestAt.prepared),
     };
   }
 
   journal(id: string): JournalEntry[] {
-    const rows = this.#journal.all(toStored(id)).sort((a, b) => integer(a, "seq") - integer(b, "seq"));
+    const rows = this.#journal.all(toStored(id));
+    rows.sort((a, b) => integer(a, journalAt.seq) - integer(b, journalAt.seq));
     return rows.map(journalEntryOf);
   }
 
@@ -126,8 +152,8 @@ export class SqliteReader {
   }
 
   nextSweepAt(after: number): number | null {
-    const row = this.#nextSweep.get({ after, latest: latestTime });
-    return row === undefined ? null : integerOrNull(row, "at");
+    const row = this.#nextSweep.get(after, latestTime);
+    return row === undefined ? null : integerOrNull(row, sweepAt.at);
   }
 
   close(): void {
@@ -148,11 +174,11 @@ export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
 
 function inputsOf(rows: readonly Row[]): InputRequest[] {
   return rows
-    .filter((row) => row["input_key"] !== null)
+    .filter((row) => !isNull(row, inputAt.input_key))
     .map((row) => ({
-      key: text(row, "input_key"),
-      method: inputMethodOf(row, "input_method"),
-      params: textOrNull(row, "input_params") ?? "{}",
+      key: text(row, inputAt.input_key),
+      method: inputMethodOf(row, inputAt.input_method),
+      params: textOrNull(row, inputAt.input_params) ?? "{}",
     }));
 }
 
@@ -171,7 +197,7 @@ function readable(
       if (task !== undefined) tasks.push(task);
     }
     if (rows.length < wanted) break;
-    next = rows.at(-1)?.["id"] ?? null;
+    next = rows.at(-1)?.[0] ?? null;
   }
   return tasks;
 }

@@ -119,8 +119,11 @@ class SqliteStore implements TaskStore {
     return this.#readTask(id, (reader) => reader.task(id));
   }
 
-  snapshot(id: string): Promise<TaskSnapshot | undefined> {
-    return this.#readTask(id, (reader) => reader.snapshot(id));
+  snapshot(
+    id: string,
+    isVisible: (task: TaskRecord) => boolean = () => true,
+  ): Promise<TaskSnapshot | undefined> {
+    return this.#readTask(id, (reader) => reader.snapshot(id, isVisible));
   }
 
   request(id: string): Promise<TaskRequest | undefined> {

@@ -7,17 +7,23 @@ import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
 import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
 import { readTask } from "./read-task.ts";
-import { idOf, integer, text } from "./row.ts";
+import { prepareRows, type RowStatement } from "./row-statement.ts";
+import { columnsOf, idOf, integer, text } from "./row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
+const usageAt = columnsOf(["unfinished", "retained"]);
+const secretAt = columnsOf(["value"]);
+const countAt = columnsOf(["count"]);
+const messageAt = columnsOf(["seq", "body"]);
+
 /** The tables through the writing connection. Whoever uses them has begun a transaction. */
 export class SqliteTables implements TaskTables {
-  readonly #task: StatementSync;
-  readonly #entry: StatementSync;
-  readonly #byIdempotencyKey: StatementSync;
-  readonly #usage: StatementSync;
+  readonly #task: RowStatement;
+  readonly #entry: RowStatement;
+  readonly #byIdempotencyKey: RowStatement;
+  readonly #usage: RowStatement;
   readonly #insertTask: StatementSync;
   readonly #insertRequest: StatementSync;
   readonly #updateTask: StatementSync;
@@ -25,21 +31,21 @@ export class SqliteTables implements TaskTables {
   readonly #upsertJournal: StatementSync;
   readonly #insertOutcome: StatementSync;
   readonly #insertSecret: StatementSync;
-  readonly #secret: StatementSync;
-  readonly #recoverable: StatementSync;
-  readonly #deletable: StatementSync;
+  readonly #secret: RowStatement;
+  readonly #recoverable: RowStatement;
+  readonly #deletable: RowStatement;
   readonly #deletes: readonly StatementSync[];
   readonly #insertMessage: StatementSync;
-  readonly #countMessages: StatementSync;
-  readonly #messages: StatementSync;
+  readonly #countMessages: RowStatement;
+  readonly #messages: RowStatement;
   readonly #deleteMessagesTo: StatementSync;
   readonly #deleteBoundMessages: StatementSync;
 
   constructor(db: DatabaseSync) {
-    this.#task = db.prepare(sql.selectTask);
-    this.#entry = db.prepare(sql.selectJournalEntry);
-    this.#byIdempotencyKey = db.prepare(sql.selectTaskByIdempotencyKey);
-    this.#usage = db.prepare(sql.selectUsage);
+    this.#task = prepareRows(db, sql.selectTask);
+    this.#entry = prepareRows(db, sql.selectJournalEntry);
+    this.#byIdempotencyKey = prepareRows(db, sql.selectTaskByIdempotencyKey);
+    this.#usage = prepareRows(db, sql.selectUsage);
     this.#insertTask = db.prepare(sql.insertTask);
     this.#insertRequest = db.prepare(sql.insertRequest);
     this.#updateTask = db.prepare(sql.updateTask);
@@ -47,9 +53,9 @@ export class SqliteTables implements TaskTables {
     this.#upsertJournal = db.prepare(sql.upsertJournal);
     this.#insertOutcome = db.prepare(sql.insertOutcome);
     this.#insertSecret = db.prepare(sql.insertSecret);
-    this.#secret = db.prepare(sql.selectSecret);
-    this.#recoverable = db.prepare(sql.selectRecoverable);
-    this.#deletable = db.prepare(sql.selectDeletable);
+    this.#secret = prepareRows(db, sql.selectSecret);
+    this.#recoverable = prepareRows(db, sql.selectRecoverable);
+    this.#deletable = prepareRows(db, sql.selectDeletable);
     this.#deletes = [
       sql.deleteMessages,
       sql.deleteJournal,
@@ -58,8 +64,8 @@ export class SqliteTables implements TaskTables {
       sql.deleteTask,
     ].map((each) => db.prepare(each));
     this.#insertMessage = db.prepare(sql.insertMessage);
-    this.#countMessages = db.prepare(sql.countMessages);
-    this.#messages = db.prepare(sql.selectMessages);
+    this.#countMessages = prepareRows(db, sql.countMessages);
+    this.#messages = prepareRows(db, sql.selectMessages);
     this.#deleteMessagesTo = db.prepare(sql.deleteMessagesTo);
     this.#deleteBoundMessages = db.prepare(sql.deleteBoundMessages);
   }
@@ -87,7 +93,7 @@ export class SqliteTables implements TaskTables {
     const row = this.#usage.get(principal === undefined ? "t" : `p${toStored(principal)}`);
     return row === undefined
       ? { unfinished: 0, retained: 0 }
-      : { unfinished: integer(row, "unfinished"), retained: integer(row, "retained") };
+      : { unfinished: integer(row, usageAt.unfinished), retained: integer(row, usageAt.retained) };
   }
 
   insert(task: TaskRecord, request: TaskRequest): boolean {
@@ -132,12 +138,12 @@ export class SqliteTables implements TaskTables {
   keepSecret(name: string, value: string): string {
     this.#insertSecret.run(name, value);
     const row = this.#secret.get(name);
-    return row === undefined ? value : text(row, "value");
+    return row === undefined ? value : text(row, secretAt.value);
   }
 
   countMessages(id: string): number {
     const row = this.#countMessages.get(toStored(id));
-    return row === undefined ? 0 : integer(row, "count");
+    return row === undefined ? 0 : integer(row, countAt.count);
   }
 
   putMessage(id: string, body: string, bound: boolean): void {
@@ -148,8 +154,8 @@ export class SqliteTables implements TaskTables {
     const rows = this.#messages.all(toStored(id), limit ?? -1);
     const last = rows.at(-1);
     // Most of the time nothing waits, and a transaction that writes nothing costs no fsync.
-    if (last !== undefined) this.#deleteMessagesTo.run(toStored(id), integer(last, "seq"));
-    return readTask(id, () => rows.map((row) => text(row, "body")));
+    if (last !== undefined) this.#deleteMessagesTo.run(toStored(id), integer(last, messageAt.seq));
+    return readTask(id, () => rows.map((row) => text(row, messageAt.body)));
   }
 
   dropBoundMessages(): void {

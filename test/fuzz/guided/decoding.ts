@@ -2,9 +2,9 @@ import { TaskClientError } from "../../../src/client/task-client-error.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../../src/runtime/tool/error-json.ts";
 import { openState } from "../../../src/server/2026-07-28/request-state.ts";
-import { journalEntryOf } from "../../../src/store/sqlite/journal-row.ts";
+import { journalColumns, journalEntryOf } from "../../../src/store/sqlite/journal-row.ts";
 import { readTask } from "../../../src/store/sqlite/read-task.ts";
-import { recordOf } from "../../../src/store/sqlite/record-row.ts";
+import { recordOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
 import { decoders, ofObjects } from "../decoders.ts";
 import { assertNothingPolluted } from "../hostile-json.ts";
@@ -58,8 +58,10 @@ export async function decoding(): Promise<Target> {
         }
       }
       if (isObject) {
-        attempt(() => recordOf(json as never));
-        attempt(() => readTask("task", () => journalEntryOf(json as never)));
+        const values = new Map<string, unknown>(Object.entries(json as object));
+        const valuesOf = (columns: readonly string[]): unknown[] => columns.map((name) => values.get(name));
+        attempt(() => recordOf(valuesOf(taskColumns) as never));
+        attempt(() => readTask("task", () => journalEntryOf(valuesOf(journalColumns) as never)));
       }
       attempt(() => encodeError(decodeError(encodeError(json, 1_000)), 1_000));
       assertNothingPolluted();

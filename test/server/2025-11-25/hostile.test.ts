@@ -64,16 +64,21 @@ it("takes an answer that is too large for an error", async () => {
 
 it("sends nothing more of a call that was answered directly", async () => {
   let report = (): void => undefined;
+  const reported = Promise.withResolvers<void>();
   const { server } = await house((tasks) =>
-    tasks.tool("hasty", {}, (_args, task) => {
+    tasks.tool("hasty", {}, async (_args, task) => {
       let done = 0;
       report = () => task.progress((done += 1));
       report();
+      await reported.promise;
       return text("done");
     }),
   );
   const session = await Session.open(server);
-  await session.result(session.call("hasty", {}, { _meta: { progressToken: "p" } }));
+  const call = session.call("hasty", {}, { _meta: { progressToken: "p" } });
+  await session.asked("notifications/progress");
+  reported.resolve();
+  await session.result(call);
   report();
   await session.request("ping");
   expect(session.requests("notifications/progress")).toHaveLength(1);

@@ -124,7 +124,10 @@ it("leaves out of a list what is deleted meanwhile [C-115]", async () => {
   const store = memoryStore();
   const watched = watchedStore(store, () => undefined);
   const { server } = await house(tools, {
-    store: { ...watched, snapshot: async (id) => (deleted.has(id) ? undefined : watched.snapshot(id)) },
+    store: {
+      ...watched,
+      snapshot: async (id, isVisible) => (deleted.has(id) ? undefined : watched.snapshot(id, isVisible)),
+    },
   });
   const session = await Session.open(server);
   const [one, two] = [await session.start("fails"), await session.start("fails")];

@@ -199,11 +199,11 @@ describe("a session of 2025-11-25", () => {
   });
 });
 
-it("wants for a companion tool what the method needs that it stands for", () => {
+it("requires the scopes of the tasks methods for calls of polling tools", () => {
   const scopes = new Scopes({ tasks: ["tasks"], tools: { task_cancel: ["cancel"] } });
   const call = (name: unknown): object => ({ method: "tools/call", params: { name } });
-  const isCompanion = (name: string): boolean => name.startsWith("task_");
-  expect([...scopes.neededFor(call("task_result"), isCompanion)]).toEqual(["tasks"]);
-  expect([...scopes.neededFor(call("task_cancel"), isCompanion)]).toEqual(["tasks", "cancel"]);
-  for (const name of ["job", 7]) expect([...scopes.neededFor(call(name), isCompanion)]).toEqual([]);
+  const isPollingTool = (name: string): boolean => name.startsWith("task_");
+  expect([...scopes.neededFor(call("task_result"), isPollingTool)]).toEqual(["tasks"]);
+  expect([...scopes.neededFor(call("task_cancel"), isPollingTool)]).toEqual(["tasks", "cancel"]);
+  for (const name of ["job", 7]) expect([...scopes.neededFor(call(name), isPollingTool)]).toEqual([]);
 });

@@ -18,14 +18,12 @@ function following(): {
   cancelled: () => number;
   end: Promise<unknown>;
 } {
-  const connection = new Connection({
-    principal: null,
-    streams: onePipe,
-    declare: () => ({}),
-    list: (tool) => tool,
-  });
+  const connection = new Connection(null, onePipe);
   const sent: Sent[] = [];
-  connection.connected(async (message) => void sent.push(message as unknown as Sent));
+  connection.connected({
+    send: async (message) => void sent.push(message as unknown as Sent),
+    afterAnswer: () => undefined,
+  });
   const clock = new FakeClock();
   const stop = new AbortController();
   let cancels = 0;

@@ -40,6 +40,7 @@ it.each<HttpOptions>([
   { stallTimeoutMs: 2 ** 31 },
   { unusedSessionMs: 0 },
   { maxPendingBytes: 1_000 },
+  { maxOutgoingBytes: 0 },
   { resumeMs: 0 },
   { maxOpenRequestsPerSession: 0 },
   { maxOpenRequestsPerPrincipal: Number.NaN },

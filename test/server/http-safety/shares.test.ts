@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { EventMemory, type SharingLog } from "../../../src/server/http/sessions/event-memory.ts";
+import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { TaskListeners } from "../../../src/server/http/task-listeners.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import { rest } from "../../runtime/fake-clock.ts";
@@ -139,7 +140,7 @@ function listening(listeners: TaskListeners) {
 }
 
 it("ends the oldest stream of who listens most for another, and of nobody else", async () => {
-  const listen = listening(new TaskListeners({} as TaskServer, 3));
+  const listen = listening(new TaskListeners({} as TaskServer, new UnreadBytes(Infinity), 3));
   const [first] = [await listen("ann"), await listen("ann"), await listen("ann")];
   expect(await (await listen("ann")).text()).toContain("Subscription limit reached");
   await listen("bob");

@@ -6,7 +6,7 @@ type Options = Pick<
   "plain" | "plainDeadlineMs" | "joinCalls" | "outputSchema" | "task" | "annotations"
 >;
 
-/** Work that goes on until the test ends it, and counts how often it ran. */
+/** A tool that runs until the test ends it, and counts its runs. */
 export class Job {
   runs = 0;
   readonly begun = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ export interface Ticket {
   readonly data: Record<string, unknown>;
 }
 
-/** What a model and its host read of an answer. */
+/** A ticket as a model and its host read it. */
 export function ticketOf(result: Record<string, unknown> | undefined): Ticket {
   const [content] = (result?.["content"] ?? []) as { text: string }[];
   const data = (result?.["structuredContent"] ?? {}) as Record<string, unknown>;

@@ -17,22 +17,22 @@ function working(job: Job, options = {}): Promise<House> {
 const called = (session: Session, name = "job", args = {}): Promise<Message> =>
   session.result(session.call(name, args));
 
-it("is the same call as long as its result was not handed out, and a new one from then on", async () => {
+it("joins the same call until its result was delivered, and begins anew from then on", async () => {
   const job = new Job();
   const { server } = await working(job);
   const [one, other] = [await Session.open(server), await Session.open(server, { version: "2025-06-18" })];
   const { reference } = ticketOf(await called(one));
   expect(ticketOf(await called(other)).reference).toBe(reference);
-  // Other arguments are another call.
+  // A call with other arguments is not the same call.
   expect(ticketOf(await called(one, "job", { other: true })).reference).not.toBe(reference);
   job.end();
-  // It may have ended meanwhile, but nobody has its result.
+  // The task may have ended meanwhile, but its result was not delivered.
   expect(await called(one)).toEqual(text("run 2"));
   for (const run of [3, 4, 5]) expect(await called(one)).toEqual(text(`run ${run}`));
 });
 
 it.each(["2026-07-28", "2025-06-18", "alone"])(
-  "joins no result that was handed out, over HTTP: %s",
+  "does not join a call whose result was delivered, over HTTP: %s",
   async (version) => {
     const job = new Job();
     job.end();
@@ -51,7 +51,7 @@ it.each(["2026-07-28", "2025-06-18", "alone"])(
   },
 );
 
-it("does not tell apart how the arguments are written", async () => {
+it("ignores the order in which arguments are written", async () => {
   const job = new Job();
   const { server } = await working(job);
   const session = await Session.open(server);
@@ -60,7 +60,7 @@ it("does not tell apart how the arguments are written", async () => {
   expect(job.runs).toBe(1);
 });
 
-it("never joins across principals, nor sessions without one", async () => {
+it("never joins calls of different principals, or of different sessions without a principal", async () => {
   const job = new Job();
   const { server } = await working(job);
   const callers = [
@@ -78,7 +78,7 @@ it("never joins across principals, nor sessions without one", async () => {
     const args = { reference: mine.reference, ...(name === "task_answer" && { answer: {} }) };
     const foreign = await called(bob, name, args);
     const unknown = await called(bob, name, { ...args, reference: "ZZZZ-ZZZZ" });
-    // To tell them apart would be to say that it exists.
+    // A different answer would reveal that the task exists.
     expect(JSON.stringify(foreign).replaceAll(mine.reference, "ZZZZ-ZZZZ")).toBe(JSON.stringify(unknown));
   }
   const { text: listed } = ticketOf(await called(bob, "task_list"));
@@ -87,7 +87,7 @@ it("never joins across principals, nor sessions without one", async () => {
   expect(await called(alice, "task_result", { reference: mine.reference })).toEqual(text("run 3"));
 });
 
-it("does not join over HTTP either, where sessions are all that is known", async () => {
+it("does not join calls of different sessions over HTTP", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), options: plain });
   const peers = [await SessionPeer.open(http.url), await SessionPeer.open(http.url)];
@@ -104,7 +104,7 @@ it("does not join over HTTP either, where sessions are all that is known", async
   job.end();
 });
 
-it("makes each call a new one for a tool that says so, and for callers of whom nothing is known", async () => {
+it("begins each call anew for a tool with joinCalls: false, and for callers without principal and session", async () => {
   const job = new Job();
   const peer = await Peer.of({ tools: (tasks) => job.add(tasks), options: plain });
   await peer.call("job", {}, without);
@@ -118,7 +118,7 @@ it("makes each call a new one for a tool that says so, and for callers of whom n
   expect(twice.runs).toBe(2);
 });
 
-it("finds a call by its caller's own key, again after its result was handed out [A-48]", async () => {
+it("finds a call by its caller's own key, also after its result was delivered [A-48]", async () => {
   const job = new Job();
   const peer = await Peer.of({ tools: (tasks) => job.add(tasks) });
   job.end();
@@ -127,12 +127,12 @@ it("finds a call by its caller's own key, again after its result was handed out 
     const { result } = await peer.call("job", {}, { ...without, meta: given });
     expect(result).toMatchObject(text("run 1"));
   }
-  // Without a key there is nothing to find it by.
+  // A repeated call without a key cannot be found.
   const { error } = await peer.call("job", {}, { ...without, meta: { "holdfast/repeat": true } });
   expect(error).toMatchObject({ code: -32602, data: { "holdfast/notRepeatable": true } });
 });
 
-it("keeps the result of a caller whose stream broke for the same call", async () => {
+it("keeps the result of a call whose stream broke for the same call", async () => {
   const job = new Job();
   const { server } = await house((tasks) => job.add(tasks));
   const streams = new FakeStreams();
@@ -146,7 +146,7 @@ it("keeps the result of a caller whose stream broke for the same call", async ()
   expect(await called(session)).toEqual(text("run 2"));
 });
 
-it("tells a caller who joins a question that it cannot be asked, and leaves the question to the other", async () => {
+it("answers a caller that joins a call and cannot be asked its question with an error, and asks the other", async () => {
   const { server } = await house((tasks) =>
     tasks.tool("asks", { joinCalls: true }, async (_args, task) => {
       const { action } = await task.elicit("sure", {
@@ -165,7 +165,7 @@ it("tells a caller who joins a question that it cannot be asked, and leaves the 
   expect(await able.result(call)).toEqual(text("accept"));
 });
 
-it("lists what runs, however many newer calls have ended since", async () => {
+it("lists a running call, however many newer ones have ended", async () => {
   const job = new Job();
   const { server } = await house((tasks) => {
     job.add(tasks);
@@ -177,7 +177,7 @@ it("lists what runs, however many newer calls have ended since", async () => {
   expect(JSON.stringify(await called(session, "task_list"))).toContain(reference);
 });
 
-it("keeps what was waited for ten minutes after its end, and what has a ticket for its ttl", async () => {
+it("keeps a result without a ticket for ten minutes after its end, and one with a ticket for its ttl", async () => {
   const store = memoryStore();
   const { server } = await house(
     (tasks) => {

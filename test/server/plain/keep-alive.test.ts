@@ -23,22 +23,22 @@ function kept(): Kept {
 const at = (progress: Progress | null, statusMessage: string | null = null): TaskRecord =>
   ({ progress, statusMessage, finishedAt: null }) as TaskRecord;
 
-it("says every 15 seconds that a silent call goes on, and each report is larger than the last", async () => {
+it("reports every 15 seconds that a silent call goes on, with progress that grows", async () => {
   const { clock, keepAlive, sent } = kept();
   await clock.advance(14_999);
   expect(sent).toEqual([]);
   await clock.advance(1);
   expect(sent).toEqual([{ progress: 0 }]);
-  keepAlive.heard(at({ progress: 3, total: 3, message: "three" }));
+  keepAlive.changed(at({ progress: 3, total: 3, message: "three" }));
   await clock.advance(14_000);
   expect(sent.at(-1)).toEqual({ progress: 3, total: 3, message: "three" });
   await clock.advance(31_000);
-  // The total is left out where it would be passed.
+  // A total that progress has passed is left out.
   expect(sent.slice(2)).toMatchObject([{ message: "three" }, { message: "three" }, { message: "three" }]);
   expect(sent.slice(2).every((report) => report.total === undefined)).toBe(true);
-  // What the handler reports has to grow too.
-  keepAlive.heard(at({ progress: 3 }));
-  keepAlive.heard(at({ progress: 4, total: 5 }));
+  // A report of the handler that does not grow is left out.
+  keepAlive.changed(at({ progress: 3 }));
+  keepAlive.changed(at({ progress: 4, total: 5 }));
   expect(sent.at(-1)).toEqual({ progress: 4, total: 5 });
   const values = sent.map(({ progress }) => progress);
   expect(values).toEqual([...new Set(values)].toSorted((a, b) => a - b));
@@ -47,16 +47,16 @@ it("says every 15 seconds that a silent call goes on, and each report is larger 
   expect(sent).toHaveLength(values.length);
 });
 
-it.each([0, 1, -5, 1e9, 2 ** 53])("grows from %d on", async (progress) => {
+it.each([0, 1, -5, 1e9, 2 ** 53])("lets progress grow from %d", async (progress) => {
   const { clock, keepAlive, sent } = kept();
-  keepAlive.heard(at({ progress }, "busy"));
+  keepAlive.changed(at({ progress }, "busy"));
   await clock.advance(15_000);
   expect(sent[1]?.progress).toBeGreaterThan(progress);
   expect(sent[1]?.message).toBe("busy");
   keepAlive.stop();
 });
 
-it("reports what the handler reports under the call's own token, on its stream, in both eras", async () => {
+it("sends the handler's progress with the token of the call and on its stream, in both eras", async () => {
   const report = Promise.withResolvers<void>();
   const heard = Promise.withResolvers<void>();
   const { http } = await serve({

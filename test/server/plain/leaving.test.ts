@@ -15,7 +15,7 @@ import { Job, ticketOf } from "./job.ts";
 const without = { capabilities: {} };
 const shared = { anonymous: "shared" } as const;
 
-it("ends the work of a caller of 2026-07-28 who closes its stream before any answer", async () => {
+it("cancels the task of a caller of 2026-07-28 that closes its stream before any answer", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
   const caller = new AbortController();
@@ -24,20 +24,20 @@ it("ends the work of a caller of 2026-07-28 who closes its stream before any ans
   caller.abort();
   await expect(call).rejects.toThrow();
   await job.stopped.promise;
-  // What was called off is not joined.
+  // The same call does not join the cancelled one.
   const again = new Peer(http.url).call("job", {}, without);
   job.end();
   expect((await again).result).toMatchObject(text("run 2"));
 });
 
-it("goes on for another who waits, until that one leaves as well", async () => {
+it("continues the task for another caller that waits, until that one leaves too", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks, { joinCalls: true }), http: shared });
   const callers = [new AbortController(), new AbortController()];
   const joined = callers.map(({ signal }) => new Peer(http.url).call("job", {}, { ...without, signal }));
   for (const call of joined) call.catch(() => undefined);
   await job.begun.promise;
-  // A third is answered at last, so by then the others have arrived.
+  // The third call keeps the task running when the others have left.
   const third = new AbortController();
   const last = new Peer(http.url).call("job", {}, { ...without, signal: third.signal });
   last.catch(() => undefined);
@@ -53,7 +53,7 @@ it("goes on for another who waits, until that one leaves as well", async () => {
   job.end();
 });
 
-it("ends what nobody was given a ticket for, when all who waited have left", async () => {
+it("cancels a task without a ticket when all callers that waited have left", async () => {
   const job = new Job();
   const { http } = await serve({
     tools: (tasks) => job.add(tasks, { plain: "ticket", joinCalls: true }),
@@ -74,7 +74,7 @@ it("ends what nobody was given a ticket for, when all who waited have left", asy
   job.end();
 });
 
-it("leaves alone what was promised by a ticket", async () => {
+it("does not cancel a task with a ticket", async () => {
   const job = new Job();
   const { http } = await serve({
     tools: (tasks) => job.add(tasks, { plain: "ticket", plainDeadlineMs: 20 }),
@@ -95,7 +95,7 @@ it("leaves alone what was promised by a ticket", async () => {
   expect((await peer.call("task_result", { reference }, without)).result).toMatchObject(text("run 1"));
 });
 
-/** A store, and what was done in it. */
+/** A store, and the types of the commands that it was given. */
 function watched(): { store: ReturnType<typeof memoryStore>; commands: string[] } {
   const store = memoryStore();
   const commands: string[] = [];
@@ -107,7 +107,7 @@ function watched(): { store: ReturnType<typeof memoryStore>; commands: string[] 
   return { store, commands };
 }
 
-it("goes on when a pipe ends, with whichever of its processes", async () => {
+it("does not cancel a task when its pipe ends, whichever process ended it", async () => {
   const job = new Job();
   const { store, commands } = watched();
   const tasks = createTasks({ store, stopDeadlineMs: 50 });
@@ -124,7 +124,7 @@ it("goes on when a pipe ends, with whichever of its processes", async () => {
   expect(commands.filter((type) => type.startsWith("cancel"))).toEqual([]);
 });
 
-it("ends what is cancelled on a pipe", async () => {
+it("cancels the task of a call that is cancelled on a pipe", async () => {
   const job = new Job();
   const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 50 });
   job.add(tasks);
@@ -140,7 +140,7 @@ it("ends what is cancelled on a pipe", async () => {
   expect(job.runs).toBe(1);
 });
 
-it("goes on when a server stops, which calls nothing off", async () => {
+it("does not cancel a task when the server stops", async () => {
   const job = new Job();
   const { store, commands } = watched();
   const tasks = createTasks({ store, stopDeadlineMs: 100 });
@@ -161,7 +161,7 @@ it("goes on when a server stops, which calls nothing off", async () => {
   expect(commands.filter((type) => type.startsWith("cancel"))).toEqual([]);
 });
 
-it("never ends the work of an earlier revision for a connection that is gone", async () => {
+it("does not cancel a task of an earlier revision when its connection breaks", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
   const peer = await SessionPeer.open(http.url, { version: "2025-06-18" });
@@ -176,7 +176,7 @@ it("never ends the work of an earlier revision for a connection that is gone", a
   expect(await again).toMatchObject({ result: text("run 1") });
 });
 
-it("makes a call anew that follows at once on one that was cancelled, as hosts do that gave up", async () => {
+it("begins a call anew that follows at once on the cancellation of the same call", async () => {
   const job = new Job();
   const { server } = await house((tasks) => job.add(tasks));
   const session = await Session.open(server);
@@ -189,7 +189,7 @@ it("makes a call anew that follows at once on one that was cancelled, as hosts d
   expect(await session.result(again)).toEqual(text("run 2"));
 });
 
-it("ends it for a caller of an earlier revision who cancels before there is a ticket, and not later", async () => {
+it("cancels a task for a caller of an earlier revision that cancels before it has a ticket, and not later", async () => {
   const job = new Job();
   const { server } = await house((tasks) => {
     job.add(tasks);

@@ -15,7 +15,7 @@ export interface Host {
  * it answers from what its user said, by the names of the fields.
  */
 export class LiteralModel {
-  /** What it called, in its order. */
+  /** The tools that it called, in order. */
   readonly called: string[] = [];
   readonly #host: Host;
   readonly #knows: Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export class LiteralModel {
     throw new Error("It does not end.");
   }
 
-  /** The first call that the text tells to make. */
+  /** The first call that the text tells the model to make. */
   #instructed(said: string): [string, object] | undefined {
     const line = said.split("\n").find((candidate) => /(?:^To get|^Ask the user)/.test(candidate));
     const [, tool = "", given = ""] = /call (\S+) with (\{.*?\})/.exec(line ?? "") ?? [];

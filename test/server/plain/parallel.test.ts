@@ -13,7 +13,7 @@ import { ticketOf } from "./job.ts";
 
 const without = { capabilities: {} };
 
-/** The tool `job`, each run of which waits for `end` and then says the id of its task. */
+/** The tool `job`: each run waits for `end` and returns the id of its task. */
 class Runs {
   readonly ids: string[] = [];
   readonly #gate = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ function idIn(result: unknown): string {
   return (result as { content: [{ text: string }] }).content[0].text;
 }
 
-it("runs the same call twice that is made twice at a time, over HTTP", async () => {
+it("runs the same call as often as it is made at the same time, over HTTP", async () => {
   const runs = new Runs();
   const { http } = await serve({ tools: runs.add, http: { anonymous: "shared" } });
   const peer = new Peer(http.url);
@@ -61,7 +61,7 @@ it.each([
   const session = await Session.open(server);
   const calls = [session.call("job"), session.call("job")];
   await runs.begun(1);
-  // Requests on one pipe are taken up in their order: by then the second call has its task.
+  // Requests on one pipe are read in order: by then the second call has its task.
   await session.request("tools/list");
   await new Promise(setImmediate);
   runs.end();
@@ -69,7 +69,7 @@ it.each([
   expect(runs.ids).toHaveLength(1);
 });
 
-it("joins the call whose caller is gone, and not the one that is waited for", async () => {
+it("joins the call whose connection broke, and not the one that its caller waits for", async () => {
   const runs = new Runs();
   const { server } = await house(runs.add);
   const streams = new FakeStreams();
@@ -89,7 +89,28 @@ it("joins the call whose caller is gone, and not the one that is waited for", as
   expect(ids).toEqual([first, second, second, third]);
 });
 
-it("joins each of them once after a restart, since nobody waits then", async () => {
+it("joins the call whose connection broke while another principal waits for the same call", async () => {
+  const runs = new Runs();
+  const { server } = await house(runs.add);
+  const streams = new FakeStreams();
+  const bob = await Session.open(server, { principal: "bob", streams });
+  const lost = bob.call("job");
+  await runs.begun(1);
+  streams.break(lost);
+  const ann = await Session.open(server, { principal: "ann" });
+  const others = ann.call("job");
+  await runs.begun(2);
+  const retry = bob.call("job");
+  await bob.request("tools/list");
+  await rest();
+  runs.end();
+  const [ofBob, ofAnn] = runs.ids;
+  expect(idIn(await ann.result(others))).toBe(ofAnn);
+  expect(idIn(await bob.result(retry))).toBe(ofBob);
+  expect(runs.ids).toHaveLength(2);
+});
+
+it("joins each of several same calls once after a restart", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-parallel-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const start = async (runs: Runs): Promise<{ session: Session; stop: () => Promise<void> }> => {
@@ -114,7 +135,7 @@ it("joins each of them once after a restart, since nobody waits then", async () 
   expect(before.ids).not.toContain(ids[2]);
 });
 
-it("joins a call with a ticket, unless somebody waits with that", async () => {
+it("joins a call with a ticket, unless its caller waits in task_result", async () => {
   const runs = new Runs();
   const { server } = await house(
     (tasks) => {

@@ -10,7 +10,7 @@ import { Peer, text } from "../peer.ts";
 import { SessionPeer, type Message } from "../session-peer.ts";
 import { ticketOf } from "./job.ts";
 
-/** A server that is started anew on the same file. It asks a question, which it hands out with the ticket. */
+/** A server, and its restart on the same file. Its tool asks a question, which comes with the ticket. */
 async function twoServers(http: HttpOptions): Promise<{
   readonly first: HttpServer;
   restart(): Promise<HttpServer>;
@@ -55,7 +55,7 @@ async function twoServers(http: HttpOptions): Promise<{
   };
 }
 
-it("changes nothing between a ticket and its result", async () => {
+it("returns the result of a ticket after a restart of the server", async () => {
   const servers = await twoServers({ anonymous: "shared" });
   const without = { capabilities: {} };
   const { reference } = ticketOf((await new Peer(servers.first.url).call("report", {}, without)).result);
@@ -66,18 +66,18 @@ it("changes nothing between a ticket and its result", async () => {
   expect(servers.steps).toBe(1);
 });
 
-it("changes nothing for a call that is made again", async () => {
+it("continues the rounds of a call after a restart of the server", async () => {
   const servers = await twoServers({ anonymous: "shared" });
   const forms = { capabilities: { elicitation: {} } };
   const { result } = await new Peer(servers.first.url).call("report", {}, forms);
   const peer = new Peer((await servers.restart()).url);
-  // The state that the first process sealed names the record.
+  // The state that the first process sealed names the task.
   const params = { name: "report", arguments: {}, requestState: result?.["requestState"] };
   const inputResponses = { send: { action: "accept", content: { ok: true } } };
   expect(await peer.result("tools/call", { ...params, inputResponses }, forms)).toMatchObject(text("1 true"));
 });
 
-it("leaves the whole id to callers whose session has ended with the server", async () => {
+it("finds a task by its whole id when the session has ended with the server", async () => {
   const servers = await twoServers({});
   const call = async (peer: SessionPeer, name: string, args = {}): Promise<Message> =>
     (await peer.call(name, args))["result"] as Message;

@@ -1,10 +1,7 @@
-import { createTasks } from "holdfast";
-import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
-import * as z from "zod";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
-import { Peer, serve, tasksExtension, text } from "../peer.ts";
+import { Peer, text } from "../peer.ts";
 import { addConfirm, Job, ticketOf } from "./job.ts";
 
 const plain = { plain: "ticket", plainDeadlineMs: 20 } as const;
@@ -20,7 +17,7 @@ function tickets(job: Job): Promise<House> {
 const called = (session: Session, name: string, args = {}): Promise<Message> =>
   session.result(session.call(name, args));
 
-it("answers with a ticket in time, and with the real result later, as the tool would have", async () => {
+it("answers with a ticket at the deadline, and with the result of the tool later", async () => {
   const job = new Job();
   const { server, errors } = await tickets(job);
   const session = await Session.open(server, { version: "2025-06-18" });
@@ -43,7 +40,7 @@ it("answers with a ticket in time, and with the real result later, as the tool w
   );
   expect(ticketOf(await called(session, "task_result", { reference })).reference).toBe(reference);
   job.end();
-  // However a model writes it.
+  // A model may write the reference in another way.
   const typed = ` ${reference.toLowerCase().replace("-", " ")}`;
   expect(await called(session, "task_result", { reference: typed })).toEqual(text("run 1"));
   expect(await called(session, "task_result", { reference })).toEqual(text("run 1"));
@@ -51,7 +48,7 @@ it("answers with a ticket in time, and with the real result later, as the tool w
   expect(errors).toEqual([]);
 });
 
-it("can answer at once", async () => {
+it("answers with a ticket at once with a deadline of 0", async () => {
   const job = new Job();
   const { server, errors } = await house((tasks) => job.add(tasks), { ...plain, plainDeadlineMs: 0 });
   const session = await Session.open(server);
@@ -80,7 +77,7 @@ it("does the same on 2026-07-28", async () => {
   });
 });
 
-it("gives callers of whom nothing is known the whole id", async () => {
+it("gives callers without principal and session the whole id", async () => {
   const job = new Job();
   const peer = await Peer.of({ tools: (tasks) => job.add(tasks), options: plain });
   const { reference } = ticketOf((await peer.call("job", {}, without)).result);
@@ -92,92 +89,7 @@ it("gives callers of whom nothing is known the whole id", async () => {
   expect(ticketOf(unknown.result).text).not.toContain("running");
 });
 
-it("lists companions to clients without tasks only, and promises them no form of a ticket", async () => {
-  const outputSchema = z.object({ done: z.boolean() });
-  const { http } = await serve({
-    tools: (tasks) => {
-      tasks.tool("typed", { outputSchema }, () => ({ content: [], structuredContent: { done: true } }));
-      tasks.tool("waits", { outputSchema, plain: "wait" }, () => ({
-        content: [],
-        structuredContent: { done: true },
-      }));
-    },
-    options: plain,
-    http: { anonymous: "shared" },
-  });
-  const peer = new Peer(http.url);
-  const list = async (capabilities: object): Promise<Record<string, unknown>> =>
-    peer.result("tools/list", {}, { capabilities });
-  const speaks = await list({ extensions: tasksExtension });
-  expect(speaks["tools"]).toMatchObject([
-    { name: "typed", outputSchema: {} },
-    { name: "waits", outputSchema: {} },
-  ]);
-  expect(speaks["tools"]).toHaveLength(2);
-  const { tools, cacheScope } = await list({});
-  expect(cacheScope).toBe("private");
-  expect((tools as { name: string }[]).map(({ name }) => name)).toEqual([
-    "typed",
-    "waits",
-    "task_result",
-    "task_cancel",
-    "task_answer",
-    "task_list",
-  ]);
-  expect((tools as object[])[0]).not.toHaveProperty("outputSchema");
-  expect((tools as object[])[1]).toHaveProperty("outputSchema");
-  // Nor can they be called by others.
-  const { error } = await peer.call("task_list", {}, { capabilities: { extensions: tasksExtension } });
-  expect(error).toMatchObject({ code: -32602, message: "Tool task_list not found" });
-});
-
-it("leaves the list as it is where no tool has tickets", async () => {
-  const peer = await Peer.of({ tools: (tasks) => new Job().add(tasks) });
-  const { tools, cacheScope } = await peer.result("tools/list", {}, without);
-  const { tools: others, cacheScope: othersScope } = await peer.result("tools/list");
-  expect([tools, cacheScope]).toEqual([others, othersScope]);
-});
-
-it("takes a session for one without tasks until it asks for a task", async () => {
-  const job = new Job();
-  const { server } = await tickets(job);
-  const names = async (session: Session): Promise<string[]> => {
-    const { tools } = await session.request("tools/list");
-    return (tools as { name: string }[]).map(({ name }) => name).filter((name) => name.startsWith("task_"));
-  };
-  const companions = ["task_result", "task_cancel", "task_answer", "task_list"];
-  expect(await names(await Session.open(server, { capabilities: { tasks: {} } }))).toEqual([]);
-  const session = await Session.open(server);
-  expect(await names(session)).toEqual(companions);
-  await session.start("job");
-  expect(await names(session)).toEqual([]);
-  expect(await session.error("tools/call", { name: "task_list", arguments: {} })).toMatchObject({
-    code: -32602,
-    message: "Tool task_list not found",
-  });
-  // Revisions without tasks have none, whatever is declared or asked for there.
-  const older = await Session.open(server, { version: "2025-06-18", capabilities: { tasks: {} } });
-  expect(await names(older)).toEqual(companions);
-  job.end();
-});
-
-it("shows clients that speak tasks the list that they would see without tickets, and tells nobody that lists changed", async () => {
-  const list = async (policy: "wait" | "ticket"): Promise<unknown> => {
-    const { server } = await house(
-      (tasks) => tasks.tool("typed", { outputSchema: z.object({}) }, () => text("a")),
-      { plain: policy },
-    );
-    const session = await Session.open(server, { capabilities: { tasks: {} } });
-    const { tools } = await session.request("tools/list");
-    await session.start("typed");
-    await session.request("tools/list");
-    expect(session.requests("notifications/tools/list_changed")).toEqual([]);
-    return tools;
-  };
-  expect(await list("ticket")).toEqual(await list("wait"));
-});
-
-it("has task_answer answer where the client cannot be asked", async () => {
+it("takes the answer by task_answer if the client cannot be asked", async () => {
   const { server } = await tickets(new Job());
   const session = await Session.open(server);
   const { text: asked, reference, status } = ticketOf(await called(session, "confirm"));
@@ -194,7 +106,7 @@ it("has task_answer answer where the client cannot be asked", async () => {
   expect(await called(session, "task_answer", { reference, answer: {} })).toMatchObject({ isError: true });
 });
 
-it("says all that its text says as structured content, for hosts that show their model nothing else", async () => {
+it("repeats its text as structured content, for hosts that show their model nothing else", async () => {
   const { server } = await tickets(new Job());
   const session = await Session.open(server);
   const asked = ticketOf(await called(session, "confirm"));
@@ -223,7 +135,7 @@ it("says all that its text says as structured content, for hosts that show their
   expect(answered.data).not.toHaveProperty("question");
 });
 
-it("says the prompt of a question to the model as data too", async () => {
+it("gives the prompt of a sampling question as structured content", async () => {
   const { server } = await house((tasks) => {
     tasks.tool("draft", { requires: ["sampling"] }, async (_args, task) => {
       const content = { type: "text", text: "Weather?" } as const;
@@ -243,7 +155,7 @@ it("says the prompt of a question to the model as data too", async () => {
   });
 });
 
-it("takes a refusal, and an object that a model wrote as a text", async () => {
+it("accepts a refusal, and an object that a model wrote as a JSON string", async () => {
   const { server } = await tickets(new Job());
   const session = await Session.open(server);
   for (const [answer, expected] of [
@@ -257,7 +169,7 @@ it("takes a refusal, and an object that a model wrote as a text", async () => {
   }
 });
 
-it("asks a client with forms itself, during task_result too", async () => {
+it("asks a client with forms itself, also during task_result", async () => {
   const { server } = await tickets(new Job());
   const session = await Session.open(server, {
     capabilities: { elicitation: {} },
@@ -274,7 +186,7 @@ it("asks a client with forms itself, during task_result too", async () => {
   expect(session.requests("notifications/tasks/status")).toEqual([]);
 });
 
-it("asks by rounds during task_result on 2026-07-28", async () => {
+it("answers task_result with questions on 2026-07-28", async () => {
   const forms = { capabilities: { elicitation: {} } };
   const peer = await Peer.of({ tools: addConfirm, options: plain, http: { anonymous: "shared" } });
   await peer.call("confirm", {}, forms);
@@ -292,7 +204,7 @@ it("asks by rounds during task_result on 2026-07-28", async () => {
   );
 });
 
-it("stops what is not wanted, lists what runs, and shows it to who lost the reference", async () => {
+it("cancels a task, lists running ones, and lists them for an unknown reference", async () => {
   const job = new Job();
   const { server } = await tickets(job);
   const session = await Session.open(server);
@@ -320,61 +232,6 @@ it("stops what is not wanted, lists what runs, and shows it to who lost the refe
   await job.stopped.promise;
   expect(await called(session, "task_result", { reference })).toMatchObject({ isError: true });
   expect(ticketOf(await called(session, "task_cancel", { reference })).text).toContain("had ended before");
-  // The same call is a new one from now on.
+  // The same call begins anew from now on.
   expect(ticketOf(await called(session, "job")).reference).not.toBe(reference);
-});
-
-it("refuses names that are taken, at the start and on an author's server", async () => {
-  const withTool = (name: string, companions = {}): Promise<House> =>
-    house((tasks) => tasks.tool(name, {}, () => text("a")), { ...plain, companions });
-  await expect(withTool("task_list")).rejects.toMatchObject({ code: "configuration" });
-  await expect(withTool("fetch_it", { result: "fetch_it" })).rejects.toMatchObject({ code: "configuration" });
-  await expect(withTool("a", { result: "same", cancel: "same" })).rejects.toMatchObject({
-    code: "configuration",
-  });
-  const { server, errors } = await house(
-    (tasks) => tasks.tool("job", {}, () => text("a")),
-    plain,
-    (mcp) => void mcp.registerTool("task_answer", {}, () => text("own")),
-  );
-  await expect(server.create({ era: "legacy" }, { principal: "ann" })).rejects.toMatchObject({
-    code: "configuration",
-    message: expect.stringContaining("companions.answer") as unknown,
-  });
-  expect(errors).toHaveLength(1);
-});
-
-it.each([
-  { result: "a", cancel: "a" },
-  { result: "task_list" },
-  { result: "toString" },
-  { result: "" },
-  { result: 5 },
-  { result: null },
-  { result: "get result" },
-  { results: "fetch_result" },
-])("refuses companions' names that are none: %j", (companions) => {
-  expect(() => createTasks({ store: memoryStore(), companions: companions as object })).toThrow(
-    "a name of its own",
-  );
-});
-
-it("takes a name that is left undefined for the usual one", async () => {
-  const companions = { result: undefined } as object;
-  const peer = await Peer.of({
-    tools: (tasks) => new Job().add(tasks, { plain: "ticket" }),
-    options: { companions },
-  });
-  const { tools } = await peer.result("tools/list", {}, { capabilities: {} });
-  expect((tools as { name: string }[]).map(({ name }) => name)).toContain("task_result");
-});
-
-it("calls the companions what their author calls them", async () => {
-  const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks), { ...plain, companions: { result: "fetch_it" } });
-  const session = await Session.open(server);
-  const { text: said, reference } = ticketOf(await called(session, "job"));
-  expect(said).toContain(`call fetch_it with {"reference":"${reference}"}`);
-  job.end();
-  expect(await called(session, "fetch_it", { reference })).toEqual(text("run 1"));
 });

@@ -8,7 +8,7 @@ import { addConfirm, Job } from "./job.ts";
 
 const versions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-it.each(versions)("answers when the work is done, and keeps a record of it, on %s", async (version) => {
+it.each(versions)("answers when the tool is done, and stores a task meanwhile, on %s", async (version) => {
   const store = memoryStore();
   const job = new Job();
   const { server } = await house((tasks) => job.add(tasks), { store });
@@ -21,7 +21,7 @@ it.each(versions)("answers when the work is done, and keeps a record of it, on %
   expect(await session.result(call)).toEqual(text("run 1"));
 });
 
-it("keeps none of what never is a task, nor of a client that has tasks and asks for none", async () => {
+it("stores no task for a tool without tasks, nor for a client with tasks that asks for none", async () => {
   const store = memoryStore();
   const { server } = await house(
     (tasks) => {
@@ -39,7 +39,7 @@ it("keeps none of what never is a task, nor of a client that has tasks and asks 
   expect(await store.list({ generation: "plain", principal: "alice" }, null, 10, 0)).toEqual([]);
 });
 
-it("asks on the call's own stream, says nothing of a task there, and on another call where that stream broke", async () => {
+it("asks on the stream of the call without naming a task, and on that of the same call after it broke", async () => {
   const { server } = await house(addConfirm);
   const streams = new FakeStreams();
   const session = await Session.open(server, { capabilities: formClient, streams });
@@ -58,13 +58,13 @@ it("asks on the call's own stream, says nothing of a task there, and on another 
   expect(session.requests("notifications/tasks/status")).toEqual([]);
 });
 
-it("is an error result where the client cannot be asked", async () => {
+it("answers with an error result if the client cannot be asked", async () => {
   const { server } = await house(addConfirm);
   const session = await Session.open(server);
   expect(await session.result(session.call("confirm"))).toMatchObject({ isError: true });
 });
 
-it("has the same outcomes as a call that is run directly", async () => {
+it("returns the same errors as a call without a task", async () => {
   const { http } = await serve({
     tools: (tasks) => {
       tasks.tool("throws", {}, () => {
@@ -78,7 +78,7 @@ it("has the same outcomes as a call that is run directly", async () => {
   });
 });
 
-it("answers a request that comes alone, without a session", async () => {
+it("answers a single request without a session", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), http: { sessions: false } });
   job.end();

@@ -110,10 +110,10 @@ it("sheds new calls when the process is late, and answers for the tasks that the
   expect(await rates.refusal(call, null)).toBeUndefined();
 });
 
-it("takes calls of companions for what they ask about tasks that there are", async () => {
-  const companion = (name: unknown): "result" | "list" | undefined =>
+it("counts calls of polling tools as the methods that they stand for", async () => {
+  const pollingTool = (name: unknown): "result" | "list" | undefined =>
     name === "task_result" ? "result" : name === "task_list" ? "list" : undefined;
-  const setup = { pollIntervalMs: hour, loopDelay: () => 5_000, companion, finds };
+  const setup = { pollIntervalMs: hour, loopDelay: () => 5_000, pollingTool, finds };
   const rates = new Rates({
     ...setup,
     rates: { ...off, maxLoopDelayMs: 1_000, listsPerMinute: 1, missesPerMinute: 1 },

@@ -108,7 +108,7 @@ it("answers for the caller's own tasks, however often it guessed", async () => {
   expect(await session.request("tasks/cancel", { taskId: core })).toMatchObject({ result: { taskId: core } });
 });
 
-it("stops lookups by companion tools, too, and not of the caller's own calls", async () => {
+it("limits lookups by polling tools too, but not those of the caller's own calls", async () => {
   const options = { plain: "ticket", plainDeadlineMs: 20, rates: { missesPerMinute: 2 } } as const;
   const { http } = await serve({ tools, http: { authenticate }, options });
   const peer = new Peer(http.url);

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import { changingRowOf, recordOf, rowOf } from "../../../src/store/sqlite/record-row.ts";
+import { prepareRows } from "../../../src/store/sqlite/row-statement.ts";
 import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
 import { toStored } from "../../../src/store/sqlite/stored-text.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
@@ -67,7 +68,7 @@ beforeEach(() => {
 afterEach(() => db.close());
 
 function read(id: string): TaskRecord | undefined {
-  const row = db.prepare(selectTask).get(toStored(id));
+  const row = prepareRows(db, selectTask).get(toStored(id));
   return row === undefined ? undefined : recordOf(row);
 }
 

@@ -62,10 +62,15 @@ const sparse: TaskRecord = {
   outcomeKind: null,
 };
 
-function row(columns: readonly string[], values: readonly SQLInputValue[]): Row {
-  return Object.fromEntries(
-    columns.map((column, index) => [column, (values[index] as Row[string] | undefined) ?? null]),
-  );
+type Values = Readonly<Record<string, SQLInputValue>>;
+
+function named(columns: readonly string[], values: readonly SQLInputValue[]): Values {
+  return Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]));
+}
+
+/** A row as it would be read. */
+function row(values: Values): Row {
+  return taskColumns.map((column) => (values[column] as Row[number] | undefined) ?? null);
 }
 
 describe("a record as a row", () => {
@@ -73,7 +78,7 @@ describe("a record as a row", () => {
     ["full", full],
     ["sparse", sparse],
   ])("a %s record comes back", (_, task) => {
-    expect(recordOf(row(taskColumns, rowOf(task)))).toEqual(task);
+    expect(recordOf(row(named(taskColumns, rowOf(task))))).toEqual(task);
   });
 
   test("an update writes all but what is fixed at creation", () => {
@@ -92,9 +97,18 @@ describe("a record as a row", () => {
       "run_until",
     ]);
     expect(changingTaskColumns).toEqual(taskColumns.filter((column) => !fixed.has(column)));
-    const updated = { ...row(taskColumns, rowOf(full)), ...row(changingTaskColumns, changingRowOf(sparse)) };
+    const updated = {
+      ...named(taskColumns, rowOf(full)),
+      ...named(changingTaskColumns, changingRowOf(sparse)),
+    };
     const { principal, idempotencyKey, requiredScopes, runUntil } = full;
-    expect(recordOf(updated)).toEqual({ ...sparse, principal, idempotencyKey, requiredScopes, runUntil });
+    expect(recordOf(row(updated))).toEqual({
+      ...sparse,
+      principal,
+      idempotencyKey,
+      requiredScopes,
+      runUntil,
+    });
   });
 
   test.each([
@@ -106,7 +120,7 @@ describe("a record as a row", () => {
     ["progress that is no JSON", { progress: "{" }],
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {
-    const damaged = { ...row(taskColumns, rowOf(full)), ...damage };
+    const damaged = row({ ...named(taskColumns, rowOf(full)), ...damage });
     expect(() => recordOf(damaged)).toThrow(expect.objectContaining({ code: "task_unreadable" }));
   });
 });

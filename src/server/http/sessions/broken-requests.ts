@@ -1,15 +1,15 @@
 import type { Clock } from "../../../runtime/clock.ts";
-import { Shares, type Holder } from "../../shares.ts";
+import { PerPrincipal, type Principal } from "../../per-principal.ts";
 
-/** Of all principals together; beyond it, the oldest of the one with most of them go before their time. */
+/** Of all principals together; beyond it, the principal with most loses its oldest early. */
 const mostBroken = 10_000;
 
 export interface BrokenRequestsSetup {
   readonly clock: Clock;
-  /** How long a client may take to come back, in milliseconds. */
+  /** How long a client may take to resume, in ms. */
   readonly resumeMs: number;
-  /** Of one principal; beyond it, its oldest go before their time. */
-  readonly maxPerHolder: number;
+  /** Of one principal; beyond it, its oldest are lost early. */
+  readonly maxPerPrincipal: number;
   readonly max?: number;
 }
 
@@ -17,37 +17,37 @@ interface Broken {
   readonly lose: () => void;
 }
 
-/** Requests without a connection, as long as their clients may still come back for the answers. */
+/** Requests whose connections broke, as long as their clients may still resume. */
 export class BrokenRequests {
   readonly #setup: BrokenRequestsSetup;
-  readonly #shares = new Shares<Broken>();
+  readonly #broken = new PerPrincipal<Broken>();
 
   constructor(setup: BrokenRequestsSetup) {
     this.#setup = setup;
   }
 
   get size(): number {
-    return this.#shares.size;
+    return this.#broken.size;
   }
 
-  /** Calls `lost` once if the client does not come back; returns the way to say that it did, or needs not any more. */
-  add(holder: Holder, lost: () => void): () => void {
-    const { clock, resumeMs, maxPerHolder, max = mostBroken } = this.#setup;
-    const returned = (): void => {
+  /** Calls `lost` once if the client does not resume in time; returns a function that ends the wait. */
+  add(principal: Principal, lost: () => void): () => void {
+    const { clock, resumeMs, maxPerPrincipal, max = mostBroken } = this.#setup;
+    const end = (): void => {
       callOff();
-      this.#shares.remove(holder, broken);
+      this.#broken.remove(principal, broken);
     };
     const lose = (): void => {
-      returned();
+      end();
       lost();
     };
     const callOff = clock.after(resumeMs, lose);
     const broken: Broken = { lose };
-    this.#shares.add(holder, broken);
-    const own = this.#shares.of(holder);
-    const tooMany = holder !== null && own.size > maxPerHolder ? own : undefined;
-    const [oldest] = tooMany ?? (this.#shares.size > max ? this.#shares.largest : []);
+    this.#broken.add(principal, broken);
+    const own = this.#broken.of(principal);
+    const tooMany = principal !== null && own.size > maxPerPrincipal ? own : undefined;
+    const [oldest] = tooMany ?? (this.#broken.size > max ? this.#broken.largest : []);
     oldest?.lose();
-    return returned;
+    return end;
   }
 }

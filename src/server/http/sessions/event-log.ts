@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { EventStore, JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
-import type { Holder } from "../../shares.ts";
+import type { Principal } from "../../per-principal.ts";
 import type { EventMemory, SharingLog } from "./event-memory.ts";
 
-/** How much can be sent again, and how much of that may be in memory at once. */
+/** How much is stored to resume streams. */
 export interface EventLimits {
   /** Of one session. */
   readonly maxEvents: number;
-  /** Of one session, in characters of JSON; a message that is larger by itself is not kept. */
+  /** Of one session, in characters of JSON; a larger message is not stored. */
   readonly maxBytes: number;
 }
 
@@ -16,33 +16,33 @@ interface Kept {
   readonly text: string;
 }
 
-/** The requests that are being sent or received, for the SDK names streams and does not say of which requests they are. */
+/** The requests that are being sent or received: the SDK names streams, but does not say of which requests they are. */
 const about = new AsyncLocalStorage<readonly RequestId[]>();
 
-/** What the SDK calls the stream that belongs to no request. */
+/** The SDK's name of the standalone stream. */
 const standalone = "_GET_stream";
 
 /**
- * The last messages of one session, so that a client whose stream broke gets what it missed. When there is no more
- * room, the oldest go first: a client that comes back too late gets what is left, without a word on what is not.
+ * The last messages of one session, so that a client whose stream broke gets what it missed. When the log is full, the
+ * oldest are dropped: a client that resumes too late misses them without notice.
  */
 export class EventLog implements EventStore, SharingLog {
   readonly #limits: EventLimits;
   readonly #memory: EventMemory;
-  readonly #holder: Holder;
+  readonly #principal: Principal;
   /** Oldest first, by the number that is in the event's id. */
   readonly #kept = new Map<number, Kept>();
-  /** Streams of requests that are not answered yet, with what is known of these. */
+  /** Streams of requests that are not answered yet, with those requests that are known. */
   readonly #unanswered = new Map<string, Set<RequestId>>();
   readonly #withheld = new Set<RequestId>();
   #bytes = 0;
   #last = 0;
   #over = false;
 
-  constructor(limits: EventLimits, memory: EventMemory, holder: Holder) {
+  constructor(limits: EventLimits, memory: EventMemory, principal: Principal) {
     this.#limits = limits;
     this.#memory = memory;
-    this.#holder = holder;
+    this.#principal = principal;
   }
 
   get bytes(): number {
@@ -64,33 +64,33 @@ export class EventLog implements EventStore, SharingLog {
     return `${number}@${stream}`;
   }
 
-  /** Does `work`; streams that have their first event in it are those of `requests`. */
+  /** Runs `work`; streams whose first event comes during it are those of `requests`. */
   about<T>(requests: readonly RequestId[], work: () => T): T {
     return about.run(requests, work);
   }
 
-  /** The requests that are to be answered on the stream that `eventId` is from. */
+  /** The requests that will be answered on the stream of the event. */
   requestsOf(eventId: string): readonly RequestId[] {
     const { stream = "" } = parse(eventId);
     return [...(this.#unanswered.get(stream) ?? [])];
   }
 
-  /** Does not keep the answer to `request`: nobody can come back for it. */
+  /** Does not store the answer to `request`, which cannot be resumed. */
   withhold(request: RequestId): void {
     this.#withheld.add(request);
   }
 
-  /** Whether the answer to `request` is still to come, and is not kept then. */
+  /** Whether the answer to `request` is withheld and not sent yet. */
   withholds(request: RequestId): boolean {
     return this.#withheld.has(request);
   }
 
-  /** There is no answer to `request` to come. */
+  /** There will be no answer to `request`. */
   forget(request: RequestId): void {
     this.#withheld.delete(request);
   }
 
-  /** Whether anything can come on the stream that `eventId` is from, after it. */
+  /** Whether anything can follow the event on its stream. */
   canResume(eventId: string): boolean {
     const { number, stream } = parse(eventId);
     if (stream === undefined || number > this.#last) return false;
@@ -118,7 +118,7 @@ export class EventLog implements EventStore, SharingLog {
     return stream;
   }
 
-  /** Forgets everything, and keeps nothing from now on. */
+  /** Drops everything, and stores nothing from now on. */
   clear(): void {
     this.#over = true;
     this.#resize(-this.#bytes);
@@ -154,7 +154,7 @@ export class EventLog implements EventStore, SharingLog {
 
   #resize(by: number): void {
     this.#bytes += by;
-    this.#memory.changed(this.#holder, this, by);
+    this.#memory.changed(this.#principal, this, by);
   }
 }
 

@@ -1,25 +1,24 @@
-import type { Holder } from "../../shares.ts";
+import type { Principal } from "../../per-principal.ts";
 
-/** A log in the memory that all of them share. */
+/** A log in the memory that all logs usage. */
 export interface SharingLog {
-  /** What it holds now. */
   readonly bytes: number;
   /** Forgets its oldest event. */
   dropOldest(): void;
 }
 
-interface Share {
+interface Usage {
   bytes: number;
   readonly logs: Set<SharingLog>;
 }
 
-/** How much more than is needed is forgotten at a time, so that not every event looks for the largest log. */
+/** How much more than necessary is freed at a time, so that not every event has to find the largest log. */
 const slackPart = 1 / 256;
 
-/** The memory for what all sessions could send again. When it is full, the principal with most in it forgets first. */
+/** Limits the memory of all event logs. When it is full, the principal that uses most of it loses its oldest events. */
 export class EventMemory {
   readonly #maxBytes: number;
-  readonly #shares = new Map<Holder, Share>();
+  readonly #usage = new Map<Principal, Usage>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -30,7 +29,7 @@ export class EventMemory {
     return this.#bytes;
   }
 
-  /** Makes room for so many bytes of any log. */
+  /** Frees memory until `length` bytes fit. */
   makeRoom(length: number): void {
     if (this.#bytes + length <= this.#maxBytes) return;
     const most = this.#maxBytes * (1 - slackPart) - length;
@@ -42,20 +41,20 @@ export class EventMemory {
     }
   }
 
-  /** `log` of `holder` has so many bytes more, or less. */
-  changed(holder: Holder, log: SharingLog, by: number): void {
-    const share = this.#shares.get(holder) ?? { bytes: 0, logs: new Set() };
-    this.#shares.set(holder, share);
-    share.bytes += by;
+  /** The log of the principal grew by so many bytes, or shrank. */
+  changed(principal: Principal, log: SharingLog, by: number): void {
+    const usage = this.#usage.get(principal) ?? { bytes: 0, logs: new Set() };
+    this.#usage.set(principal, usage);
+    usage.bytes += by;
     this.#bytes += by;
-    if (log.bytes > 0) share.logs.add(log);
-    else share.logs.delete(log);
-    if (share.logs.size === 0) this.#shares.delete(holder);
+    if (log.bytes > 0) usage.logs.add(log);
+    else usage.logs.delete(log);
+    if (usage.logs.size === 0) this.#usage.delete(principal);
   }
 
   #largestLog(): SharingLog | undefined {
-    const share = largest(this.#shares.values());
-    return share === undefined ? undefined : largest(share.logs);
+    const usage = largest(this.#usage.values());
+    return usage === undefined ? undefined : largest(usage.logs);
   }
 }
 

@@ -1,4 +1,5 @@
-import type { AuthInfo, McpRequestContext } from "@modelcontextprotocol/server";
+import type { AuthInfo, JSONRPCRequest, McpRequestContext } from "@modelcontextprotocol/server";
+import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 
 /** A request of an earlier revision, from somebody who may send it. */
@@ -13,9 +14,19 @@ export interface Incoming {
   readonly refusal: (more: readonly string[]) => Response | undefined;
 }
 
+/** A session that answers requests about tasks without a stream. */
+export interface PolledSession {
+  /** Whether `poll` answers a message that came with this version in its header, null for none. */
+  takes(message: unknown, version: string | null): message is JSONRPCRequest;
+  /** Answers one that it takes, as JSON. Its sender has the scopes that were needed. */
+  poll(message: JSONRPCRequest, sender: Sender, needed: readonly string[]): Promise<Outgoing>;
+}
+
 /** What serves the requests of earlier revisions. */
 export interface EarlierRevisions {
-  fetch(incoming: Incoming): Promise<Response>;
+  fetch(incoming: Incoming): Promise<Outgoing>;
+  /** The principal's session of this id; there are none where each request comes alone. */
+  find?(id: string, principal: string | null): PolledSession | undefined;
   /** How many responses stay open until their clients have answered questions, which takes further requests. */
   readonly asking: number;
   /** Ends all streams, in order, and what is in flight. */

@@ -44,6 +44,11 @@ export function wantsJson(body: unknown): boolean {
   return isJsonObject(body) && asked.includes(body["method"]) && isId(body["id"]);
 }
 
+/** Whether a client takes JSON and streams, as every request of a session has to say. */
+export function acceptsBoth(accept: string | null): boolean {
+  return accept !== null && accept.includes("application/json") && accept.includes("text/event-stream");
+}
+
 function messagesOf(body: unknown): readonly unknown[] {
   return Array.isArray(body) ? body : [body];
 }

@@ -2,42 +2,42 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import type { Streams } from "../../streams.ts";
 
 interface Unanswered {
-  /** Which arrival of requests it came with. */
+  /** The number of the message or batch that it came with. */
   readonly arrival: number;
   /** Not one of a batch, so the stream is its own. */
   readonly alone: boolean;
   reachable: boolean;
-  /** What its handler asked the client and has no answer to. */
+  /** The unanswered questions of its handler. */
   readonly questions: Set<RequestId>;
   /** The scopes that it needed. */
   readonly needed: readonly string[];
-  /** To be called when a client whose stream was gone is there again, or needs not come back any more. */
+  /** Called when the client resumed its broken stream, or does not have to any more. */
   returned: () => void;
 }
 
-/** Waits for a client to come back, and calls `lost` if it does not; returns the way to end the wait. */
+/** Waits for a client to resume, and calls `lost` if it does not; returns a function that ends the wait. */
 export type AwaitReturn = (lost: () => void) => () => void;
 
 const nothing = (): void => undefined;
 
-/** What a session knows of its streams. Told by the session; heard by whoever sends on them. */
+/** The state of a session's streams: the session reports changes, and senders read it and listen to it. */
 export class SessionStreams implements Streams {
   readonly sessionId: string;
-  /** A session begins with the request in which the client says who it is. */
+  /** A session begins with `initialize`. */
   readonly initialized = true;
   readonly #onStandalone = new Set<(open: boolean) => void>();
   readonly #onBroken = new Set<(request: RequestId) => void>();
   readonly #onLost = new Set<(request: RequestId) => void>();
   readonly #awaitReturn: AwaitReturn;
   readonly #unanswered = new Map<RequestId, Unanswered>();
-  /** What has to happen first, by the question whose reply is acknowledged after it. */
+  /** By question: the reply is acknowledged when this resolves. */
   readonly #kept = new Map<RequestId, Promise<void>>();
-  /** The scopes that a reply needs, by the question of a task that needs any. */
+  /** By question: the scopes that the reply needs, if any. */
   readonly #replies = new Map<RequestId, readonly string[]>();
-  /** What the newest standalone stream was opened with. */
+  /** The scopes with which the newest standalone stream was opened. */
   #standaloneScopes: readonly string[] | undefined;
   #arrivals = 0;
-  /** A client may open the next stream before the end of the last one is noticed. */
+  /** How many are open: a client may open the next one before the server notices the end of the last one. */
   #standalone = 0;
 
   constructor(sessionId: string, awaitReturn: AwaitReturn) {
@@ -73,7 +73,7 @@ export class SessionStreams implements Streams {
     void kept.finally(() => this.#kept.delete(question));
   }
 
-  /** Resolves once the replies to all of `questions` are kept, or are not wanted any more. */
+  /** Resolves once the replies to all of `questions` are stored, or not needed any more. */
   async kept(questions: readonly RequestId[]): Promise<void> {
     for (const question of questions) await this.#kept.get(question);
   }
@@ -82,7 +82,7 @@ export class SessionStreams implements Streams {
     this.#replies.set(question, scopes);
   }
 
-  /** The scopes of those calls and tasks whose questions are answered, or whose requests are cancelled. */
+  /** The scopes that are needed to answer these questions, and to cancel these requests. */
   neededToEnd(questions: readonly RequestId[], requests: readonly RequestId[]): string[] {
     const asking = [...this.#unanswered.values()].filter((call) =>
       questions.some((question) => call.questions.has(question)),
@@ -94,7 +94,7 @@ export class SessionStreams implements Streams {
     ];
   }
 
-  /** `scopes`: what it was opened with, where that decides what is sent on it. */
+  /** `scopes`: those of the request that opened it, if they decide what is sent on it. */
   standaloneOpened(scopes: readonly string[] | undefined): void {
     this.#standalone += 1;
     this.#standaloneScopes = scopes;
@@ -110,8 +110,8 @@ export class SessionStreams implements Streams {
     const alone = requests.length === 1;
     this.#arrivals += 1;
     for (const request of requests) {
-      // An id that is used again means the new request: what went out on the stream of the old one may never arrive.
-      if (this.#unanswered.has(request)) this.#tellBroken(request);
+      // An id that is used again means the new request: what was sent on the old stream may never arrive.
+      if (this.#unanswered.has(request)) this.#reportBroken(request);
       this.#forget(request);
       this.#unanswered.set(request, {
         arrival: this.#arrivals,
@@ -124,17 +124,17 @@ export class SessionStreams implements Streams {
     }
   }
 
-  /** How often requests have arrived so far. */
+  /** How many messages or batches with requests have arrived. */
   get arrivals(): number {
     return this.#arrivals;
   }
 
-  /** How many requests have a stream to be answered on, be it there or gone. */
+  /** How many requests will be answered on a stream, which may be broken. */
   get unanswered(): number {
     return this.#unanswered.size;
   }
 
-  /** The answer is on its way, or there will be none. */
+  /** The answer is being sent, or there will be none. */
   answered(request: RequestId): void {
     this.#forget(request);
   }
@@ -144,29 +144,29 @@ export class SessionStreams implements Streams {
     for (const request of this.#unanswered.keys()) this.#forget(request);
   }
 
-  /** The handler of `call` waits for the client; undefined: it did not say which call it serves. */
+  /** The handler of `call` asked the client; undefined: it did not say which call it serves. */
   asked(question: RequestId, call: RequestId | undefined = this.newest): void {
     if (call !== undefined) this.#unanswered.get(call)?.questions.add(question);
   }
 
-  /** The client has answered, or needs not any more. */
+  /** The client has answered, or does not have to any more. */
   settled(question: RequestId): void {
     this.#replies.delete(question);
     for (const { questions } of this.#unanswered.values()) questions.delete(question);
   }
 
-  /** How many responses that a client reads stay open until it has answered a question. */
+  /** How many responses stay open until their client has answered a question. */
   get asking(): number {
     const all = [...this.#unanswered.values()];
     return all.filter(({ alone, reachable, questions }) => alone && reachable && questions.size > 0).length;
   }
 
-  /** Whether `request` is to be answered on a stream. */
+  /** Whether `request` will be answered on a stream. */
   awaits(request: RequestId): boolean {
     return this.#unanswered.has(request);
   }
 
-  /** Whether the stream of `request` waits for its answer alone. */
+  /** Whether `request` will be answered on a stream of its own. */
   awaitsOnly(request: RequestId): boolean {
     return this.#unanswered.get(request)?.alone === true;
   }
@@ -177,8 +177,8 @@ export class SessionStreams implements Streams {
   }
 
   /**
-   * The stream for the answers to `requests` is gone. They may still be sent: the client can come back for them. A request
-   * that came again after `arrivals` is answered on a newer stream.
+   * The stream for the answers to `requests` broke, and the client may resume it. A request that came again after `arrivals`
+   * is answered on a newer stream.
    */
   broken(requests: readonly RequestId[], arrivals: number): void {
     for (const request of requests) {
@@ -186,19 +186,19 @@ export class SessionStreams implements Streams {
       if (unanswered === undefined || unanswered.arrival > arrivals) continue;
       unanswered.reachable = false;
       unanswered.returned();
-      this.#tellBroken(request);
+      this.#reportBroken(request);
       unanswered.returned = this.#awaitReturn(() => {
         for (const listener of this.#onLost) listener(request);
       });
     }
   }
 
-  /** The client came back for the answers to `requests`. */
+  /** The client resumed the stream for the answers to `requests`. */
   resumed(requests: readonly RequestId[]): void {
     for (const request of requests) this.#unanswered.get(request)?.returned();
   }
 
-  #tellBroken(request: RequestId): void {
+  #reportBroken(request: RequestId): void {
     for (const listener of this.#onBroken) listener(request);
   }
 

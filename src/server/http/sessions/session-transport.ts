@@ -8,24 +8,23 @@ import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686/
 import { isJsonObject } from "../../../generation/json-object.ts";
 
 /**
- * The SDK's transport of one session, which tells what it answers, and asks where the client hears it. The SDK's own
- * `elicitInput` and its like say nothing of the call that they belong to, and what is sent on a stream that is not
- * open never arrives.
+ * The SDK's transport of one session, which reports answers and questions, and sends a question on a stream that is open:
+ * the SDK's own `elicitInput` and its like do not say to which call they belong.
  */
 export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** Called before the answer to a request is sent. */
   onanswer?: (request: RequestId) => void;
 
-  /** Called before a question of the handler of `call` is sent; where that did not say which call, with undefined. */
+  /** Called before a question is sent, with the call whose handler asks, if that is known. */
   onquestion?: (question: RequestId, call: RequestId | undefined) => void;
 
-  /** Called before the client is told that a question needs no answer. */
+  /** Called before the client is notified that a question was withdrawn. */
   onwithdrawal?: (question: RequestId) => void;
 
-  /** Does `work`, which sends on the stream of `request`. */
+  /** Runs `work`, which sends on the stream of `request`. */
   on: <T>(request: RequestId, work: () => T) => T = (_, work) => work();
 
-  /** The request on whose stream to ask, where no other is open; undefined: there is none, or another is open. */
+  /** The request on whose stream to ask if the standalone stream is closed; undefined if there is none. */
   instead?: () => RequestId | undefined;
 
   override async send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
@@ -33,13 +32,13 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
       if (message.id !== undefined) this.onanswer?.(message.id);
       return super.send(message, options);
     }
-    this.#tell(message, options?.relatedRequestId);
+    this.#report(message, options?.relatedRequestId);
     const related = options?.relatedRequestId ?? ("id" in message ? this.instead?.() : undefined);
     if (related === undefined) return super.send(message, options);
     return this.on(related, () => super.send(message, { ...options, relatedRequestId: related }));
   }
 
-  #tell(message: JSONRPCMessage, call: RequestId | undefined): void {
+  #report(message: JSONRPCMessage, call: RequestId | undefined): void {
     if (!("method" in message)) return;
     const params = isJsonObject(message.params) ? message.params : {};
     if (!("id" in message)) {
@@ -47,22 +46,21 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
       const isId = typeof requestId === "string" || typeof requestId === "number";
       if (message.method === "notifications/cancelled" && isId) this.onwithdrawal?.(requestId);
     } else if (relatedTaskOf(params) === undefined && relatedSepTaskOf(params) === undefined) {
-      // A task waits for its client beyond all calls.
+      // Not the question of a task, which is of no call.
       this.onquestion?.(message.id, call);
     }
   }
 
   /**
-   * Ends the stream of a request that was cancelled, which is not answered. Without this, the stream stays open as
-   * long as the session: the SDK ends streams by their answers only.
+   * Ends the stream of a cancelled request, which is not answered. The SDK would leave it open as long as the session.
    */
   async endUnanswered(request: RequestId): Promise<void> {
     this.closeSSEStream(request);
-    // With the stream closed it reaches nobody; it is how the SDK comes to forget the request.
+    // On a closed stream it is not sent, but the SDK forgets the request.
     await this.answerCancelled(request);
   }
 
-  /** Answers a request that was cancelled, for the SDK and the response wait for an answer. */
+  /** Answers a cancelled request, since the SDK and the response wait for an answer. */
   answerCancelled(request: RequestId): Promise<void> {
     return this.send({ jsonrpc: "2.0", id: request, error: { code: -32603, message: "Cancelled" } });
   }

@@ -1,55 +1,69 @@
-import type { McpServer } from "@modelcontextprotocol/server";
+import { isSpecType, type JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { Clock } from "../../../runtime/clock.ts";
+import type { Answer } from "../../answer.ts";
+import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
+import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
+import { answerText, type Outgoing } from "../exchange.ts";
+import type { Sender } from "../identify.ts";
+import type { UnreadBytes } from "../unread-bytes.ts";
+import { keepAliveComment } from "../sse.ts";
+import { watchedBody } from "../watched-body.ts";
 import { EventLog, type EventLimits } from "./event-log.ts";
 import type { EventMemory } from "./event-memory.ts";
-import { factoryContext, transportOptions, type Incoming } from "./incoming.ts";
+import { factoryContext, transportOptions, type Incoming, type PolledSession } from "./incoming.ts";
 import { isStream, jsonAnswer } from "./json-answer.ts";
 import type { BrokenRequests } from "./broken-requests.ts";
-import { methodNotAllowed, tooManyOpen } from "./refusals.ts";
-import { answeredIds, cancelledIds, requestIds, wantsJson } from "./requests-in.ts";
+import { methodNotAllowed, sessionNotFound, tooManyOpen } from "./refusals.ts";
+import { acceptsBoth, answeredIds, cancelledIds, requestIds, wantsJson } from "./requests-in.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
-import { watchedBody } from "./watched-body.ts";
 
 export interface SessionSetup {
   readonly server: TaskServer;
   readonly clock: Clock;
   readonly idleMs: number;
-  /** As `idleMs`, for a session whose client sent nothing after its handshake. */
+  /** As `idleMs`, for a session that was not used after its handshake. */
   readonly unusedMs: number;
   readonly limits: EventLimits;
   readonly memory: EventMemory;
   readonly broken: BrokenRequests;
-  /** How many requests may wait for their answers, whether their connections are there or not. */
+  readonly unread: UnreadBytes;
+  /** How many requests may be open, with or without a connection. */
   readonly maxOpenRequests: number;
-  /** Called when nothing of the session is open any more, and when something is again. */
+  /** Called when the session becomes idle, and when it is used again. */
   readonly onIdle: (idle: boolean) => void;
   /** Called once, however the session ended. */
   readonly onEnd: () => void;
 }
 
-/** After a stream was closed by the server, clients come back in so many milliseconds. */
+/** How many bytes may wait on a stream whose client does not read. It can resume the stream later. */
+const maxBacklog = 16 * 1024 * 1024;
+
+/** The body of the response to a poll that was cancelled. */
+const cancelled: Answer = { error: { code: -32603, message: "Cancelled" } };
+
+/** How long clients wait before they resume a stream that the server closed, in ms. */
 const retryMs = 1_000;
 
 /** One session: an author's server, the SDK's transport, and what is known of its streams. */
-export class Session {
+export class Session implements PolledSession {
   readonly id: string;
-  /** Who opened it; to all others it is unknown. */
+  /** Who opened it; others do not find it. */
   readonly principal: string | null;
   readonly #setup: SessionSetup;
   readonly #streams: SessionStreams;
   readonly #log: EventLog;
   readonly #transport: SessionTransport;
-  #mcp: McpServer | undefined;
-  /** All scopes that requests needed: what was sent on a stream may be of any of them. */
+  #session: DispatchedServer<SessionDispatcher> | undefined;
+  /** The scopes that any request needed: a resumed stream may have messages of each. */
   readonly #needed = new Set<string>();
   /** The first one is the handshake. */
   #requests = 0;
   #open = 0;
   #ended = false;
   #cancelIdle: () => void = () => undefined;
-  /** Gives up the stream that belongs to no request. */
+  /** Ends the standalone stream. */
   #standalone = new AbortController();
 
   private constructor(id: string, principal: string | null, setup: SessionSetup) {
@@ -71,12 +85,14 @@ export class Session {
     this.#transport.onclose = () => this.#end();
   }
 
-  /** A session with an author's server, before its first request; rejects where that cannot be made, once it was reported. */
+  /**
+   * A session with an author's server, before its first request; rejects where that cannot be made, once it was reported.
+   */
   static async open(id: string, incoming: Incoming, setup: SessionSetup): Promise<Session> {
     const { owner } = incoming;
     const session = new Session(id, owner.principal, setup);
-    session.#mcp = await setup.server.create(factoryContext(incoming), owner, session.#streams);
-    await session.#mcp.connect(session.#transport).catch((error: unknown) => {
+    session.#session = await setup.server.openSession(factoryContext(incoming), owner, session.#streams);
+    await session.#session.connect(session.#transport).catch((error: unknown) => {
       setup.server.onError(error);
       throw error;
     });
@@ -89,26 +105,56 @@ export class Session {
   }
 
   /** Answers a request that belongs to this session. */
-  async fetch(incoming: Incoming): Promise<Response> {
+  fetch(incoming: Incoming): Promise<Outgoing> {
+    const { request, body, owner } = incoming;
+    const { headers } = request;
+    const isPoll =
+      request.method === "POST" && !headers.has("last-event-id") && acceptsBoth(headers.get("accept"));
+    return isPoll && this.takes(body, headers.get("mcp-protocol-version"))
+      ? this.poll(body, owner, incoming.needed)
+      : this.#counted(() => this.#fetch(incoming));
+  }
+
+  /** Other messages go to the SDK's transport: they need a stream, or may be invalid. */
+  takes(message: unknown, version: string | null): message is JSONRPCRequest {
+    // Only some sessions have `tasks/delete`, which the SDK decides.
+    if (!wantsJson(message) || !isSpecType.JSONRPCRequest(message) || message.method === "tasks/delete")
+      return false;
+    const agreed = this.#session?.dispatcher.protocolVersion;
+    return agreed !== undefined && (version === null || version === agreed);
+  }
+
+  poll(message: JSONRPCRequest, { authInfo }: Sender, needed: readonly string[]): Promise<Outgoing> {
+    for (const scope of needed) this.#needed.add(scope);
+    return this.#counted(async () => {
+      const extra = authInfo === undefined ? {} : { authInfo };
+      const answer = (await this.#session?.handle(message, extra)) ?? (this.#ended ? undefined : cancelled);
+      if (answer === undefined) return sessionNotFound();
+      return { status: 200, json: answerText(message.id, answer), sessionId: this.id };
+    });
+  }
+
+  /** Ends its streams and open requests. */
+  async close(): Promise<void> {
+    await this.#session?.close();
+    await this.#transport.close(); // in case the author's server was closed before, or never connected
+  }
+
+  /** The session is not idle meanwhile. */
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
     this.#requests += 1;
     this.#enter();
     try {
-      return await this.#fetch(incoming);
+      return await work();
     } finally {
       this.#leave();
     }
   }
 
-  /** Ends its streams and what is in flight. */
-  async close(): Promise<void> {
-    await this.#mcp?.close();
-    await this.#transport.close(); // where the author's server was closed before, or never connected
-  }
-
   async #fetch(incoming: Incoming): Promise<Response> {
     const { request, body } = incoming;
     const eventId = request.headers.get("last-event-id") || null; // an empty one is none
-    // Nothing comes on it any more, and a stream that ends at once would be asked for again and again.
+    // The stream would end at once, and the client would resume it again and again.
     if (request.method === "GET" && eventId !== null && !this.#log.canResume(eventId)) {
       return methodNotAllowed("POST, DELETE");
     }
@@ -125,14 +171,14 @@ export class Session {
     if (beyond !== undefined) return beyond;
     for (const scope of incoming.needed) this.#needed.add(scope);
     for (const question of answered) this.#streams.settled(question);
-    // Known from before the answer is taken, for it may be kept at once.
+    // Read before the reply is handled, which may remove it.
     const kept = this.#streams.kept(answered);
-    // What is answered without a stream has none to come back to, nor to ask on.
+    // A request that is answered without a stream cannot be resumed, nor ask a question.
     if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
     else this.#streams.received(ids, incoming.needed);
     const { arrivals } = this.#streams;
     const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
-    // Who asks for it again has lost it, which nobody here may have noticed: a path that went silent ends no connection.
+    // The client has lost its last one, which the server may not have noticed.
     if (standalone) this.#standalone.abort();
     const resumed = eventId === null || standalone ? [] : this.#log.requestsOf(eventId);
     const onStream = [...ids, ...resumed];
@@ -141,13 +187,13 @@ export class Session {
     );
     const { body: stream } = response;
     if (stream === null || !isStream(response)) {
-      // By this response, or not at all.
+      // They are answered by this response, or not at all.
       for (const id of ids) {
         this.#streams.answered(id);
         this.#log.forget(id);
       }
       await this.#endCancelled(body);
-      if (response.ok) await kept; // a 202 tells the client that it need not answer again
+      if (response.ok) await kept; // after a 202 the client does not answer again
       return response;
     }
     this.#streams.resumed(resumed);
@@ -158,10 +204,17 @@ export class Session {
     }
     const signals = standalone ? [request.signal, this.#standalone.signal] : [request.signal];
     this.#enter();
-    const watched = watchedBody(stream, AbortSignal.any(signals), (end) => {
-      if (standalone) this.#streams.standaloneEnded();
-      else if (end === "abandoned") this.#streams.broken(onStream, arrivals);
-      this.#leave();
+    const watched = watchedBody(stream, {
+      signal: AbortSignal.any(signals),
+      count: (cut) => this.#setup.unread.open(this.principal, cut),
+      // Adapters send the headers with the first chunk, without which the client does not know that its stream is open.
+      opening: keepAliveComment,
+      maxBacklog,
+      onEnd: (end) => {
+        if (standalone) this.#streams.standaloneEnded();
+        else if (end === "abandoned") this.#streams.broken(onStream, arrivals);
+        this.#leave();
+      },
     });
     const [id] = ids;
     if (id !== undefined && wantsJson(body)) return jsonAnswer(response, watched, id);

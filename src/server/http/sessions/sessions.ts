@@ -1,5 +1,7 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import type { TaskServer } from "../../task-server.ts";
+import { responseOf, type Outgoing } from "../exchange.ts";
+import type { UnreadBytes } from "../unread-bytes.ts";
 import { BrokenRequests } from "./broken-requests.ts";
 import type { EventLimits } from "./event-log.ts";
 import { EventMemory } from "./event-memory.ts";
@@ -13,50 +15,51 @@ import {
   tooManySessions,
 } from "./refusals.ts";
 import { idToAnswer, initializes } from "./requests-in.ts";
-import { SessionPlaces } from "./session-places.ts";
+import { SessionSlots } from "./session-slots.ts";
 import { Session } from "./session.ts";
 
 export interface SessionsSetup {
   readonly server: TaskServer;
   readonly clock: Clock;
+  readonly unread: UnreadBytes;
   readonly sessionIdleMs: number;
-  /** How long a session may keep its place for nothing: one that was never used, or any where there is no other. */
+  /** How long a session may be idle that was never used, or whose slot another session needs. */
   readonly unusedSessionMs: number;
   readonly maxSessions: number;
   readonly maxSessionsPerPrincipal: number;
-  /** How long a client whose connection broke may take to come back for its answer. */
+  /** How long a client whose connection broke may take to resume. */
   readonly resumeMs: number;
   readonly maxOpenRequestsPerSession: number;
   readonly maxOpenRequestsPerPrincipal: number;
   readonly limits?: EventLimits;
-  /** Of what all sessions keep for clients that come back, in characters of JSON. */
+  /** For the messages that all sessions store to resume streams, in characters of JSON. */
   readonly memoryBytes?: number;
 }
 
 const methods: readonly string[] = ["GET", "POST", "DELETE"];
 
-/** What a session keeps for clients that come back. */
+/** What a session stores to resume streams. */
 const defaultLimits: EventLimits = { maxEvents: 1_000, maxBytes: 4 * 1024 * 1024 };
 const allSessionsBytes = 256 * 1024 * 1024;
 
-/** Earlier revisions with sessions: Streamable HTTP with a stream of its own for what the server has to say. */
+/** Earlier revisions with sessions: Streamable HTTP with a standalone stream for messages of the server. */
 export class Sessions implements EarlierRevisions {
   readonly #setup: SessionsSetup;
   readonly #sessions = new Map<string, Session>();
   readonly #memory: EventMemory;
   readonly #broken: BrokenRequests;
-  /** Those that are being opened have one too. */
-  readonly #places: SessionPlaces;
+  /** Of open sessions, and of those that are being opened. */
+  readonly #slots: SessionSlots;
   #closed = false;
 
   constructor(setup: SessionsSetup) {
     this.#setup = setup;
     this.#memory = new EventMemory(setup.memoryBytes ?? allSessionsBytes);
-    this.#broken = new BrokenRequests({ ...setup, maxPerHolder: setup.maxOpenRequestsPerPrincipal });
+    this.#broken = new BrokenRequests({ ...setup, maxPerPrincipal: setup.maxOpenRequestsPerPrincipal });
     const evict = (id: string): void => {
       this.#sessions.get(id)?.close().catch(setup.server.onError);
     };
-    this.#places = new SessionPlaces({ ...setup, evict });
+    this.#slots = new SessionSlots({ ...setup, evict });
   }
 
   get size(): number {
@@ -69,17 +72,20 @@ export class Sessions implements EarlierRevisions {
     return sum;
   }
 
-  async fetch(incoming: Incoming): Promise<Response> {
+  /** The principal's session of this id; another principal's is not found. */
+  find(id: string, principal: string | null): Session | undefined {
+    const session = this.#sessions.get(id);
+    return session?.principal === principal ? session : undefined;
+  }
+
+  async fetch(incoming: Incoming): Promise<Outgoing> {
     const { request, body, owner } = incoming;
     if (!methods.includes(request.method)) return methodNotAllowed(methods.join(", "));
     const id = request.headers.get("mcp-session-id");
     if (id === null) {
       return request.method === "POST" && initializes(body) ? this.#open(incoming) : sessionMissing();
     }
-    const session = this.#sessions.get(id);
-    // Whose it is makes no difference to see: nobody learns that somebody else's session exists.
-    if (session === undefined || session.principal !== owner.principal) return sessionNotFound();
-    return session.fetch(incoming);
+    return this.find(id, owner.principal)?.fetch(incoming) ?? sessionNotFound();
   }
 
   async close(): Promise<void> {
@@ -88,37 +94,37 @@ export class Sessions implements EarlierRevisions {
   }
 
   async #open(incoming: Incoming): Promise<Response> {
-    const { server, clock, limits = defaultLimits } = this.#setup;
+    const { server, clock, unread, limits = defaultLimits } = this.#setup;
     const { sessionIdleMs: idleMs, unusedSessionMs: unusedMs } = this.#setup;
     const { maxOpenRequestsPerSession: maxOpenRequests } = this.#setup;
     const answersTo = idToAnswer(incoming.body);
     const id = clock.uniqueName();
-    const place = this.#places.take(id, incoming.owner.principal);
-    if (place === "server is full") return tooManySessions(answersTo);
-    if (place === "principal has its share") {
+    const slot = this.#slots.acquire(id, incoming.owner.principal);
+    if (slot === "server is full") return tooManySessions(answersTo);
+    if (slot === "principal is full") {
       return tooManyOfOne(incoming.body, this.#setup.maxSessionsPerPrincipal);
     }
     const onEnd = (): void => {
-      this.#places.give(id);
+      this.#slots.release(id);
       this.#sessions.delete(id);
     };
-    const onIdle = (idle: boolean): void => this.#places.idle(id, idle);
-    const kept = { memory: this.#memory, broken: this.#broken };
+    const onIdle = (idle: boolean): void => this.#slots.idle(id, idle);
+    const kept = { memory: this.#memory, broken: this.#broken, unread };
     const setup = { server, clock, idleMs, unusedMs, limits, maxOpenRequests, ...kept, onIdle, onEnd };
     let session: Session;
     try {
       session = await Session.open(id, incoming, setup);
     } catch {
       onEnd();
-      return internalError(answersTo); // whoever made the server has reported it
+      return internalError(answersTo); // it was reported where it failed
     }
-    if (!this.#places.has(id)) {
+    if (!this.#slots.has(id)) {
       await session.close();
       return tooManySessions(answersTo);
     }
     if (!this.#closed) this.#sessions.set(id, session);
-    const response = await session.fetch(incoming);
-    // A handshake that was refused opens nothing.
+    const response = responseOf(await session.fetch(incoming));
+    // A refused handshake opens no session.
     if (!response.ok || this.#closed) await session.close();
     return response;
   }

@@ -1,0 +1,45 @@
+import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
+import { listResult } from "../../generation/2025-11-25/list.ts";
+import { readTaskId, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
+import { taskResult } from "../../generation/2025-11-25/result.ts";
+import { wireStatus, wireTask, type WireTask } from "../../generation/2025-11-25/wire-task.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+import { listPage, type Listing } from "../list-page.ts";
+import { getTask, requestorWith, type TaskMethods, type TaskSession } from "../sessions/task-session.ts";
+
+/** How the methods about tasks are answered. */
+export const methods: TaskMethods<TasksMethod, TaskSession> = {
+  async "tasks/get"({ params, access }, session) {
+    return { result: { ...shown(await getTask(session, readTaskId("tasks/get", params), access)) } };
+  },
+
+  async "tasks/result"({ id, params, signal, access }, session) {
+    const { connection, subscriptions } = session;
+    const taskId = readTaskId("tasks/result", params);
+    const wait = { connection, request: id, signal: AbortSignal.any([signal, connection.lost(id, signal)]) };
+    return taskResult(await subscriptions.finished(taskId, requestorWith(session, access), wait));
+  },
+
+  async "tasks/cancel"({ params, access }, session) {
+    const taskId = readTaskId("tasks/cancel", params);
+    const cancelled = await session.runtime.cancelNow(taskId, requestorWith(session, access));
+    return { result: { ...shown(cancelled) } };
+  },
+
+  async "tasks/list"({ params, access }, session) {
+    const requestor = requestorWith(session, access);
+    const { tasks, nextCursor } = await listPage(session.runtime, requestor, params, listing);
+    return { result: { ...listResult(tasks, nextCursor) } };
+  },
+};
+
+/** As `tasks/get` shows it. Only the outcome of a failed task is read, which has the reason. */
+const listing: Listing<WireTask> = {
+  short: (task) =>
+    task.statusMessage === null && wireStatus(task) === "failed" ? undefined : wireTask(task),
+  whole: shown,
+};
+
+function shown(snapshot: TaskSnapshot): WireTask {
+  return wireTask(snapshot.task, diagnose(snapshot));
+}

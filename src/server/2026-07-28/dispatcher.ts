@@ -1,0 +1,149 @@
+import { SERVER_INFO_META_KEY } from "@modelcontextprotocol/server";
+import { readCommand, taskMethods, type TasksMethod } from "../../generation/2026-07-28/methods.ts";
+import { declaresTasks, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
+import { detailedTaskText } from "../../generation/2026-07-28/project.ts";
+import { generation } from "../../generation/2026-07-28/name.ts";
+import { hasIdempotencyKey, isRepeat } from "../../generation/idempotency-key.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
+import { isUnknownTask } from "../../task/fault.ts";
+import { completeAnswerOf, type Answer, type TextAnswer } from "../answer.ts";
+import { notRepeatable, toolNotFound, type ErrorOf } from "../faults.ts";
+import { calledTool, type Caller, type ToolRequest } from "../request.ts";
+import type { PlainCalls } from "../plain/plain-calls.ts";
+import type { PollingTools } from "../plain/polling-tools.ts";
+import type { Rates } from "../rates/rates.ts";
+import { missingForCall, missingForMethod } from "./admission.ts";
+import { callTool } from "./call-tool.ts";
+import { resumed } from "./mrtr.ts";
+import { plainCall } from "./plain-call.ts";
+import type { RequestStream } from "./request-stream.ts";
+
+/** A request of ours, from whoever may send it. */
+export interface OpenRequest extends ToolRequest {
+  readonly method: string;
+  readonly principal: string | null;
+  readonly stream: RequestStream;
+  /** What the author's server calls itself. */
+  readonly serverInfo: JsonObject;
+}
+
+export interface DispatcherSetup {
+  readonly runtime: Runtime;
+  readonly rates: Rates;
+  readonly plain: PlainCalls;
+  readonly pollingTools: PollingTools;
+  readonly errorOf: ErrorOf;
+}
+
+/** Answers the requests of protocol 2026-07-28 that are ours, whatever carries them. */
+export class Dispatcher {
+  readonly #setup: DispatcherSetup;
+
+  constructor(setup: DispatcherSetup) {
+    this.#setup = setup;
+  }
+
+  /** Whether a request is answered here. All others are for the author's server. */
+  owns(method: string, params: unknown): boolean {
+    if (isTasksMethod(method)) return true;
+    if (method !== "tools/call") return false;
+    const name = calledTool(params);
+    // The author's own tool cannot tell a repeated call from a new one.
+    return this.#toolNamed(name) !== undefined || this.#pollingTool(name) !== undefined || isRepeat(params);
+  }
+
+  /** Undefined for a request that was called off, which is not answered. */
+  async handle(request: OpenRequest): Promise<Answer | TextAnswer | undefined> {
+    const { params, principal } = request;
+    try {
+      const caller = { capabilities: readCapabilities(params) ?? {}, principal };
+      if (isTasksMethod(request.method)) return await this.#aboutTask(request.method, request, caller);
+      return signed(await this.#call(request, caller), request.serverInfo);
+    } catch (error) {
+      if (request.signal.aborted && error === request.signal.reason) return undefined;
+      if (isUnknownTask(error)) this.#setup.rates.missed(principal);
+      return { error: this.#setup.errorOf(error) };
+    }
+  }
+
+  /** The checks come in the order capability, params, task. */
+  async #aboutTask(
+    method: TasksMethod,
+    { params, access, serverInfo }: OpenRequest,
+    { capabilities, principal }: Caller,
+  ): Promise<Answer | TextAnswer> {
+    const missing = missingForMethod(method, capabilities);
+    if (missing !== undefined) throw missing;
+    const command = readCommand(method, params);
+    const { taskId } = command;
+    const { runtime, rates } = this.#setup;
+    const requestor = { generation, principal, scopes: access?.scopes };
+    switch (command.type) {
+      case "get": {
+        const snapshot = await runtime.get(taskId, requestor);
+        rates.advertised(taskId, principal, snapshot.task.pollIntervalMs);
+        return { resultText: detailedTaskText(snapshot, { [SERVER_INFO_META_KEY]: serverInfo }) };
+      }
+      case "update":
+        await runtime.answer(taskId, requestor, command.answers);
+        break;
+      case "cancel":
+        await runtime.cancel(taskId, requestor);
+    }
+    return signed({ result: { resultType: "complete" } }, serverInfo);
+  }
+
+  async #call(request: OpenRequest, caller: Caller): Promise<Answer> {
+    const { runtime, plain, pollingTools } = this.#setup;
+    const { params, stream } = request;
+    const name = calledTool(params);
+    const kind = this.#pollingTool(name);
+    if (kind !== undefined && declaresTasks(caller.capabilities)) {
+      throw toolNotFound(name);
+    }
+    const tool = this.#toolNamed(name);
+    if (isRepeat(params) && !isRepeatable(tool, params, caller)) throw notRepeatable(name);
+    if (kind !== undefined) {
+      await resumed(runtime, request, caller.principal); // takes the answers that came along
+      return pollingTools.answer(kind, plainCall(runtime, request, caller, stream));
+    }
+    if (tool === undefined) throw toolNotFound(name);
+    const missing = missingForCall(tool, caller.capabilities, plain.policies);
+    if (missing !== undefined) throw missing;
+    const validated = await validateArguments(tool, params["arguments"]);
+    if (!validated.ok) return completeAnswerOf(validated.outcome);
+    return callTool({ runtime, plain, stream }, tool, request, caller);
+  }
+
+  #toolNamed(name: string): Tool | undefined {
+    return this.#setup.runtime.registry.get(name);
+  }
+
+  #pollingTool(name: string): ReturnType<PlainCalls["policies"]["pollingTool"]> {
+    return this.#setup.plain.policies.pollingTool(name);
+  }
+}
+
+/** A result says which server it is from, unless it says so already (as the SDK does it). */
+function signed(answer: Answer, serverInfo: JsonObject): Answer {
+  if (!("result" in answer)) return answer;
+  const { _meta: meta = {} } = answer.result;
+  if (!isJsonObject(meta)) return answer;
+  return { result: { ...answer.result, _meta: { [SERVER_INFO_META_KEY]: serverInfo, ...meta } } };
+}
+
+function isTasksMethod(method: string): method is TasksMethod {
+  return taskMethods.some((each) => each === method);
+}
+
+/**
+ * A client that lost the answer repeats its call in the trust that the task is found again by its key. Where the call
+ * makes no task, nothing would be found, and the tool would run twice.
+ */
+function isRepeatable(tool: Tool | undefined, params: JsonObject, { capabilities }: Caller): boolean {
+  if (tool === undefined || tool.task === "forbidden") return false;
+  return declaresTasks(capabilities) || (tool.task === "optional" && hasIdempotencyKey(params));
+}

@@ -1,0 +1,136 @@
+import {
+  SERVER_INFO_META_KEY,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type RequestId,
+} from "@modelcontextprotocol/server";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { metaOf } from "../../generation/meta.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Answer } from "../answer.ts";
+import type { ErrorOf } from "../faults.ts";
+import type { Amend, DispatchContext, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
+import type { ServerIdentity } from "../server-identity.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { isExact } from "./exact-message.ts";
+import type { RequestStream } from "./request-stream.ts";
+
+export interface PipeSetup {
+  readonly dispatcher: Dispatcher;
+  readonly identity: ServerIdentity;
+  readonly principal: string | null;
+  readonly errorOf: ErrorOf;
+  readonly clock: Pick<Clock, "uniqueName">;
+  /** The list of tools for the client of a request with these params. */
+  readonly listed: (result: JsonObject, params: unknown) => JsonObject;
+}
+
+/** A connection of protocol 2026-07-28 on which all requests come, as on stdio. Its end calls nothing off. */
+export class PipeDispatcher implements WireDispatcher {
+  readonly errorOf: ErrorOf;
+  readonly #setup: PipeSetup;
+  /** What we ask the author's server by ourselves, under ids that no client can know. */
+  readonly #asked = new Map<RequestId, PromiseWithResolvers<Answer>>();
+  #wire: Wire | undefined;
+  #closed = false;
+
+  constructor(setup: PipeSetup) {
+    this.#setup = setup;
+    this.errorOf = setup.errorOf;
+  }
+
+  dispatch(request: JSONRPCRequest): Handle | undefined {
+    const { dispatcher, principal } = this.#setup;
+    const { id, method, params = {} } = request;
+    if (!dispatcher.owns(method, params)) return undefined;
+    return async ({ signal, forward }) => {
+      // Where a call is ours only because it is a repeat, asking would run the author's tool.
+      if (!isExact(request) && dispatcher.owns(method, { name: params["name"] })) {
+        const verdict = await this.#ask(forward, method, withoutState(params));
+        if (isRefusal(verdict)) return verdict;
+      }
+      const serverInfo = await this.#identity(forward, params["_meta"]);
+      const stream = this.#streamOf(id);
+      const answer = await dispatcher.handle({ id, method, params, signal, principal, stream, serverInfo });
+      if (answer === undefined) throw signal.reason;
+      return "resultText" in answer ? { result: JSON.parse(answer.resultText) as JsonObject } : answer;
+    };
+  }
+
+  amendmentFor({ method, params }: JSONRPCRequest): Amend | undefined {
+    return method === "tools/list" ? (result) => this.#setup.listed(result, params ?? {}) : undefined;
+  }
+
+  received(): boolean {
+    return false;
+  }
+
+  intercepts(answer: JSONRPCResponse): boolean {
+    const asked = answer.id === undefined ? undefined : this.#asked.get(answer.id);
+    if (asked === undefined) return false;
+    asked.resolve("result" in answer ? { result: answer.result } : { error: answer.error });
+    return true;
+  }
+
+  connected(wire: Wire): void {
+    this.#wire = wire;
+  }
+
+  closed(): void {
+    this.#closed = true;
+    for (const { reject } of this.#asked.values()) reject(connectionEnded());
+  }
+
+  #streamOf(request: RequestId): RequestStream {
+    const isClosed = (): boolean => this.#closed;
+    return {
+      notify: (method, params) => {
+        const message = { jsonrpc: "2.0" as const, method, params: { ...params } };
+        this.#wire?.send(message, { relatedRequestId: request }).catch(() => undefined);
+      },
+      afterAnswer: (action) => this.#wire?.afterAnswer(request, action),
+      get leftByClient() {
+        return !isClosed();
+      },
+    };
+  }
+
+  #identity(forward: DispatchContext["forward"], envelope: unknown): Promise<JsonObject> {
+    return this.#setup.identity.learn(this.#setup.principal, async () => {
+      const answer = await this.#ask(forward, "server/discover", { _meta: envelope });
+      const serverInfo = "result" in answer ? metaOf(answer.result)[SERVER_INFO_META_KEY] : undefined;
+      if (isJsonObject(serverInfo)) return serverInfo;
+      throw new HoldfastError("internal", "The author's server did not say its name.");
+    });
+  }
+
+  /** What the author's server answers to a request of ours. */
+  async #ask(forward: DispatchContext["forward"], method: string, params: JsonObject): Promise<Answer> {
+    const id = `holdfast-${this.#setup.clock.uniqueName()}`;
+    const asked = Promise.withResolvers<Answer>();
+    this.#asked.set(id, asked);
+    try {
+      forward({ jsonrpc: "2.0", id, method, params: params as NonNullable<JSONRPCRequest["params"]> });
+      return await asked.promise;
+    } finally {
+      this.#asked.delete(id);
+    }
+  }
+}
+
+/** The SDK let no handler see it: those of our tools give a result, those of our methods an internal error. */
+function isRefusal(answer: Answer): boolean {
+  return "error" in answer && answer.error.code !== -32603;
+}
+
+/** What we sealed is ours to open: the hook that an author's server has for states of its own would refuse it. */
+function withoutState({ requestState, ...params }: JsonObject): JsonObject {
+  return typeof requestState === "string" || requestState === undefined
+    ? params
+    : { ...params, requestState };
+}
+
+function connectionEnded(): HoldfastError {
+  return new HoldfastError("stopping", "The connection has ended."); // which nobody has to hear of
+}

@@ -1,0 +1,11 @@
+import type { AnswerEnd } from "../dispatch/after-answers.ts";
+
+/** The way to the sender of one request, as long as the request is open. */
+export interface RequestStream {
+  /** Sends a notification ahead of the answer; one that does not arrive is lost. */
+  notify(method: string, params: object): void;
+  /** Runs `action` once the answer is sent, or never will be. */
+  afterAnswer(action: (end: AnswerEnd) => void): void;
+  /** Of a request whose signal has aborted: whether its client did that, and not a server that stops. */
+  readonly leftByClient: boolean;
+}

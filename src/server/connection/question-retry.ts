@@ -1,0 +1,60 @@
+import type { JsonObject } from "../../generation/json-object.ts";
+import { withMeta } from "../../generation/meta.ts";
+import { refusedMeta } from "../../generation/question-key.ts";
+import { faultOfAnswer } from "../../runtime/attempt/answer-form.ts";
+import type { InputMethod } from "../../task/input.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import type { Reply } from "./sent-request.ts";
+
+/** How many invalid answers to a question are refused before the question fails. */
+export const mostRefusals = 3;
+
+/** How a question is asked: as its author wrote it, or again. */
+export interface Attempt {
+  /** Whether it is not asked as a task of the client, which answered that with an error. */
+  readonly plainly: boolean;
+  /** How many answers were invalid. */
+  readonly refusals: number;
+  /** What was wrong with the last of them. */
+  readonly reason?: string;
+}
+
+export const firstAttempt: Attempt = { plainly: false, refusals: 0 };
+
+/** What a reply means: the end of its question, or a reason to ask again. */
+export type Verdict =
+  | { readonly kind: "answer"; readonly value: JsonObject }
+  | { readonly kind: "error"; readonly error: JsonRpcError }
+  | { readonly kind: "again"; readonly attempt: Attempt };
+
+interface Put {
+  readonly method: InputMethod;
+  /** As the author wrote them. */
+  readonly params: JsonObject;
+  readonly attempt: Attempt;
+}
+
+export function judgeReply({ method, params, attempt }: Put, reply: Reply): Verdict {
+  if ("error" in reply) {
+    if (reply.ofTask !== true || attempt.plainly) return { kind: "error", error: reply.error };
+    return { kind: "again", attempt: { ...attempt, plainly: true } };
+  }
+  const reason = faultOfAnswer(method, params, reply.result);
+  if (reason === undefined) return { kind: "answer", value: reply.result };
+  const refusals = attempt.refusals + 1;
+  if (refusals <= mostRefusals) return { kind: "again", attempt: { ...attempt, refusals, reason } };
+  return {
+    kind: "error",
+    error: { code: -32602, message: `The answer is not what was asked for: ${reason}` },
+  };
+}
+
+/** The params of the question; when it is asked again, its message says why. */
+export function paramsFor({ params, attempt }: Put): JsonObject {
+  const { reason } = attempt;
+  if (reason === undefined) return params;
+  const { message } = params;
+  const said = `The last answer was not accepted: ${reason}`;
+  const asked = typeof message === "string" ? { ...params, message: `${message}\n\n${said}` } : params;
+  return withMeta(asked, { [refusedMeta]: reason });
+}

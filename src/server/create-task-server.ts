@@ -1,0 +1,170 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { taskMethods } from "../generation/2026-07-28/methods.ts";
+import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { readTaskIds } from "../generation/2026-07-28/listen.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { AuthorServers, type ServerFactory } from "./author-server.ts";
+import { findsAll, scopesOfTasks } from "./named-tasks.ts";
+import { errorsFor, type OnError } from "./faults.ts";
+import { DirectCalls } from "./sessions/direct-calls.ts";
+import { DispatchedServer } from "./dispatch/dispatched-server.ts";
+import { extensions, toolsOfRequest } from "./dispatch/merge.ts";
+import { SessionDispatcher } from "./sessions/session-dispatcher.ts";
+import { format as coreFormat } from "./2025-11-25/notification-format.ts";
+import { TaskSubscriptions } from "./subscriptions/task-subscriptions.ts";
+import { Dispatcher } from "./2026-07-28/dispatcher.ts";
+import { PipeDispatcher } from "./2026-07-28/pipe-dispatcher.ts";
+import type { TaskServer } from "./task-server.ts";
+import { ServerIdentity } from "./server-identity.ts";
+import { loopDelay } from "./rates/loop-delay.ts";
+import type { RateOptions } from "./rates/rate-options.ts";
+import { Rates } from "./rates/rates.ts";
+import { PollingTools } from "./plain/polling-tools.ts";
+import { PlainCalls } from "./plain/plain-calls.ts";
+import type { PlainPolicies } from "./plain/plain-policies.ts";
+import type { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
+import { format as sepFormat } from "./sep-1686/notification-format.ts";
+import { noSession } from "./streams.ts";
+import { ListenSlots } from "./listen/listen-slots.ts";
+import { TaskFeed } from "./listen/task-feed.ts";
+
+export interface TaskServerSetup {
+  readonly runtime: Runtime;
+  readonly factory: ServerFactory;
+  readonly onError: OnError;
+  readonly legacyErrorCodes: boolean;
+  readonly requireTasks: boolean;
+  readonly listRequiredTools: boolean;
+  readonly rates: RateOptions;
+  readonly maxListensPerPrincipal: number;
+  readonly maxIdsPerListen: number;
+  readonly policies: PlainPolicies;
+  readonly forwarder: RequestForwarder;
+}
+
+/** How long the store may take for a small read in a readiness check, in ms. */
+const storeAnswerMs = 2_000;
+
+export function createTaskServer({
+  runtime,
+  factory,
+  onError,
+  legacyErrorCodes,
+  requireTasks,
+  listRequiredTools,
+  rates: rateOptions,
+  maxListensPerPrincipal,
+  maxIdsPerListen,
+  policies,
+  forwarder,
+}: TaskServerSetup): TaskServer {
+  if (typeof factory !== "function") {
+    throw new HoldfastError(
+      "configuration",
+      "tasks.server takes a function that returns a new server: tasks.server(() => new McpServer({ name, version })).",
+    );
+  }
+  const errorOf = errorsFor(onError, legacyErrorCodes);
+  const subscriptions = {
+    core: new TaskSubscriptions(runtime, onError, coreFormat),
+    sep: new TaskSubscriptions(runtime, onError, sepFormat),
+  };
+  const { clock, options } = runtime;
+  const isPollingTool = (tool: string): boolean => policies.pollingTool(tool) !== undefined;
+  const rates = new Rates({
+    rates: rateOptions,
+    pollIntervalMs: options.pollIntervalMs,
+    loopDelay: loopDelay(() => clock.now()),
+    pollingTool: (name) => policies.pollingTool(name),
+    finds: (message, principal) => findsAll(runtime, message, principal, isPollingTool),
+  });
+  const plain = new PlainCalls(runtime, policies, onError);
+  const pollingTools = new PollingTools(runtime, plain, rates);
+  const { registry } = runtime;
+  const dispatcher = new Dispatcher({ runtime, rates, plain, pollingTools, errorOf });
+  const identity = new ServerIdentity();
+  const authors = new AuthorServers(factory, registry, policies);
+  const nobodys = new AuthorServers(
+    () => new McpServer({ name: "holdfast", version: "0" }),
+    registry,
+    policies,
+  );
+  const slots = new ListenSlots(maxListensPerPrincipal);
+  const services = {
+    runtime,
+    rates,
+    policies,
+    calls: new DirectCalls(runtime, plain, pollingTools, onError),
+    subscriptions,
+    forwarder,
+    requireTasks,
+    errorOf,
+    onError,
+  };
+  const listed: TaskServer["listed"] = (result, params) =>
+    toolsOfRequest(readCapabilities(params) ?? {}, result, { registry, policies, listRequiredTools });
+  const openSession: TaskServer["openSession"] = async (context, owner, streams = noSession) => {
+    const session = streams.sessionId;
+    const mcp = await authors.make(context, { principal: owner.principal, session }, []);
+    return new DispatchedServer(mcp, new SessionDispatcher(services, mcp, owner, streams));
+  };
+  /** The client only gets an internal error. */
+  const reported = <T>(made: Promise<T>): Promise<T> =>
+    made.catch((error: unknown) => {
+      onError(error);
+      throw error;
+    });
+  const create: TaskServer["create"] = async (context, owner, streams) => {
+    if (context.era === "legacy") return (await openSession(context, owner, streams)).server;
+    const { principal } = owner;
+    const caller = { principal, session: undefined };
+    const mcp = await authors.make(context, caller, taskMethods, {
+      extensions: extensions(registry, options),
+    });
+    if (context.requestInfo !== undefined) return mcp; // over HTTP, what is ours never gets here
+    const pipe = new PipeDispatcher({ dispatcher, identity, principal, errorOf, listed, clock });
+    return new DispatchedServer(mcp, pipe).server;
+  };
+  return {
+    options,
+    rates,
+    isPollingTool,
+    onError,
+    errorOf,
+    legacyErrorCodes,
+    dispatcher,
+    identity,
+    declaresHeaders(name) {
+      const tool = registry.get(String(name));
+      return tool !== undefined && authors.declaresHeaders(tool);
+    },
+    verdictServer: () => nobodys.make({ era: "modern" }, { principal: "", session: undefined }, taskMethods),
+    listed,
+    get waiting() {
+      return subscriptions.core.waiting + subscriptions.sep.waiting;
+    },
+    async start() {
+      policies.assertNoCollision();
+      await runtime.start();
+    },
+    drain: () => runtime.drain(),
+    stop: (withinMs) => runtime.stop(withinMs),
+    ready: () => runtime.ready(storeAnswerMs),
+    openSession: (context, owner, streams) => reported(openSession(context, owner, streams)),
+    create: (context, owner, streams) => reported(create(context, owner, streams)),
+    scopesOfTasks: (body, principal) => scopesOfTasks(runtime, body, principal, isPollingTool),
+    async listen(taskIds, { principal, access }) {
+      const ids = readTaskIds(taskIds, maxIdsPerListen);
+      const release = slots.acquire(principal);
+      try {
+        const feed = await TaskFeed.open(runtime, { principal, scopes: access?.scopes }, ids, release);
+        rates.missed(principal, ids.length - feed.accepted.length);
+        return feed;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  };
+}

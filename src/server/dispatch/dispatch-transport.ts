@@ -1,0 +1,235 @@
+import {
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type MessageExtraInfo,
+  type RequestId,
+  type Transport,
+  type TransportSendOptions,
+  type WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../generation/json-object.ts";
+import type { Answer } from "../answer.ts";
+import type { ErrorOf } from "../faults.ts";
+import { AfterAnswers, type AnswerEnd } from "./after-answers.ts";
+
+/** What a dispatcher uses of its connection. */
+export interface Wire {
+  /** Sends a message of ours, which the SDK does not see. */
+  readonly send: Transport["send"];
+  /** Runs `action` once the answer to a request was sent, or will never be. */
+  afterAnswer(request: RequestId, action: (end: AnswerEnd) => void): void;
+}
+
+/** What a request of ours is answered with. */
+export interface DispatchContext {
+  /** Aborts when the request is cancelled, and when the connection closes. */
+  readonly signal: AbortSignal;
+  /** Passes a message to the SDK, as if it had come with the request. */
+  readonly forward: (message: JSONRPCMessage) => void;
+}
+
+/** Answers a request; rejects with its fault, or with the reason of the signal. */
+export type Handle = (context: DispatchContext) => Promise<Answer>;
+
+/** What is sent instead of a result of the SDK. */
+export type Amend = (result: JsonObject) => JsonObject;
+
+/** Decides which messages of a connection are ours, and answers them. */
+export interface WireDispatcher {
+  /** The error that a request is answered with for its fault. */
+  readonly errorOf: ErrorOf;
+  /** How a request is answered; undefined for one that the SDK answers. */
+  dispatch(request: JSONRPCRequest, extra?: MessageExtraInfo): Handle | undefined;
+  /** How the SDK's result for a request is amended; undefined: not at all. */
+  amendmentFor(request: JSONRPCRequest): Amend | undefined;
+  /** Called with each notification and response; true for one that the SDK must not see. */
+  received(message: JSONRPCNotification | JSONRPCResponse): boolean;
+  /** Called with each answer of the SDK; true for one that must not be sent. */
+  intercepts(answer: JSONRPCResponse): boolean;
+  /** The answer to a request was sent, or could not be sent. */
+  answered?(request: RequestId): void;
+  connected(wire: Wire): void;
+  closed(): void;
+}
+
+type HttpTransport = Pick<
+  WebStandardStreamableHTTPServerTransport,
+  "setScopeChallengeResolver" | "closeSSEStream" | "closeStandaloneSSEStream"
+>;
+
+/**
+ * The transport of an SDK server, around the transport to the client: `dispatcher` answers the requests that are ours, and the
+ * SDK sees only the others. Whatever SDK servers look for on a transport is delegated.
+ */
+export class DispatchTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
+  readonly #wire: Transport & Partial<HttpTransport>;
+  readonly #dispatcher: WireDispatcher;
+  /** By JSON-RPC id; 1 and "1" are two keys of a Map. If an id is used twice, a cancel of it means the newer request. */
+  readonly #open = new Map<RequestId, AbortController>();
+  readonly #running = new Set<AbortController>();
+  /** By request. */
+  readonly #amendments = new Map<RequestId, Amend>();
+  readonly #afterAnswers = new AfterAnswers();
+
+  constructor(wire: Transport, dispatcher: WireDispatcher) {
+    this.#wire = wire;
+    this.#dispatcher = dispatcher;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#wire.sessionId;
+  }
+
+  get hasPerRequestStream(): boolean {
+    return this.#wire.hasPerRequestStream === true;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#wire.setProtocolVersion?.(version);
+  }
+
+  setSupportedProtocolVersions(versions: string[]): void {
+    this.#wire.setSupportedProtocolVersions?.(versions);
+  }
+
+  /** Of the SDK's transports of sessions, for an author's server that ends its streams itself. */
+  closeSSEStream(request: RequestId): void {
+    this.#wire.closeSSEStream?.(request);
+  }
+
+  closeStandaloneSSEStream(): void {
+    this.#wire.closeStandaloneSSEStream?.();
+  }
+
+  setScopeChallengeResolver(resolver: Parameters<HttpTransport["setScopeChallengeResolver"]>[0]): void {
+    this.#wire.setScopeChallengeResolver?.(resolver);
+  }
+
+  async start(): Promise<void> {
+    const wire = this.#wire;
+    const { onclose, onerror } = wire;
+    wire.onmessage = (message, extra) => this.#receive(message, extra);
+    wire.onerror = (error) => {
+      onerror?.(error);
+      this.onerror?.(error);
+    };
+    wire.onclose = () => {
+      onclose?.();
+      this.#closed();
+    };
+    this.#dispatcher.connected({
+      send: (message, options) => wire.send(message, options),
+      afterAnswer: (request, action) => this.#afterAnswers.add(request, action),
+    });
+    await wire.start();
+  }
+
+  close(): Promise<void> {
+    return this.#wire.close();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if ("method" in message) return this.#wire.send(message, options);
+    if (this.#dispatcher.intercepts(message)) return undefined;
+    const amend = message.id === undefined ? undefined : this.#amendments.get(message.id);
+    const amended = amend && "result" in message ? { ...message, result: amend(message.result) } : message;
+    return this.#sendAnswer(amended, options);
+  }
+
+  /**
+   * Answers a request that did not come over the wire, and whose answer is not sent there; undefined for one that is not ours.
+   * Resolves with undefined if the request was cancelled.
+   */
+  handle(request: JSONRPCRequest, extra?: MessageExtraInfo): Promise<Answer | undefined> | undefined {
+    const handle = this.#dispatcher.dispatch(request, extra);
+    return handle && this.#run(request.id, handle, extra);
+  }
+
+  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+    if (isJSONRPCRequest(message)) {
+      const { id } = message;
+      const answer = this.handle(message, extra);
+      if (answer !== undefined) {
+        this.#answer(id, answer).catch((error: unknown) => this.onerror?.(error as Error));
+        return;
+      }
+      const amend = this.#dispatcher.amendmentFor(message);
+      if (amend !== undefined) this.#amendments.set(id, amend);
+    } else {
+      const cancelled = cancelledBy(message);
+      if (cancelled !== undefined) {
+        this.#amendments.delete(cancelled.id);
+        this.#afterAnswers.end(cancelled.id, "lost");
+      }
+      if (this.#dispatcher.received(message)) return;
+      if (cancelled !== undefined) this.#open.get(cancelled.id)?.abort(cancelled.reason);
+    }
+    this.onmessage?.(message, extra);
+  }
+
+  async #run(id: RequestId, handle: Handle, extra?: MessageExtraInfo): Promise<Answer | undefined> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.#open.set(id, controller);
+    this.#running.add(controller);
+    try {
+      await Promise.resolve(); // a cancel in the same batch comes first
+      if (signal.aborted) return undefined;
+      const answer = await handle({ signal, forward: (message) => this.onmessage?.(message, extra) });
+      return signal.aborted ? undefined : answer;
+    } catch (thrown) {
+      if (signal.aborted && thrown === signal.reason) return undefined;
+      const error = this.#dispatcher.errorOf(thrown); // which reports what the client must not see
+      return signal.aborted ? undefined : { error };
+    } finally {
+      this.#running.delete(controller);
+      if (this.#open.get(id) === controller) this.#open.delete(id);
+    }
+  }
+
+  async #answer(id: RequestId, answered: Promise<Answer | undefined>): Promise<void> {
+    const answer = await answered;
+    if (answer !== undefined) await this.#sendAnswer({ jsonrpc: "2.0", id, ...answer });
+  }
+
+  async #sendAnswer(answer: JSONRPCResponse, options?: TransportSendOptions): Promise<void> {
+    const { id } = answer;
+    if (id === undefined) return this.#wire.send(answer, options);
+    this.#amendments.delete(id);
+    this.#afterAnswers.sending(id);
+    let end: AnswerEnd = "lost";
+    try {
+      await this.#wire.send(answer, options);
+      end = "sent";
+    } finally {
+      this.#afterAnswers.end(id, end);
+      this.#dispatcher.answered?.(id);
+    }
+  }
+
+  #closed(): void {
+    this.#dispatcher.closed();
+    this.#afterAnswers.close();
+    this.#amendments.clear();
+    this.#open.clear();
+    for (const controller of this.#running) controller.abort(new Error("Connection closed"));
+    this.onclose?.();
+  }
+}
+
+/** The request that a notification cancels. */
+function cancelledBy(
+  message: JSONRPCNotification | JSONRPCResponse,
+): { readonly id: RequestId; readonly reason: unknown } | undefined {
+  if (!("method" in message) || message.method !== "notifications/cancelled") return undefined;
+  const { requestId, reason } = message.params ?? {};
+  return typeof requestId === "string" || typeof requestId === "number"
+    ? { id: requestId, reason }
+    : undefined;
+}

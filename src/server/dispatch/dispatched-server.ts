@@ -1,0 +1,41 @@
+import type { JSONRPCRequest, McpServer, MessageExtraInfo, Transport } from "@modelcontextprotocol/server";
+import type { Answer } from "../answer.ts";
+import { DispatchTransport, type WireDispatcher } from "./dispatch-transport.ts";
+
+/** An author's server for one connection, and the dispatcher that answers our requests on it. */
+export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher> {
+  readonly dispatcher: Dispatcher;
+  readonly #mcp: McpServer;
+  #transport: DispatchTransport | undefined;
+
+  constructor(mcp: McpServer, dispatcher: Dispatcher) {
+    this.#mcp = mcp;
+    this.dispatcher = dispatcher;
+  }
+
+  async connect(wire: Transport): Promise<void> {
+    this.#transport = new DispatchTransport(wire, this.dispatcher);
+    await this.#mcp.connect(this.#transport);
+  }
+
+  /** As `DispatchTransport.handle`. */
+  handle(request: JSONRPCRequest, extra?: MessageExtraInfo): Promise<Answer | undefined> | undefined {
+    return this.#transport?.handle(request, extra);
+  }
+
+  close(): Promise<void> {
+    return this.#mcp.close();
+  }
+
+  /**
+   * For an entry of the SDK, which calls `connect` itself: the author's server, which is not changed, with our `connect`. What
+   * else the entry uses is that of the author's server: the private fields of its class are not inherited.
+   */
+  get server(): McpServer {
+    return Object.create(this.#mcp, {
+      server: { value: this.#mcp.server },
+      connect: { value: (wire: Transport) => this.connect(wire) },
+      close: { value: () => this.close() },
+    }) as McpServer;
+  }
+}

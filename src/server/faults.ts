@@ -1,0 +1,61 @@
+import { notRepeatableData } from "../generation/idempotency-key.ts";
+import { waitFor } from "../runtime/wait-for.ts";
+import { HoldfastError, jsonRpcCodeOf, type FaultCode } from "../task/fault.ts";
+import type { JsonRpcError } from "../task/outcome.ts";
+
+/** Called with faults whose details callers must not see. */
+export type OnError = (error: unknown) => void;
+
+/** The JSON-RPC error of what a request failed with. */
+export type ErrorOf = (thrown: unknown) => JsonRpcError;
+
+/** Internal faults whose text helps the caller and reveals nothing about the server. */
+const publicFaults: ReadonlySet<FaultCode> = new Set(["too_large", "stopping"]);
+
+/** The missing-capability error, as the text of the extension first numbered it (A-02). */
+export const legacyMissingCapability = -32003;
+
+/** Faults become errors that callers may see; the others are reported to `onError` (X-094). */
+export function errorsFor(onError: OnError, legacyErrorCodes: boolean): ErrorOf {
+  return (thrown) => {
+    const error = publicError(thrown);
+    if (error === undefined) {
+      onError(thrown);
+      return { code: -32603, message: "Internal error" };
+    }
+    return legacyErrorCodes && error.code === -32021 ? { ...error, code: legacyMissingCapability } : error;
+  };
+}
+
+function publicError(thrown: unknown): JsonRpcError | undefined {
+  if (!(thrown instanceof HoldfastError)) return undefined;
+  const { message, data } = thrown;
+  const code = jsonRpcCodeOf(thrown.code);
+  if (code === -32603 && !publicFaults.has(thrown.code)) return undefined;
+  return { code, message, ...(data !== undefined && { data }) };
+}
+
+/** In the SDK's words for a tool that does not exist. */
+export function toolNotFound(name: string): HoldfastError {
+  return new HoldfastError("invalid_params", `Tool ${name} not found`);
+}
+
+/** The fault of a call that was sent again and would run its tool a second time. */
+export function notRepeatable(name: string): HoldfastError {
+  const message = `Tool ${name} makes no task, so a repeated call of it cannot be told from a new one.`;
+  return new HoldfastError("invalid_params", message, { data: notRepeatableData });
+}
+
+/** Whether `error` only says that this server is about to stop. */
+export function isStopping(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === "stopping" || error.code === "store_closed");
+}
+
+/**
+ * Throws `error`, which ended the wait for a task. If it says that the server stops, the task goes on in the next process:
+ * then this waits, and rejects with the reason of the signal.
+ */
+export async function waitOutStop(error: unknown, signal: AbortSignal): Promise<never> {
+  if (!isStopping(error)) throw error;
+  return (await waitFor(() => () => undefined, signal)) as never;
+}

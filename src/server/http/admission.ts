@@ -1,0 +1,103 @@
+import type { TaskServer } from "../task-server.ts";
+import type { Outgoing } from "./exchange.ts";
+import type { FetchHandlerOptions, ProtectedResource } from "./http-options.ts";
+import type { Sender } from "./identify.ts";
+import { openRequestsLimits, type OpenRequestsLimits } from "./limits.ts";
+import { PerPrincipal } from "../per-principal.ts";
+import { isStream } from "./sessions/json-answer.ts";
+import { tooManyOpen, tooManyStreams } from "./sessions/refusals.ts";
+import { requestIds } from "./sessions/requests-in.ts";
+import { watchedStream } from "./watched-stream.ts";
+import { tooManyRequests } from "./too-many-requests.ts";
+
+/** A request whose sender and body are known. */
+export interface Arrived {
+  readonly isGet: boolean;
+  /** The parsed JSON of a POST; undefined for other methods. */
+  readonly body: unknown;
+  readonly sender: Sender;
+  /** Aborts when the client is gone. */
+  readonly left: () => AbortSignal;
+}
+
+/** What a request that was let in may need besides. */
+export interface Admitted {
+  /** The scopes that it needed of its sender's token. */
+  readonly needed: readonly string[];
+  /** The refusal of it, if it needs these scopes too. */
+  readonly refusal: (more?: readonly string[]) => Response | undefined;
+}
+
+/** What is asked of each request once its sender and body are known: scopes, then rates, then room for it. */
+export class Admission {
+  readonly #server: TaskServer;
+  readonly #resource: ProtectedResource | undefined;
+  readonly #openRequests: OpenRequests;
+
+  constructor(server: TaskServer, options: FetchHandlerOptions, resource: ProtectedResource | undefined) {
+    this.#server = server;
+    this.#resource = resource;
+    this.#openRequests = new OpenRequests(openRequestsLimits(options));
+  }
+
+  /** What `respond` answers, or the refusal. The request counts as open until its answer has gone out. */
+  async admit(arrived: Arrived, respond: (admitted: Admitted) => Promise<Outgoing>): Promise<Outgoing> {
+    const { body, sender } = arrived;
+    const { principal } = sender;
+    const needed = [...(this.#resource?.needed(body, this.#server.isPollingTool) ?? [])];
+    const beyond = this.#resource?.refusal(sender, needed);
+    if (beyond !== undefined) return beyond;
+    const limited = await this.#server.rates.refusal(body, principal);
+    if (limited !== undefined) return tooManyRequests(body, this.#server.errorOf(limited));
+    return this.#openRequests.serve(arrived, async () => {
+      if (sender.access !== undefined) needed.push(...(await this.#server.scopesOfTasks(body, principal)));
+      const refusal = (more: readonly string[] = []): Response | undefined =>
+        this.#resource?.refusal(sender, [...needed, ...more]);
+      return refusal() ?? respond({ needed, refusal });
+    });
+  }
+}
+
+/**
+ * The requests that each principal has open: from when they are understood until their answers have gone out; and the streams
+ * that it opened by GET.
+ */
+class OpenRequests {
+  readonly #limits: OpenRequestsLimits;
+  /** Those of a batch are several. */
+  readonly #requests = new PerPrincipal<object>();
+  readonly #streams = new PerPrincipal<object>();
+
+  constructor(limits: OpenRequestsLimits) {
+    this.#limits = limits;
+  }
+
+  /** Answers a request by `respond`, or refuses it where its sender has too many open. */
+  async serve({ isGet, body, sender, left }: Arrived, respond: () => Promise<Outgoing>): Promise<Outgoing> {
+    const holder = sender.principal;
+    const places = isGet ? [{}] : requestIds(body).map(() => ({}));
+    // There is nobody to count for where callers are not told apart, and a notification, such as a cancel, waits for no answer.
+    if (holder === null || places.length === 0) return respond();
+    const { maxRequests, maxStreams } = this.#limits;
+    const open = isGet ? this.#streams : this.#requests;
+    if (open.count(holder) + places.length > (isGet ? maxStreams : maxRequests)) {
+      return isGet ? tooManyStreams(maxStreams) : tooManyOpen(body, "principal", maxRequests);
+    }
+    for (const place of places) open.add(holder, place);
+    const end = (): void => {
+      for (const place of places) open.remove(holder, place);
+    };
+    try {
+      const answer = await respond();
+      if (answer instanceof Response && answer.body !== null && isStream(answer)) {
+        const { body: stream, status, headers } = answer;
+        return new Response(watchedStream(stream, left(), end).readable, { status, headers });
+      }
+      end();
+      return answer;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import type { JsonObject } from "../../generation/json-object.ts";
+import type { ExactMessage } from "../2026-07-28/exact-message.ts";
+import type { RequestStream } from "../2026-07-28/request-stream.ts";
+import type { Owner } from "../request.ts";
+import type { AnswerEnd } from "../dispatch/after-answers.ts";
+import { legacyMissingCapability } from "../faults.ts";
+import type { TaskServer } from "../task-server.ts";
+import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
+import { watchedBody } from "./watched-body.ts";
+import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
+
+/** What goes out for a request: one JSON text, or the stream of events that it became. Undefined: nobody waits for it. */
+export type Outgoing = JsonOutgoing | Response | undefined;
+
+export interface JsonOutgoing {
+  readonly status: number;
+  readonly json: string;
+  /** The session in which it is an answer. */
+  readonly sessionId?: string;
+}
+
+const nothing = (): void => undefined;
+
+type Ending = "answered" | "closed by us" | "closed by its client";
+
+/**
+ * One request over HTTP and its answer: JSON, unless a notification comes before the answer, which makes a stream of
+ * events of it.
+ */
+export class Exchange implements RequestStream {
+  #outgoing: Promise<Outgoing> | undefined;
+  #settle: (outgoing: Outgoing) => void;
+  readonly #count: (cut: () => void) => Backlog;
+  /** Aborts when the client is gone, answered or not. */
+  #left: AbortController | undefined;
+  #aborted: AbortController | undefined;
+  readonly #actions: ((end: AnswerEnd) => void)[] = [];
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #over: Ending | undefined;
+
+  /** `count` begins to count what waits, which `cut` drops. */
+  constructor(count: (cut: () => void) => Backlog) {
+    this.#count = count;
+    const { promise, resolve } = Promise.withResolvers<Outgoing>();
+    this.#outgoing = promise;
+    this.#settle = (outgoing) => {
+      this.#settle = nothing; // else it would hold the text until the client has taken it
+      resolve(outgoing);
+    };
+  }
+
+  /** Resolves as soon as it is known what goes out. To be called once: what goes out is not kept here. */
+  begun(): Promise<Outgoing> {
+    const outgoing = this.#outgoing ?? Promise.resolve(undefined);
+    this.#outgoing = undefined;
+    return outgoing;
+  }
+
+  /** Aborts when the request is not to be answered any more. Most requests never look at it. */
+  get signal(): AbortSignal {
+    this.#aborted ??= new AbortController();
+    if (this.#over === "closed by us" || this.#over === "closed by its client") this.#aborted.abort(closed());
+    return this.#aborted.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined;
+  }
+
+  get leftByClient(): boolean {
+    return this.#over !== "closed by us";
+  }
+
+  notify(method: string, params: object): void {
+    if (this.#over !== undefined) return;
+    this.#stream().enqueue(messageEvent({ jsonrpc: "2.0", method, params }));
+  }
+
+  afterAnswer(action: (end: AnswerEnd) => void): void {
+    if (this.#over === undefined) this.#actions.push(action);
+    else action("lost");
+  }
+
+  /** `json` is the whole message. */
+  answer(status: number, json: string): void {
+    if (this.#over !== undefined) return;
+    if (this.#controller === undefined) this.#settle({ status, json });
+    else this.#controller.enqueue(messageEvent(json));
+    this.#end("answered", "sent");
+  }
+
+  /** Ends it without an answer. */
+  close(by: "us" | "its client"): void {
+    if (by === "its client") this.#left?.abort();
+    if (this.#over !== undefined) return;
+    this.#end(`closed by ${by}`, "lost");
+    this.#aborted?.abort(closed());
+    this.#settle(undefined);
+  }
+
+  #end(how: Ending, end: AnswerEnd): void {
+    this.#over = how;
+    clearInterval(this.#keepAlive);
+    try {
+      this.#controller?.close();
+    } catch {
+      // Its reader cancelled it.
+    }
+    for (const action of this.#actions) action(end);
+  }
+
+  #stream(): ReadableStreamDefaultController<Uint8Array> {
+    if (this.#controller !== undefined) return this.#controller;
+    const readable = new ReadableStream<Uint8Array>({
+      start: (controller) => void (this.#controller = controller),
+      cancel: () => this.close("its client"),
+    });
+    const controller = this.#controller as unknown as ReadableStreamDefaultController<Uint8Array>;
+    this.#keepAlive = setInterval(() => controller.enqueue(keepAliveComment), keepAliveMs).unref();
+    this.#left = new AbortController();
+    const counted = watchedBody(readable, { signal: this.#left.signal, count: this.#count });
+    this.#settle(new Response(counted, { headers: streamHeaders }));
+    return controller;
+  }
+}
+
+/** Requests of protocol 2026-07-28 over HTTP that are ours: each is answered by itself, without a server of the author's. */
+export class TaskRequests {
+  readonly #server: TaskServer;
+  readonly #unread: UnreadBytes;
+  readonly #open = new Set<Exchange>();
+
+  constructor(server: TaskServer, unread: UnreadBytes) {
+    this.#server = server;
+    this.#unread = unread;
+  }
+
+  /** Begins to answer `message`. The server's identity has to be known. Whoever calls it says when the client is gone. */
+  begin({ id, method, params }: ExactMessage, { principal, access }: Owner): Exchange {
+    const { dispatcher, identity, legacyErrorCodes } = this.#server;
+    const exchange = new Exchange((cut) => this.#unread.open(principal, cut));
+    this.#open.add(exchange);
+    const request = {
+      id,
+      method,
+      params,
+      principal,
+      access,
+      stream: exchange,
+      serverInfo: identity.known(principal) ?? {},
+      get signal() {
+        return exchange.signal;
+      },
+    };
+    void dispatcher.handle(request).then((answer) => {
+      this.#open.delete(exchange);
+      if (answer === undefined) return;
+      const code = "error" in answer ? answer.error.code : undefined;
+      const refused = code === -32021 || (legacyErrorCodes && code === legacyMissingCapability);
+      exchange.answer(refused ? 400 : 200, answerText(id, answer));
+    });
+    return exchange;
+  }
+
+  /** Ends what is in flight. */
+  close(): void {
+    for (const exchange of this.#open) exchange.close("us");
+  }
+}
+
+/** Turns what goes out into a web `Response`; 499 when there is no answer to send. */
+export function responseOf(
+  outgoing: Outgoing,
+  headers: Readonly<Record<string, string>> = { "Content-Type": "application/json" },
+): Response {
+  if (outgoing === undefined) return new Response(null, { status: 499 });
+  if (outgoing instanceof Response) return outgoing;
+  const { status, json, sessionId } = outgoing;
+  const session = sessionId === undefined ? {} : { "Mcp-Session-Id": sessionId };
+  const length = { "Content-Length": String(Buffer.byteLength(json)) };
+  return new Response(json, { status, headers: { ...headers, ...length, ...session } });
+}
+
+function closed(): DOMException {
+  return new DOMException("The connection is closed.", "AbortError");
+}
+
+/** The JSON text of the answer to `id`. */
+export function answerText(
+  id: string | number,
+  answer: { readonly result: JsonObject } | { readonly error: object } | { readonly resultText: string },
+): string {
+  if ("resultText" in answer)
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer.resultText}}`;
+  return JSON.stringify({ jsonrpc: "2.0", id, ...answer });
+}

@@ -1,0 +1,203 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { generation } from "../../generation/2026-07-28/name.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { messageFault, nodeFault } from "../message-limits.ts";
+import type { Principal } from "../per-principal.ts";
+import type { TaskServer } from "../task-server.ts";
+import type { Admission, Admitted } from "./admission.ts";
+import type { AllowedNames } from "./allowed-names.ts";
+import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
+import type { Cors } from "./cors.ts";
+import { responseOf, type Outgoing } from "./exchange.ts";
+import type { FetchHandlerOptions } from "./http-options.ts";
+import { anonymousSender, identify, type Sender } from "./identify.ts";
+import type { Messages } from "./messages.ts";
+import { fromNode, isServedHost } from "./node-request.ts";
+import { PromptBodies } from "./prompt-bodies.ts";
+import { acceptsBoth } from "./sessions/requests-in.ts";
+
+/** Larger bodies take the ordinary path. */
+const mostBytes = 64 * 1024;
+
+export interface FastPathSetup {
+  readonly server: TaskServer;
+  readonly options: FetchHandlerOptions;
+  readonly admission: Admission;
+  readonly messages: Messages;
+  readonly names: AllowedNames;
+  readonly cors: Cors | undefined;
+  /** The largest body that is accepted at all. */
+  readonly maxBytes: number;
+  readonly isClosed: () => boolean;
+  /** Reports a fault and says that there was one. */
+  readonly failed: (error: unknown) => Response;
+}
+
+/** The ordinary path of one request. */
+export interface OrdinaryPath {
+  /** Answers the request; `body` is its body, if that was read, and `sender` who sent it, if that is known. */
+  respond(body?: Uint8Array, sender?: Sender): void;
+  send(response: Response, principal: Principal): void;
+  /** Ends the response with `body`, of so many bytes, after the head that was written. */
+  sendText(body: string, bytes: number, principal: Principal): void;
+}
+
+/** A request that may be answered here. */
+interface Received {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** Of its body, in bytes. */
+  readonly length: number;
+  readonly ordinary: OrdinaryPath;
+}
+
+/**
+ * Answers a request of `node:http` without building a web `Request` or `Response`, if it is one of ours in protocol
+ * 2026-07-28, or a poll in a session, and right beyond doubt. All others take the ordinary path, which knows every refusal.
+ */
+export class FastPath {
+  readonly #setup: FastPathSetup;
+  readonly #path: string;
+  readonly #maxBytes: number;
+  /** Headers of each JSON answer, in pairs. */
+  readonly #headers: readonly string[];
+  readonly #anonymous: Sender;
+  readonly #bodies = new PromptBodies();
+
+  constructor(setup: FastPathSetup) {
+    this.#setup = setup;
+    this.#path = setup.options.path ?? "/mcp";
+    this.#maxBytes = Math.min(mostBytes, setup.maxBytes);
+    this.#anonymous = anonymousSender(setup.options.anonymous);
+    this.#headers = Object.entries(jsonHeaders(setup.cors)).flat();
+  }
+
+  /** Whether it takes the request: then it answers it, or hands it to `ordinary` when it knows more of it. */
+  takes(incoming: IncomingMessage, outgoing: ServerResponse, ordinary: OrdinaryPath): boolean {
+    if (incoming.url !== this.#path || incoming.method !== "POST" || this.#setup.isClosed()) return false;
+    const { headers } = incoming;
+    const length = Number(headers["content-length"]);
+    if (
+      headers["content-type"] !== "application/json" ||
+      (headers["mcp-protocol-version"] !== generation && !isInSession(headers)) ||
+      !(length > 0 && length <= this.#maxBytes) ||
+      headers["transfer-encoding"] !== undefined ||
+      headers["content-encoding"] !== undefined ||
+      headers.origin !== undefined ||
+      headers.expect !== undefined ||
+      !isServedHost(headers.host ?? "") ||
+      !this.#setup.names.allowsHost(headers.host)
+    ) {
+      return false;
+    }
+    const request = { incoming, outgoing, length, ordinary };
+    if (this.#setup.options.authenticate === undefined) this.#receive(request, this.#anonymous);
+    else this.#authenticate(request).catch(this.#setup.failed);
+    return true;
+  }
+
+  /** Its sender first: strangers get no memory for a body. */
+  async #authenticate(received: Received): Promise<void> {
+    const { incoming, outgoing, ordinary } = received;
+    const { server, options, failed } = this.#setup;
+    const request = fromNode(incoming, goneSignal(outgoing));
+    if (request === undefined) {
+      ordinary.respond();
+      return;
+    }
+    const sender = await identify(request, options, server.onError).catch(failed);
+    if (sender instanceof Response) this.#send(sender, null, received);
+    else this.#receive(received, sender);
+  }
+
+  #receive(received: Received, sender: Sender): void {
+    const { incoming, length, ordinary } = received;
+    this.#bodies.receive(incoming, length, (bytes) => {
+      const isWhole = bytes.length === length;
+      const respond = isWhole ? this.#responder(received, bytes, sender) : undefined;
+      if (respond === undefined) {
+        ordinary.respond(isWhole ? bytes : undefined, sender);
+        return;
+      }
+      respond()
+        .catch(this.#setup.failed)
+        .then((answer) => this.#send(answer, sender.principal, received))
+        .catch(this.#setup.failed);
+    });
+  }
+
+  /** What answers a body; undefined for one that is not ours, or with something in doubt. */
+  #responder(received: Received, bytes: Buffer, sender: Sender): (() => Promise<Outgoing>) | undefined {
+    try {
+      const body = this.#parsed(bytes);
+      const respond = body && this.#responderTo(body, received, sender);
+      if (body === undefined || respond === undefined) return undefined;
+      const arrived = { isGet: false, body, sender, left: () => goneSignal(received.outgoing) };
+      return () => this.#setup.admission.admit(arrived, respond);
+    } catch {
+      return undefined; // the ordinary path fails at it, too, and reports it; here nobody would catch it
+    }
+  }
+
+  #responderTo(
+    body: JsonObject,
+    { incoming: { headers }, outgoing }: Received,
+    sender: Sender,
+  ): ((admitted: Admitted) => Promise<Outgoing>) | undefined {
+    const { messages } = this.#setup;
+    const version = headers["mcp-protocol-version"] as string | undefined;
+    if (version !== generation) {
+      const session = messages.session(String(headers["mcp-session-id"]), sender.principal);
+      if (session === undefined || !session.takes(body, version ?? null)) return undefined;
+      return ({ needed }) => session.poll(body, sender, needed);
+    }
+    if (!messages.isReadyFor(body, (name) => headers[name] as string, sender)) return undefined;
+    return () => {
+      const exchange = messages.begin(body, sender);
+      outgoing.once("close", () => exchange.close("its client"));
+      if (outgoing.destroyed) exchange.close("its client");
+      return exchange.begun();
+    };
+  }
+
+  #parsed(bytes: Buffer): JsonObject | undefined {
+    const { maxNesting, maxNodes } = this.#setup.server.options;
+    if (!isUtf8(bytes)) return undefined;
+    const text = bytes.toString();
+    if (nodeFault(text, maxNodes) !== undefined) return undefined;
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+    return isJsonObject(body) && messageFault(body, maxNesting) === undefined ? body : undefined;
+  }
+
+  #send(answer: Outgoing, principal: Principal, { outgoing, ordinary }: Received): void {
+    if (answer === undefined || answer instanceof Response) {
+      ordinary.send(withAnswerHeaders(responseOf(answer), null, this.#setup.cors), principal);
+      return;
+    }
+    const { status, json, sessionId } = answer;
+    const session = sessionId === undefined ? [] : ["Mcp-Session-Id", sessionId];
+    const bytes = Buffer.byteLength(json);
+    outgoing.writeHead(status, [...this.#headers, ...session, "Content-Length", String(bytes)]);
+    ordinary.sendText(json, bytes, principal);
+  }
+}
+
+/** A request of an earlier revision that the SDK's transport would look at. */
+function isInSession(headers: IncomingHttpHeaders): boolean {
+  const isNew = headers["last-event-id"] === undefined;
+  return headers["mcp-session-id"] !== undefined && isNew && acceptsBoth(headers.accept ?? null);
+}
+
+/** Aborts when the client is gone. */
+function goneSignal(outgoing: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  if (outgoing.destroyed) gone.abort();
+  return gone.signal;
+}

@@ -1,0 +1,191 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  SERVER_INFO_META_KEY,
+  type ServerNotifier,
+} from "@modelcontextprotocol/server";
+import { generation as newest } from "../../generation/2026-07-28/name.ts";
+import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28/listen.ts";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/exact-message.ts";
+import type { Owner } from "../request.ts";
+import { identityOf } from "../server-identity.ts";
+import type { TaskServer } from "../task-server.ts";
+import { amended } from "./amended.ts";
+import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
+import { FaultsInServing } from "./faults-in-serving.ts";
+import type { FetchHandlerOptions } from "./http-options.ts";
+import { withStatusOfLegacyCode } from "./legacy-status.ts";
+import { sessionLimits } from "./limits.ts";
+import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
+import { isStream } from "./sessions/json-answer.ts";
+import { internalError } from "./sessions/refusals.ts";
+import { idToAnswer } from "./sessions/requests-in.ts";
+import { Sessions } from "./sessions/sessions.ts";
+import { SingleRequests } from "./sessions/single-requests.ts";
+import { TaskListeners, isListen } from "./task-listeners.ts";
+import { messageEvent, streamHeaders } from "./sse.ts";
+import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
+import { Verdicts } from "./verdicts.ts";
+import { watchedBody } from "./watched-body.ts";
+
+/** Where the messages of admitted requests go: to our dispatcher, to the author's server, or to a session. */
+export class Messages {
+  readonly notify: ServerNotifier;
+  readonly #server: TaskServer;
+  readonly #unread: UnreadBytes;
+  readonly #owners = new WeakMap<Request, Owner>();
+  readonly #faults: FaultsInServing;
+  readonly #sdk: ReturnType<typeof createMcpHandler>;
+  readonly #ours: TaskRequests;
+  readonly #verdicts: Verdicts;
+  readonly #listeners: TaskListeners;
+  readonly #earlier: EarlierRevisions;
+
+  constructor(server: TaskServer, options: FetchHandlerOptions, maxBytes: number, unread: UnreadBytes) {
+    this.#server = server;
+    this.#unread = unread;
+    this.#faults = new FaultsInServing(server.onError);
+    this.#sdk = createMcpHandler(
+      ({ requestInfo, ...context }) => {
+        const owner = requestInfo === undefined ? undefined : this.#owners.get(requestInfo);
+        // Never serve a request as nobody's because its owner was lost on the way.
+        if (owner === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
+        return this.#faults.reportedElsewhere(server.create({ ...context, requestInfo }, owner));
+      },
+      // Streams are counted where it is known whose they are.
+      {
+        legacy: "reject",
+        maxRequestBodySize: maxBytes,
+        maxSubscriptions: Infinity,
+        onerror: this.#faults.heard,
+      },
+    );
+    this.notify = this.#sdk.notify;
+    this.#ours = new TaskRequests(server, unread);
+    this.#verdicts = new Verdicts(() => server.verdictServer(), maxBytes);
+    this.#listeners = new TaskListeners(server, unread);
+    this.#earlier =
+      options.sessions === false
+        ? new SingleRequests(server, unread)
+        : new Sessions({ server, clock: systemClock, unread, ...sessionLimits(options) });
+  }
+
+  get asking(): number {
+    return this.#earlier.asking;
+  }
+
+  /** Whether `begin` can answer a message at once: one of ours that is right beyond doubt. */
+  isReadyFor(body: unknown, header: ReadHeader, { principal }: Owner): body is ExactMessage {
+    const { identity, dispatcher } = this.#server;
+    return (
+      identity.known(principal) !== undefined &&
+      this.#isExact(body, header) &&
+      dispatcher.owns(body.method, body.params)
+    );
+  }
+
+  /** Begins to answer a message of ours. Whoever calls it says when the client is gone. */
+  begin(message: ExactMessage, owner: Owner): Exchange {
+    return this.#ours.begin(message, owner);
+  }
+
+  /** The principal's session of this id, if there are sessions. */
+  session(id: string, principal: string | null): PolledSession | undefined {
+    return this.#earlier.find?.(id, principal);
+  }
+
+  async answer(incoming: Incoming): Promise<Outgoing> {
+    const { request, body, owner } = incoming;
+    const exact = this.#isExact(body, (name) => request.headers.get(name));
+    if (!exact && (await isOfEarlierRevision(request, body))) return this.#earlier.fetch(incoming);
+    if (isRequest(body) && this.#server.dispatcher.owns(body.method, body.params)) {
+      const refused = exact ? undefined : await this.#verdicts.refusal(request, body, owner.authInfo);
+      return refused ?? this.#answerOurs(body, incoming);
+    }
+    this.#owners.set(request, owner);
+    const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
+    const forward = (parsedBody: unknown): Promise<Response> =>
+      this.#faults.during(() => this.#sdk.fetch(request, { ...authInfo, parsedBody }));
+    if (isListen(request)) {
+      const alone =
+        exact && listensToTasksOnly(body) ? await this.#acknowledgement(body, incoming) : undefined;
+      return this.#listeners.serve(request, owner, body, alone === undefined ? forward : async () => alone);
+    }
+    const response = this.#counted(await forward(body), incoming);
+    if (isRequest(body) && body.method === "tools/list") {
+      return amended(response, (result) => this.#server.listed(result, body.params));
+    }
+    return this.#server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.close();
+    this.#ours.close();
+    await Promise.all([this.#sdk.close(), this.#earlier.close()]);
+  }
+
+  #isExact(body: unknown, header: ReadHeader): body is ExactMessage {
+    if (!isExact(body) || !headersRepeat(body, header)) return false;
+    return body.method !== "tools/call" || !this.#server.declaresHeaders(body.params["name"]);
+  }
+
+  /** What the author's server says besides its answer is written whether its client reads or not. */
+  #counted(response: Response, { request, owner }: Incoming): Response {
+    const { body, status, headers } = response;
+    if (body === null || !isStream(response)) return response;
+    const count = (cut: () => void): Backlog => this.#unread.open(owner.principal, cut);
+    return new Response(watchedBody(body, { signal: request.signal, count }), { status, headers });
+  }
+
+  /** What the author's server calls itself; undefined where none could be made, which was reported. */
+  async #identity({ request, owner }: Incoming): Promise<JsonObject | undefined> {
+    const { authInfo } = owner;
+    const sender = authInfo === undefined ? {} : { authInfo };
+    const context = { era: "modern" as const, requestInfo: request, ...sender };
+    try {
+      return await this.#server.identity.learn(owner.principal, async () =>
+        identityOf(await this.#server.create(context, owner)),
+      );
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** What the SDK answers to a listen request for nothing, which ours adds its tasks to. */
+  async #acknowledgement({ id }: ExactMessage, incoming: Incoming): Promise<Response> {
+    const serverInfo = await this.#identity(incoming);
+    if (serverInfo === undefined) return internalError(id);
+    const [begin, end] = [listenBegin(id), listenEnd(id, { [SERVER_INFO_META_KEY]: serverInfo })];
+    const events = [begin, end].map(messageEvent);
+    return new Response(Buffer.concat(events), { headers: streamHeaders });
+  }
+
+  async #answerOurs(message: ExactMessage, incoming: Incoming): Promise<Outgoing> {
+    const { request, owner } = incoming;
+    if ((await this.#identity(incoming)) === undefined) return internalError(idToAnswer(message));
+    // A call begins work (A-32); for the other methods, the question costs more than the answer.
+    if (message.method === "tools/call" && request.signal.aborted) return undefined;
+    const exchange = this.#ours.begin(message, owner);
+    const leave = (): void => exchange.close("its client");
+    // Most answers are there before: to ask for the signal of a request costs more than they do.
+    setImmediate(() => {
+      if (exchange.isOver) return;
+      const { signal } = request;
+      signal.addEventListener("abort", leave, { once: true });
+      if (signal.aborted) leave();
+    });
+    return exchange.begun();
+  }
+}
+
+function isRequest(body: unknown): body is ExactMessage {
+  return isJsonObject(body) && typeof body["method"] === "string" && body["id"] !== undefined;
+}
+
+/** A client of 2026-07-28 has no streams to GET, and no session to DELETE: the SDK tells it so. */
+async function isOfEarlierRevision(request: Request, body: unknown): Promise<boolean> {
+  if (request.headers.get("mcp-protocol-version") === newest && request.method !== "POST") return false;
+  return isLegacyRequest(request, body);
+}

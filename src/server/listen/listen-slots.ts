@@ -1,0 +1,37 @@
+import { maxTaskIds } from "../../generation/2026-07-28/listen.ts";
+import { HoldfastError } from "../../task/fault.ts";
+
+/** The default limits on listening. */
+export const defaultListenLimits = { maxListensPerPrincipal: 100, maxIdsPerListen: maxTaskIds } as const;
+
+/** When a stream may have ended, in ms. */
+const retryAfterMs = 5_000;
+
+/** Limits the streams on which each principal listens. Callers without a principal have a limit in total (`http/`). */
+export class ListenSlots {
+  readonly #max: number;
+  readonly #used = new Map<string, number>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Returns a function that releases the slot, once; throws `limit_reached` if the principal has none left. */
+  acquire(principal: string | null): () => void {
+    if (principal === null) return () => undefined;
+    const used = this.#used.get(principal) ?? 0;
+    if (used >= this.#max) {
+      const message = `You listen on ${this.#max} streams already: end one, or name more tasks on it.`;
+      throw new HoldfastError("limit_reached", message, { data: { retryAfterMs } });
+    }
+    this.#used.set(principal, used + 1);
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      const remaining = (this.#used.get(principal) ?? 1) - 1;
+      if (remaining === 0) this.#used.delete(principal);
+      else this.#used.set(principal, remaining);
+    };
+  }
+}

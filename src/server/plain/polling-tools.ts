@@ -1,0 +1,126 @@
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { resultOutcome } from "../../task/outcome.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+import { statusOf } from "../../task/status.ts";
+import type { Answer } from "../answer.ts";
+import { toolNotFound } from "../faults.ts";
+import type { Rates } from "../rates/rates.ts";
+import { canBeAsked } from "./capabilities.ts";
+import { scopeOf, type PlainCall } from "./plain-call.ts";
+import type { PlainCalls } from "./plain-calls.ts";
+import type { PollingToolKind } from "./plain-policies.ts";
+import { faultOfArguments } from "./polling-tool-definitions.ts";
+import { answerFor, describeQuestion } from "./question-text.ts";
+import { findTask, unfinishedTasks } from "./references.ts";
+import { resultCall, statusText } from "./ticket.ts";
+
+/** Answers the polling tools. A mistake of the model gets a result that says how to go on. */
+export class PollingTools {
+  readonly #runtime: Runtime;
+  readonly #calls: PlainCalls;
+  readonly #rates: Rates;
+
+  constructor(runtime: Runtime, calls: PlainCalls, rates: Rates) {
+    this.#runtime = runtime;
+    this.#calls = calls;
+    this.#rates = rates;
+  }
+
+  /** Rejects with a `HoldfastError`, and with the reason of the call's signal. */
+  async answer(kind: PollingToolKind, call: PlainCall): Promise<Answer> {
+    const given = call.request.params["arguments"];
+    const name = this.#calls.policies.names[kind];
+    // A caller without a scope is not listed this tool, since it is not known which tasks are the caller's.
+    if (kind === "list" && scopeOf(call.owner) === undefined) {
+      throw toolNotFound(name);
+    }
+    const fault = await faultOfArguments(kind, given);
+    if (fault !== undefined) {
+      return say(call, `Input validation error: Invalid arguments for tool ${name}: ${fault}`, true);
+    }
+    const args = isJsonObject(given) ? given : {};
+    if (kind === "list") return this.#list(call);
+    const { reference } = args;
+    const typed = typeof reference === "string" ? reference : "";
+    const snapshot = await findTask(this.#runtime, call.owner, typed);
+    if (snapshot === undefined) return this.#unknown(typed, call);
+    switch (kind) {
+      case "result":
+        return this.#calls.result(snapshot.task, call);
+      case "cancel":
+        return this.#cancel(snapshot.task, call);
+      case "answer":
+        return this.#answer(snapshot, args["answer"], call);
+    }
+  }
+
+  async #cancel(task: TaskRecord, call: PlainCall): Promise<Answer> {
+    if (await this.#calls.cancel(task)) return say(call, `${task.tool} was stopped. There is no result.`);
+    return say(call, `${task.tool} had ended before. ${this.#howToGetResult(task)}`);
+  }
+
+  async #answer({ task, inputs }: TaskSnapshot, answer: unknown, call: PlainCall): Promise<Answer> {
+    const question = inputs.find((input) => !canBeAsked(input, call.capabilities)) ?? inputs[0];
+    if (question === undefined) {
+      return say(call, `${task.tool} has no open question. ${this.#howToGetResult(task)}`, true);
+    }
+    try {
+      await this.#runtime.answer(task.id, task, [answerFor(question, answer)]);
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
+      const { text, form } = describeQuestion(question);
+      const problem = `That does not answer the question, which is still open. ${error.message}`;
+      return say(call, `${problem}\n${text}\nGive as answer ${form}.`, true);
+    }
+    return this.#calls.ticketOf(await this.#runtime.get(task.id, task), call);
+  }
+
+  async #list(call: PlainCall): Promise<Answer> {
+    const tasks = await unfinishedTasks(this.#runtime, call.owner);
+    const text = tasks.length === 0 ? "None of your tool calls is running." : lines(tasks).join("\n");
+    const { names } = this.#calls.policies;
+    const structuredContent = {
+      text,
+      tasks: tasks.map((task) => ({ ...shown(task), next: resultCall(task, names) })),
+    };
+    return call.answerOf(resultOutcome({ content: [{ type: "text", text }], structuredContent }));
+  }
+
+  async #unknown(typed: string, call: PlainCall): Promise<Answer> {
+    this.#rates.missed(call.owner.principal);
+    const problem = `There is no call with the reference ${JSON.stringify(typed)}, or it is too long ago.`;
+    const tasks = await unfinishedTasks(this.#runtime, call.owner);
+    if (tasks.length === 0) return say(call, problem, true);
+    return say(call, [problem, "Your calls that are still running:", ...lines(tasks)].join("\n"), true);
+  }
+
+  #howToGetResult({ wireId }: TaskRecord): string {
+    const { names } = this.#calls.policies;
+    return `To get its result, call ${names.result} with ${JSON.stringify({ reference: wireId })}.`;
+  }
+}
+
+function say(call: PlainCall, text: string, isError = false): Answer {
+  const result = { content: [{ type: "text", text }], ...(isError ? { isError } : {}) };
+  return call.answerOf(resultOutcome(result));
+}
+
+function lines(tasks: readonly TaskRecord[]): string[] {
+  return tasks.map((task) => {
+    const far = statusText(task);
+    return `- ${task.wireId}: ${task.tool}, ${statusOf(task)}${far === undefined ? "" : ` (${far})`}`;
+  });
+}
+
+function shown(task: TaskRecord): JsonObject {
+  const statusMessage = statusText(task);
+  return {
+    reference: task.wireId,
+    tool: task.tool,
+    status: statusOf(task),
+    ...(statusMessage === undefined ? {} : { statusMessage }),
+  };
+}

@@ -1,0 +1,72 @@
+import type { JsonObject } from "../../generation/json-object.ts";
+import { generation } from "../../generation/sep-1686/name.ts";
+import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
+import { scopeOf } from "../plain/plain-call.ts";
+import type { TaskSession } from "../sessions/task-session.ts";
+
+/** A connection whose client can have tasks of SEP-1686. */
+export interface SepSession extends TaskSession {
+  /** The scope in which the client's ids are unique: its principal, else its session (A-43). */
+  readonly scope: string;
+  /** Cancels that are not stored yet. Later requests on this connection wait for them (S-063). */
+  readonly cancels: Set<Promise<void>>;
+}
+
+/** Undefined for a client without principal and session: others could use the ids that it chooses, so it has no tasks (S-009). */
+export function sepSessionOf(session: Omit<TaskSession, "requestor">): SepSession | undefined {
+  const { principal, streams } = session.connection;
+  const scope = scopeOf({ principal, session: streams.sessionId });
+  if (scope === undefined) return undefined;
+  return { ...session, scope, requestor: { generation, principal }, cancels: new Set() };
+}
+
+/** The id of the task that the client names so; rejects with `unknown_task`, for another's too (A-40). */
+export async function ownTask({ runtime, scope }: SepSession, wireId: string): Promise<string> {
+  const id = await runtime.find({ generation, scope, wireId });
+  if (id === undefined) throw unknownTask();
+  return id;
+}
+
+/** Cancels a task; one that has ended is left as it is (S-066). */
+export async function cancelTask(session: SepSession, id: string): Promise<void> {
+  await cancelling(session, () => cancelIfRunning(session, id));
+}
+
+/**
+ * Cancels the task whose request a `notifications/cancelled` names, if it names the task too, and the id of its request fits:
+ * the task may be of an earlier connection, and of an earlier process (S-061, S-063). A request of this connection is cancelled
+ * by its own signal.
+ */
+export async function cancelNamed(session: SepSession, cancelled: JsonObject): Promise<void> {
+  const taskId = relatedTaskOf(cancelled);
+  if (taskId === undefined) return;
+  await cancelling(session, async () => {
+    try {
+      const id = await ownTask(session, taskId);
+      const { requestId } = await session.runtime.originOf(id, session.requestor);
+      if (requestId === cancelled["requestId"]) await cancelIfRunning(session, id);
+    } catch (error) {
+      if (!isUnknownTask(error)) throw error;
+    }
+  });
+}
+
+async function cancelling({ cancels }: SepSession, cancel: () => Promise<void>): Promise<void> {
+  const work = cancel();
+  cancels.add(work);
+  try {
+    await work;
+  } finally {
+    cancels.delete(work);
+  }
+}
+
+async function cancelIfRunning({ runtime, requestor }: SepSession, id: string): Promise<void> {
+  try {
+    await runtime.cancelNow(id, requestor);
+  } catch (error) {
+    const ended = error instanceof HoldfastError && error.code === "finished";
+    if (!ended && !isUnknownTask(error)) throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { deleteTaskResult } from "../../generation/sep-1686/delete.ts";
+import { listResult } from "../../generation/sep-1686/list.ts";
+import { readTaskId, type TasksMethod } from "../../generation/sep-1686/methods.ts";
+import { taskResult } from "../../generation/sep-1686/result.ts";
+import {
+  errorOf,
+  getTaskResult,
+  wireStatus,
+  wireTask,
+  type WireTask,
+} from "../../generation/sep-1686/wire-task.ts";
+import { cutText } from "../../task/cut-text.ts";
+import { listPage, type Listing } from "../list-page.ts";
+import { getTask, requestorWith, type TaskMethods } from "../sessions/task-session.ts";
+import { ownTask, type SepSession } from "./sep-session.ts";
+
+/** How the methods about tasks are answered, once earlier cancels are stored. */
+export const methods: TaskMethods<TasksMethod, SepSession> = {
+  async "tasks/get"({ params, access }, session) {
+    await Promise.allSettled(session.cancels);
+    const id = await ownTask(session, readTaskId("tasks/get", params));
+    return { result: { ...getTaskResult(await getTask(session, id, access)) } };
+  },
+
+  async "tasks/result"({ params, access }, session) {
+    await Promise.allSettled(session.cancels);
+    const id = await ownTask(session, readTaskId("tasks/result", params));
+    return { result: taskResult(await session.runtime.get(id, requestorWith(session, access))) };
+  },
+
+  async "tasks/delete"({ params, access }, session) {
+    await Promise.allSettled(session.cancels);
+    const taskId = readTaskId("tasks/delete", params);
+    await session.runtime.delete(await ownTask(session, taskId), requestorWith(session, access));
+    return { result: { ...deleteTaskResult(taskId) } };
+  },
+
+  async "tasks/list"({ params, access }, session) {
+    const { runtime, scope, cancels } = session;
+    await Promise.allSettled(cancels);
+    const requestor = requestorWith(session, access);
+    const { tasks, nextCursor } = await listPage(runtime, requestor, params, listing, { scope });
+    return { result: { ...listResult(tasks, nextCursor) } };
+  },
+};
+
+/** As `tasks/get` shows it, with errors cut to the length for a list. */
+const listing: Listing<WireTask> = {
+  short: (task) => (wireStatus(task) === "failed" ? undefined : wireTask(task)),
+  whole: (snapshot) => wireTask(snapshot.task, cutText(errorOf(snapshot) ?? "")),
+};

@@ -1,0 +1,50 @@
+import { InMemoryTransport, type McpServer } from "@modelcontextprotocol/server";
+import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
+import { HoldfastError } from "../task/fault.ts";
+
+/** Principals whose answer is remembered; beyond it, the one that was asked for first is asked for again. */
+const mostPrincipals = 10_000;
+
+/**
+ * The name and version of the author's server, which each result of 2026-07-28 repeats. A factory may make another server
+ * for each caller, or none: so it is asked once for each principal, and nobody waits for the answer to another's request.
+ */
+export class ServerIdentity {
+  readonly #known = new Map<string | null, JsonObject>();
+
+  /** Undefined before the author's server was asked for this principal. */
+  known(principal: string | null): JsonObject | undefined {
+    return this.#known.get(principal);
+  }
+
+  /** Rejects as `ask` does; then the next call asks again. */
+  async learn(principal: string | null, ask: () => Promise<JsonObject>): Promise<JsonObject> {
+    const known = this.#known.get(principal);
+    if (known !== undefined) return known;
+    const learned = await ask();
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size < mostPrincipals) break;
+      this.#known.delete(oldest);
+    }
+    this.#known.set(principal, learned);
+    return learned;
+  }
+}
+
+/** Asks a server that is not connected, and closes it. */
+export async function identityOf(mcp: McpServer): Promise<JsonObject> {
+  const [client, server] = InMemoryTransport.createLinkedPair();
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  client.onmessage = resolve;
+  try {
+    await mcp.connect(server);
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "", version: "" } };
+    await client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+    const answer = await promise;
+    const result = isJsonObject(answer) ? answer["result"] : undefined;
+    if (isJsonObject(result) && isJsonObject(result["serverInfo"])) return result["serverInfo"];
+    throw new HoldfastError("internal", "The server did not say its name when it was initialized.");
+  } finally {
+    await mcp.close();
+  }
+}

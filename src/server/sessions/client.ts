@@ -1,0 +1,45 @@
+import { generation as core } from "../../generation/2025-11-25/name.ts";
+import { declaresTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
+import type { Connection } from "../connection/connection.ts";
+
+/** The generations of tasks that a client of an earlier revision may know. */
+type Spoken = "2025-11-25" | "sep-1686";
+
+/** Which tasks the client of a connection of an earlier revision knows, as far as its requests show. */
+export class Client {
+  readonly #connection: Connection;
+  #asked: Spoken | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Whether tasks of 2025-11-25 were declared to it; assumed without a session, where the handshake was another request. */
+  get hasCore(): boolean {
+    return !this.#connection.streams.initialized || this.#connection.protocolVersion === core;
+  }
+
+  /** Whether it has no tasks. */
+  get isPlain(): boolean {
+    if (this.#asked !== undefined || this.#declaresSep) return false;
+    return !this.hasCore || !declaresTasks(this.#connection.capabilities);
+  }
+
+  /** The generation of which it asked for a task last, or else declares tasks. */
+  get speaks(): Spoken {
+    return this.#asked ?? (this.#declaresSep ? "sep-1686" : "2025-11-25");
+  }
+
+  /** It asked for a task of this generation. */
+  asked(generation: Spoken): void {
+    this.#asked = generation;
+  }
+
+  get #declaresSep(): boolean {
+    const { capabilities } = this.#connection;
+    return (
+      declaresTask(capabilities, "elicitation/create") || declaresTask(capabilities, "sampling/createMessage")
+    );
+  }
+}

@@ -1,0 +1,118 @@
+import type {
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResponse,
+  McpServer,
+  MessageExtraInfo,
+  RequestId,
+} from "@modelcontextprotocol/server";
+import { generation as core } from "../../generation/2025-11-25/name.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { isUnknownTask } from "../../task/fault.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import { serves } from "../author-server.ts";
+import { Connection } from "../connection/connection.ts";
+import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
+import { initializeResult, recognisedMsOfAsked, sessionTools } from "../dispatch/merge.ts";
+import { isStopping } from "../faults.ts";
+import type { Owner } from "../request.ts";
+import { ForwardedRequests } from "../sep-1686/forwarded-requests.ts";
+import { cancelNamed, sepSessionOf } from "../sep-1686/sep-session.ts";
+import type { Streams } from "../streams.ts";
+import { Client } from "./client.ts";
+import { SessionRequests, type SessionContext, type SessionServices } from "./session-requests.ts";
+
+/**
+ * One connection of an earlier revision: answers its requests about tools and tasks, amends the SDK's answers, and owns the
+ * `Connection` through which tasks reach the client.
+ */
+export class SessionDispatcher implements WireDispatcher {
+  readonly #services: SessionServices;
+  readonly #connection: Connection;
+  readonly #context: SessionContext;
+  readonly #requests: SessionRequests;
+
+  constructor(services: SessionServices, mcp: McpServer, { principal, access }: Owner, streams: Streams) {
+    const { runtime, rates, subscriptions, forwarder } = services;
+    const connection = new Connection(principal, streams);
+    const session = sepSessionOf({ runtime, subscriptions: subscriptions.sep, rates, connection });
+    this.#services = services;
+    this.#connection = connection;
+    this.#context = {
+      client: new Client(connection),
+      core: {
+        runtime,
+        subscriptions: subscriptions.core,
+        rates,
+        connection,
+        requestor: { generation: core, principal },
+      },
+      sep: session && { session, forwarded: new ForwardedRequests(session, forwarder) },
+      access,
+      serves: (method) => serves(mcp, method),
+    };
+    this.#requests = new SessionRequests(this.#context, services);
+  }
+
+  /** Undefined before the handshake. */
+  get protocolVersion(): string | undefined {
+    return this.#connection.protocolVersion;
+  }
+
+  errorOf(thrown: unknown): JsonRpcError {
+    const { rates, errorOf } = this.#services;
+    if (isUnknownTask(thrown)) rates.missed(this.#connection.principal);
+    return errorOf(thrown);
+  }
+
+  dispatch(request: JSONRPCRequest, extra?: MessageExtraInfo): Handle | undefined {
+    this.#connection.requested(request);
+    return this.#requests.handle(request, extra);
+  }
+
+  amendmentFor({ method }: JSONRPCRequest): Amend | undefined {
+    if (method === "initialize") return (result) => this.#initialized(result);
+    if (method !== "tools/list") return undefined;
+    const { runtime, policies } = this.#services;
+    return (result) => sessionTools(result, this.#context.client, { registry: runtime.registry, policies });
+  }
+
+  received(message: JSONRPCNotification | JSONRPCResponse): boolean {
+    const { sep } = this.#context;
+    if (sep !== undefined && "method" in message && message.method === "notifications/cancelled") {
+      cancelNamed(sep.session, message.params ?? {}).catch((error: unknown) => {
+        if (!isStopping(error)) this.#services.onError(error);
+      });
+    }
+    return this.#connection.received(message);
+  }
+
+  intercepts(answer: JSONRPCResponse): boolean {
+    return this.#context.sep?.forwarded.intercepts(answer) === true;
+  }
+
+  answered(request: RequestId): void {
+    this.#connection.ended(request);
+  }
+
+  connected(wire: Wire): void {
+    this.#connection.connected(wire);
+  }
+
+  closed(): void {
+    this.#connection.closed();
+  }
+
+  #initialized(result: JsonObject): JsonObject {
+    const { protocolVersion } = result;
+    if (typeof protocolVersion !== "string") return result;
+    this.#connection.agreed(protocolVersion);
+    const { registry, options } = this.#services.runtime;
+    return initializeResult(result, {
+      lists: this.#connection.principal !== null,
+      keptMs: recognisedMsOfAsked(registry, options),
+      sep: this.#context.sep !== undefined,
+      serves: this.#context.serves,
+    });
+  }
+}

@@ -1,0 +1,183 @@
+import { isSpecType, type JSONRPCRequest, type MessageExtraInfo } from "@modelcontextprotocol/server";
+import { taskMethods, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { asksForTask } from "../../generation/sep-1686/create.ts";
+import { taskMethods as sepTaskMethods } from "../../generation/sep-1686/methods.ts";
+import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { OtherRequest } from "../../runtime/tool/registry.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
+import { createTask, refuseCall } from "../2025-11-25/call-tool.ts";
+import { methods } from "../2025-11-25/task-methods.ts";
+import { calledTool, type Access, type ToolRequest } from "../request.ts";
+import type { Answer } from "../answer.ts";
+import type { ErrorOf, OnError } from "../faults.ts";
+import type { Rates } from "../rates/rates.ts";
+import type { TaskSubscriptions } from "../subscriptions/task-subscriptions.ts";
+import type { Handle } from "../dispatch/dispatch-transport.ts";
+import type { PlainPolicies, PollingToolKind } from "../plain/plain-policies.ts";
+import { callTool, refuseCall as refuseSepCall } from "../sep-1686/answer-as-task.ts";
+import type { ForwardedRequests, RequestForwarder } from "../sep-1686/forwarded-requests.ts";
+import type { SepSession } from "../sep-1686/sep-session.ts";
+import { methods as sepMethods } from "../sep-1686/task-methods.ts";
+import type { Client } from "./client.ts";
+import type { DirectCalls } from "./direct-calls.ts";
+import type { TaskSession } from "./task-session.ts";
+
+/** What all connections of earlier revisions share. */
+export interface SessionServices {
+  readonly runtime: Runtime;
+  readonly rates: Rates;
+  readonly policies: PlainPolicies;
+  /** Calls that ask for no task. */
+  readonly calls: DirectCalls;
+  /** Which connections are notified of tasks of 2025-11-25, and of SEP-1686. */
+  readonly subscriptions: { readonly core: TaskSubscriptions; readonly sep: TaskSubscriptions };
+  readonly forwarder: RequestForwarder;
+  /** Refuses calls that could ask for a task and do not (C-029). */
+  readonly requireTasks: boolean;
+  readonly errorOf: ErrorOf;
+  readonly onError: OnError;
+}
+
+/** One connection of an earlier revision. */
+export interface SessionContext {
+  readonly client: Client;
+  readonly core: TaskSession;
+  /** Undefined for a client that cannot have tasks of SEP-1686. */
+  readonly sep: { readonly session: SepSession; readonly forwarded: ForwardedRequests } | undefined;
+  /** What the first request of the connection was allowed to do; undefined: everything that its principal may. */
+  readonly access: Access | undefined;
+  /** Whether the author's server answers such requests. */
+  readonly serves: (method: OtherRequest) => boolean;
+}
+
+/** Answers a request; rejects with its fault. */
+type Work = (request: ToolRequest) => Promise<Answer>;
+
+/** Which requests of a connection are ours, and how they are answered: by 2025-11-25, by SEP-1686, or without a task. */
+export class SessionRequests {
+  readonly #context: SessionContext;
+  readonly #services: SessionServices;
+
+  constructor(context: SessionContext, services: SessionServices) {
+    this.#context = context;
+    this.#services = services;
+  }
+
+  /** Undefined for a request that the SDK answers, perhaps with an error. */
+  handle(request: JSONRPCRequest, extra?: MessageExtraInfo): Handle | undefined {
+    const { id, method, params = {} } = request;
+    const { client, sep, serves } = this.#context;
+    if (method === "resources/read" || method === "prompts/get") {
+      if (sep === undefined || !asksForTask(params) || !serves(method)) return undefined;
+      client.asked("sep-1686");
+      return (context) => sep.forwarded.answer(request, method, context);
+    }
+    let work: Work | undefined;
+    try {
+      work = method === "tools/call" ? this.#call(request, params) : this.#tasksMethod(method, params);
+    } catch (fault) {
+      return async () => {
+        throw fault;
+      };
+    }
+    if (work === undefined) return undefined;
+    const answer = work;
+    const access = this.#accessOf(extra);
+    return ({ signal }) => answer({ id, params, signal, access });
+  }
+
+  /** Throws the fault of a call that is refused before its arguments are validated (A-29). */
+  #call(request: JSONRPCRequest, params: JsonObject): Work | undefined {
+    const { registry } = this.#services.runtime;
+    const name = typeof params["name"] === "string" ? params["name"] : undefined;
+    const tool = name === undefined ? undefined : registry.get(name);
+    const kind = this.#services.policies.pollingTool(name);
+    const work =
+      tool !== undefined && this.#isOfSep("tools/call", params)
+        ? this.#sepCall(tool, params)
+        : this.#coreCall(tool, kind, params);
+    // The SDK answers a malformed call.
+    return work !== undefined && isSpecType.CallToolRequest(request) ? work : undefined;
+  }
+
+  #sepCall(tool: Tool, params: JsonObject): Work | undefined {
+    const { client, core, sep } = this.#context;
+    client.asked("sep-1686");
+    refuseSepCall(params, tool, core.connection.capabilities);
+    return sep && ((request) => callTool(tool, request, sep.session));
+  }
+
+  #coreCall(tool: Tool | undefined, kind: PollingToolKind | undefined, params: JsonObject): Work | undefined {
+    const { client, core } = this.#context;
+    const { calls, requireTasks } = this.#services;
+    const { connection } = core;
+    const asTask = client.hasCore && params["task"] !== undefined;
+    if (asTask) client.asked("2025-11-25");
+    const { hasCore, isPlain } = client;
+    const { capabilities } = connection;
+    const isPollingTool = kind !== undefined;
+    refuseCall(params, { tool, isPollingTool, hasCore, isPlain, capabilities, requireTasks });
+    if (kind !== undefined) return (request) => calls.poll(kind, request, connection);
+    if (tool === undefined) return undefined;
+    if (asTask) return (request) => createTask(tool, request, core);
+    const waits = tool.task === "optional" && isPlain;
+    return (request) =>
+      waits ? calls.wait(tool, request, connection) : calls.run(tool, request, connection);
+  }
+
+  /** A request that could be of either generation is of that of its task (A-46). */
+  #tasksMethod(method: string, params: JsonObject): Work | undefined {
+    const { client, core, sep } = this.#context;
+    const coreMethod = taskMethods.find((each) => each === method);
+    const sepMethod = sepTaskMethods.find((each) => each === method);
+    const sepWork: Work | undefined =
+      sep && sepMethod && ((request) => sepMethods[sepMethod](request, sep.session));
+    if (sepWork !== undefined && this.#isOfSep(method, params)) return sepWork;
+    if (coreMethod === undefined) return undefined;
+    if (!client.hasCore || !this.#isDeclared(coreMethod)) {
+      throw new HoldfastError("method_not_found", `Method not found: ${method}`);
+    }
+    const work: Work = (request) => methods[coreMethod](request, core);
+    const either = coreMethod === "tasks/get" || coreMethod === "tasks/result";
+    if (!either || sepWork === undefined) return work;
+    return (request) =>
+      work(request).catch((error: unknown) => {
+        if (!isUnknownTask(error)) throw error;
+        return sepWork(request);
+      });
+  }
+
+  /** Without principals, no task can be listed as the caller's own (A-39, C-010, C-011). */
+  #isDeclared(method: TasksMethod): boolean {
+    return method !== "tasks/list" || this.#context.core.connection.principal !== null;
+  }
+
+  /** Whether a request for a method of both generations is of SEP-1686 (A-46). */
+  #isOfSep(method: string, params: JsonObject): boolean {
+    const { client, sep } = this.#context;
+    if (sep === undefined) return false;
+    switch (method) {
+      case "tools/call": {
+        if (!asksForTask(params) || (client.hasCore && params["task"] !== undefined)) return false;
+        const tool = this.#services.runtime.registry.get(calledTool(params));
+        return tool !== undefined && tool.task !== "forbidden"; // others run without a task (S-009)
+      }
+      case "tasks/get":
+      case "tasks/result":
+        return !client.hasCore || relatedTaskOf(params) !== undefined;
+      case "tasks/list":
+        return !client.hasCore || client.speaks === "sep-1686";
+      default:
+        return method === "tasks/delete";
+    }
+  }
+
+  /** Each request has its own token. */
+  #accessOf(extra: MessageExtraInfo | undefined): Access | undefined {
+    const { access } = this.#context;
+    return access && { ...access, scopes: extra?.authInfo?.scopes ?? [] };
+  }
+}

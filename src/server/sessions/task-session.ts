@@ -1,0 +1,40 @@
+import type { Requestor, Runtime } from "../../runtime/runtime.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { Access, ToolRequest } from "../request.ts";
+import type { Answer } from "../answer.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Rates } from "../rates/rates.ts";
+import type { TaskSubscriptions } from "../subscriptions/task-subscriptions.ts";
+
+/** A connection of an earlier revision, for tasks of one generation. */
+export interface TaskSession {
+  readonly runtime: Runtime;
+  readonly subscriptions: TaskSubscriptions;
+  readonly rates: Rates;
+  readonly connection: Connection;
+  readonly requestor: Requestor;
+}
+
+/** How a generation answers its methods about tasks; they reject with a `HoldfastError`. */
+export type TaskMethods<Method extends string, Session> = Readonly<
+  Record<Method, (request: ToolRequest, session: Session) => Promise<Answer>>
+>;
+
+/** The client of the connection, with the scopes of the request's token. */
+export function requestorWith({ requestor }: TaskSession, access: Access | undefined): Requestor {
+  return { ...requestor, scopes: access?.scopes };
+}
+
+/** A task for `tasks/get`. From now on, its questions may be sent on this connection. */
+export async function getTask(
+  session: TaskSession,
+  id: string,
+  access: Access | undefined,
+): Promise<TaskSnapshot> {
+  const { runtime, subscriptions, rates, connection } = session;
+  const requestor = requestorWith(session, access);
+  const snapshot = await runtime.get(id, requestor);
+  rates.advertised(snapshot.task.wireId, requestor.principal, snapshot.task.pollIntervalMs);
+  subscriptions.polled(snapshot, requestor, connection);
+  return snapshot;
+}

@@ -1,0 +1,190 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { questionName } from "../../generation/question-key.ts";
+import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { missingForInput, type InputAnswer, type InputRequest } from "../../task/input.ts";
+import type { Reply } from "../connection/sent-request.ts";
+import { firstAttempt, judgeReply, paramsFor, type Attempt } from "../connection/question-retry.ts";
+import { Undelivered, type Connection } from "../connection/connection.ts";
+import type { Subscribers } from "./subscribers.ts";
+import { isStopping } from "../faults.ts";
+import type { SubscriptionSetup } from "./subscriber.ts";
+
+/** How often one question may be open at clients, of whose streams all but the last broke. */
+const mostOffers = 4;
+
+interface Offer {
+  readonly connection: Connection;
+  readonly via: RequestId | undefined;
+  readonly withdrawn: AbortController;
+  /** Resolves once the answer is stored, or not needed any more. */
+  readonly kept: Promise<void>;
+  /** True once the client made a task of it, which outlives the stream. */
+  isTask: boolean;
+}
+
+/**
+ * Sends the open questions of a task to a client (A-14), in their order, each on one stream at a time. A question whose
+ * stream broke is sent again on the next; an answer to the first one still counts.
+ */
+export class PendingQuestions {
+  readonly #setup: SubscriptionSetup;
+  readonly #subscribers: Subscribers;
+  #open: readonly InputRequest[] = [];
+  /** By key, the newest offer. */
+  readonly #offers = new Map<string, Offer>();
+  /** By key, the offers that may still be answered. */
+  readonly #withdraw = new Map<string, Set<AbortController>>();
+  /** By key, how a question is asked again. */
+  readonly #attempts = new Map<string, Attempt>();
+  /** Keys whose answers are being stored. */
+  readonly #answered = new Set<string>();
+
+  constructor(setup: SubscriptionSetup, subscribers: Subscribers) {
+    this.#setup = setup;
+    this.#subscribers = subscribers;
+  }
+
+  /** Withdraws questions that are no longer open, and sends those that can be sent. */
+  offer(open: readonly InputRequest[]): void {
+    this.#open = open;
+    const keys = new Set(open.map(({ key }) => key));
+    for (const key of this.#withdraw.keys()) if (!keys.has(key)) this.#withdrawAll(key);
+    for (const key of this.#answered) if (!keys.has(key)) this.#answered.delete(key);
+    for (const key of this.#attempts.keys()) if (!keys.has(key)) this.#attempts.delete(key);
+    for (const question of open) {
+      const { key } = question;
+      if (!this.#answered.has(key) && !this.#isAsked(question)) this.#send(question);
+    }
+  }
+
+  /** A question that became a task of a client stays there, unless that client cannot be reached and another one can. */
+  #isAsked(question: InputRequest): boolean {
+    const offer = this.#offers.get(question.key);
+    if (offer === undefined) return false;
+    if (!offer.isTask || this.#subscribers.routeTo(offer.connection) !== undefined) return true;
+    const outlet = this.#outletFor(question);
+    return outlet === undefined || outlet.connection === offer.connection;
+  }
+
+  /** A stream broke: its questions are sent on another one, as soon as there is one. */
+  lost(connection: Connection, via: RequestId | undefined): void {
+    for (const [key, offer] of this.#offers) {
+      const stays = offer.isTask && !connection.closing.aborted;
+      if (offer.connection === connection && offer.via === via && !stays) this.#offers.delete(key);
+    }
+    this.offer(this.#open);
+  }
+
+  close(): void {
+    this.#open = [];
+    for (const key of this.#withdraw.keys()) this.#withdrawAll(key);
+  }
+
+  #withdrawAll(key: string): void {
+    this.#offers.delete(key);
+    const made = this.#withdraw.get(key) ?? [];
+    this.#withdraw.delete(key);
+    for (const controller of made) controller.abort();
+  }
+
+  #send(question: InputRequest): void {
+    const outlet = this.#outletFor(question);
+    if (outlet === undefined) return;
+    const { key } = question;
+    const kept = Promise.withResolvers<void>();
+    const offer: Offer = { ...outlet, withdrawn: new AbortController(), kept: kept.promise, isTask: false };
+    this.#offers.set(key, offer);
+    const made = (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn);
+    this.#withdraw.set(key, made);
+    const [oldest] = made;
+    if (made.size > mostOffers) oldest?.abort();
+    this.#ask(question, offer)
+      .catch((error: unknown) => {
+        if (!offer.withdrawn.signal.aborted && !isStopping(error)) this.#setup.onError(error);
+      })
+      .finally(() => {
+        kept.resolve();
+        this.#withdraw.get(key)?.delete(offer.withdrawn);
+      });
+  }
+
+  async #ask({ key, method, params }: InputRequest, offer: Offer): Promise<void> {
+    const { runtime, format, wireId } = this.#setup;
+    const parsed = JSON.parse(params) as JsonObject;
+    const { connection, withdrawn } = offer;
+    const attempt = this.#attempts.get(key) ?? firstAttempt;
+    const put = { method, params: parsed, attempt };
+    let reply: Reply;
+    try {
+      const question = {
+        connection,
+        method,
+        params: paramsFor(put),
+        mayBeTask: !attempt.plainly,
+        via: () => this.#currentVia(offer),
+        signal: withdrawn.signal,
+        clock: runtime.clock,
+        onTaskCreated: () => (offer.isTask = true),
+        kept: offer.kept,
+        requiredScopes: this.#setup.requiredScopes,
+      };
+      reply = await format.ask(question, { wireId, key: questionName(key, attempt.refusals) });
+    } catch (error) {
+      if (!(error instanceof Undelivered)) throw error;
+      if (this.#offers.get(key) === offer) this.#offers.delete(key); // sent again when a stream opens
+      return;
+    }
+    const verdict = judgeReply(put, reply);
+    if (verdict.kind === "again") return this.#askAgain(key, verdict.attempt, offer);
+    this.#answered.add(key); // not asked again while the store fails
+    const { signal } = withdrawn;
+    const answer =
+      verdict.kind === "error"
+        ? { error: JSON.stringify(verdict.error) }
+        : { value: JSON.stringify(verdict.value) };
+    try {
+      await this.#store({ key, ...answer }, signal);
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
+      await this.#store({ key, error: JSON.stringify({ code: -32602, message: error.message }) }, signal);
+    }
+  }
+
+  #store(answer: InputAnswer, signal: AbortSignal): Promise<void> {
+    const { runtime, id, requestor, onError } = this.#setup;
+    const { clock } = runtime;
+    return untilStoreAnswers(() => runtime.answer(id, requestor, [answer]), { clock, onError }, signal);
+  }
+
+  /** The question stays open in the journal. If it was sent on another stream meanwhile, that offer remains. */
+  #askAgain(key: string, attempt: Attempt, offer: Offer): void {
+    if (offer.withdrawn.signal.aborted) return;
+    this.#attempts.set(key, attempt);
+    if (this.#offers.get(key) === offer) this.#offers.delete(key);
+    this.offer(this.#open);
+  }
+
+  #outletFor({ method, params }: InputRequest): Pick<Offer, "connection" | "via"> | undefined {
+    const parsed = JSON.parse(params) as JsonObject;
+    const canAnswer = ({ capabilities }: Connection): boolean =>
+      missingForInput(method, parsed, capabilities) === undefined;
+    for (const { connection, request, open } of this.#subscribers.waiters) {
+      if (open && canAnswer(connection)) return { connection, via: request };
+    }
+    for (const { connection, informed } of this.#subscribers.followers) {
+      const reached = informed && connection.isReached(this.#setup);
+      if (reached && canAnswer(connection)) return { connection, via: undefined };
+    }
+    return undefined;
+  }
+
+  /** Later requests about the same question use a stream on which the connection can be reached by then. */
+  #currentVia({ connection, via }: Offer): RequestId | undefined {
+    const waiters = [...this.#subscribers.waiters].filter(
+      (waiter) => waiter.open && waiter.connection === connection,
+    );
+    return waiters.some(({ request }) => request === via) ? via : waiters[0]?.request;
+  }
+}

@@ -1,0 +1,155 @@
+import { expect, it } from "vitest";
+import type { DetailedTask } from "../../../src/generation/2026-07-28/project.ts";
+import { UnreadBytes, type Backlog } from "../../../src/server/http/unread-bytes.ts";
+import { TaskStream } from "../../../src/server/http/task-stream.ts";
+import { watchedBody } from "../../../src/server/http/watched-body.ts";
+import type { TaskFeed } from "../../../src/server/listen/task-feed.ts";
+import type { Principal } from "../../../src/server/per-principal.ts";
+import { rest } from "../../runtime/fake-clock.ts";
+
+const never = new AbortController().signal;
+
+/** Room for 100 bytes, and who was cut off so far. */
+function budget() {
+  const unread = new UnreadBytes(100);
+  const cut: string[] = [];
+  const open = (holder: Principal, name: string, bytes: number): Backlog => {
+    const backlog = unread.open(holder, () => cut.push(name));
+    backlog.hold(bytes);
+    return backlog;
+  };
+  return { unread, cut, open };
+}
+
+it("counts what waits for each, and for all", () => {
+  const { unread, cut, open } = budget();
+  const first = open("ann", "first", 30);
+  const second = open("ann", "second", 20);
+  open(null, "other", 10);
+  expect([unread.bytes, unread.of("ann"), unread.of(null)]).toEqual([60, 50, 10]);
+  first.hold(5);
+  second.end();
+  second.hold(40); // its end has come
+  expect([unread.bytes, unread.of("ann"), cut]).toEqual([15, 5, []]);
+});
+
+it("cuts off the one of who has most that took nothing for longest", () => {
+  const { unread, cut, open } = budget();
+  open("bob", "bob's", 20);
+  const moving = open("ann", "moving", 40);
+  open("ann", "stalled", 30);
+  moving.hold(35);
+  open("bob", "bob's next", 20);
+  expect([cut, unread.of("ann"), unread.of("bob")]).toEqual([["stalled"], 35, 40]);
+  open("carl", "carl's", 40);
+  expect(cut).toEqual(["stalled", "bob's"]);
+});
+
+it("cuts off as many as it takes, also of who needs the room, and not what has just begun", () => {
+  const { unread, cut, open } = budget();
+  for (let n = 0; n < 10; n++) open("ann", `${n}`, 10);
+  open("ann", "large", 45);
+  expect([cut, unread.bytes]).toEqual([["0", "1", "2", "3", "4"], 95]);
+  open("bob", "bob's", 10);
+  expect(cut).toEqual(["0", "1", "2", "3", "4", "5"]);
+});
+
+it("takes nothing from another for one who has as much", () => {
+  const { cut, open } = budget();
+  open("bob", "bob's", 40);
+  open("ann", "ann's", 40);
+  open("ann", "ann's next", 40);
+  expect(cut).toEqual(["ann's"]);
+});
+
+it("cuts off one that grows where it has waited for longest itself", () => {
+  const { unread, cut, open } = budget();
+  const growing = open("ann", "growing", 30);
+  open("ann", "other", 30);
+  open("bob", "bob's", 35);
+  growing.hold(40);
+  expect([cut, unread.bytes]).toEqual([["growing"], 65]);
+  growing.hold(50);
+  growing.end();
+  expect([cut, unread.bytes]).toEqual([["growing"], 65]);
+});
+
+it("lets one through that is larger than all that may wait, as half of it", () => {
+  const { unread, cut, open } = budget();
+  open("bob", "bob's", 45);
+  const large = open("ann", "large", 1_000);
+  expect([cut, unread.of("ann")]).toEqual([[], 50]);
+  large.hold(20);
+  expect(unread.of("ann")).toBe(20);
+});
+
+const chunks = (...texts: string[]): ReadableStream<Uint8Array> => {
+  const all = texts.map((text) => new TextEncoder().encode(text));
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of all) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+};
+
+it("counts what waits on a stream until it is read, also after its end", async () => {
+  const unread = new UnreadBytes(100);
+  const count = (cut: () => void): Backlog => unread.open("ann", cut);
+  const ends: string[] = [];
+  const onEnd = (end: string): void => void ends.push(end);
+  const reader = watchedBody(chunks("one", "three"), { signal: never, count, onEnd }).getReader();
+  await rest();
+  expect([unread.bytes, ends]).toEqual([8, ["complete"]]);
+  expect((await reader.read()).value).toHaveLength(3);
+  await rest();
+  expect(unread.bytes).toBe(5);
+  expect((await reader.read()).value).toHaveLength(5);
+  expect((await reader.read()).done).toBe(true);
+  expect([unread.bytes, ends]).toEqual([0, ["complete"]]);
+});
+
+it("breaks a stream that is cut off, and drops what waits when its client is gone", async () => {
+  const unread = new UnreadBytes(100);
+  const count = (cut: () => void): Backlog => unread.open("ann", cut);
+  const ends: string[] = [];
+  const onEnd = (end: string): void => void ends.push(end);
+  const sources = [new TransformStream<Uint8Array, Uint8Array>(), chunks("x".repeat(80))] as const;
+  const writer = sources[0].writable.getWriter();
+  const stalled = watchedBody(sources[0].readable, { signal: never, count, onEnd });
+  await writer.write(new Uint8Array(40));
+  await rest();
+  expect(unread.bytes).toBe(40);
+  const leaving = new AbortController();
+  watchedBody(sources[1], { signal: leaving.signal, count });
+  unread.open("bob", () => undefined).hold(5);
+  await writer.write(new Uint8Array(20));
+  await rest();
+  await expect(stalled.getReader().read()).rejects.toThrow("does not read");
+  expect([ends, unread.bytes]).toEqual([["abandoned"], 55]);
+  leaving.abort();
+  expect(unread.bytes).toBe(5);
+});
+
+it("counts what waits on a stream about tasks, and gives up its tasks when it is cut off", async () => {
+  const unread = new UnreadBytes(100);
+  let closed = false;
+  const feed = {
+    accepted: [],
+    changed: async () => false,
+    take: async (): Promise<DetailedTask | undefined> => undefined,
+    close: () => void (closed = true),
+  } as unknown as TaskFeed;
+  const onEnd = (): void => undefined;
+  const errorOf = (): { code: number; message: string } => ({ code: 0, message: "" });
+  const sdk = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(`: ${"x".repeat(40)}\n\n`)),
+  });
+  const stream = new TaskStream({ sdk, feed, id: 1, unread, holder: "ann", signal: never, errorOf, onEnd });
+  stream.start();
+  await rest();
+  expect([unread.of("ann"), closed]).toEqual([44, false]);
+  for (const bytes of [40, 20]) unread.open("ann", () => undefined).hold(bytes);
+  expect([unread.of("ann"), closed]).toEqual([60, true]);
+  await expect(stream.readable.getReader().read()).rejects.toThrow("does not read");
+});

@@ -1,0 +1,75 @@
+import { createTasks, type ToolConfig } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { expect, it } from "vitest";
+import { house, Session, type House } from "../2025-11-25/session.ts";
+import { Peer, text } from "../peer.ts";
+import { Job, ticketOf } from "./job.ts";
+
+const plain = { plain: "ticket", plainDeadlineMs: 20 } as const;
+
+it.each<[string, Partial<ToolConfig>]>([
+  ["plain", { plain: "later" as never }],
+  ["plain", { plain: "ticket", task: "required" }],
+  ["plain", { plain: "wait", task: "forbidden" }],
+  ["plainDeadlineMs", { plainDeadlineMs: -1 }],
+])("refuses an invalid %s of a tool or of all tools: %o", (name, config) => {
+  const tasks = createTasks({ store: memoryStore() });
+  expect(() => tasks.tool("t", config as object, () => ({ content: [] }))).toThrow(name);
+  const { task, ...server } = config;
+  if (task === undefined) expect(() => createTasks({ store: memoryStore(), ...server })).toThrow(name);
+});
+
+it("refuses a polling tool's name that a tool of the author has, at the start and on the author's server", async () => {
+  const withTool = (name: string, companions = {}): Promise<House> =>
+    house((tasks) => tasks.tool(name, {}, () => text("a")), { ...plain, companions });
+  await expect(withTool("task_list")).rejects.toMatchObject({ code: "configuration" });
+  await expect(withTool("fetch_it", { result: "fetch_it" })).rejects.toMatchObject({ code: "configuration" });
+  await expect(withTool("a", { result: "same", cancel: "same" })).rejects.toMatchObject({
+    code: "configuration",
+  });
+  const { server, errors } = await house(
+    (tasks) => tasks.tool("job", {}, () => text("a")),
+    plain,
+    (mcp) => void mcp.registerTool("task_answer", {}, () => text("own")),
+  );
+  await expect(server.create({ era: "legacy" }, { principal: "ann" })).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringContaining("companions.answer") as unknown,
+  });
+  expect(errors).toHaveLength(1);
+});
+
+it.each([
+  { result: "a", cancel: "a" },
+  { result: "task_list" },
+  { result: "toString" },
+  { result: "" },
+  { result: 5 },
+  { result: null },
+  { result: "get result" },
+  { results: "fetch_result" },
+])("refuses polling tools that do not each have a valid name of its own: %j", (companions) => {
+  expect(() => createTasks({ store: memoryStore(), companions: companions as object })).toThrow(
+    "a name of its own",
+  );
+});
+
+it("uses the default for a name that is undefined", async () => {
+  const companions = { result: undefined } as object;
+  const peer = await Peer.of({
+    tools: (tasks) => new Job().add(tasks, { plain: "ticket" }),
+    options: { companions },
+  });
+  const { tools } = await peer.result("tools/list", {}, { capabilities: {} });
+  expect((tools as { name: string }[]).map(({ name }) => name)).toContain("task_result");
+});
+
+it("gives the polling tools the names that the author chose", async () => {
+  const job = new Job();
+  const { server } = await house((tasks) => job.add(tasks), { ...plain, companions: { result: "fetch_it" } });
+  const session = await Session.open(server);
+  const { text: said, reference } = ticketOf(await session.result(session.call("job")));
+  expect(said).toContain(`call fetch_it with {"reference":"${reference}"}`);
+  job.end();
+  expect(await session.result(session.call("fetch_it", { reference }))).toEqual(text("run 1"));
+});

@@ -1,0 +1,133 @@
+import { Session } from "node:inspector/promises";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { serveHttp } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it, onTestFinished } from "vitest";
+import { head, Raw } from "./http-safety/raw.ts";
+import { Listener } from "./listener.ts";
+import { Peer, serve, text } from "./peer.ts";
+import { SessionPeer } from "./session-peer.ts";
+
+/** The files of ours that run during `work`. */
+async function filesIn(work: () => Promise<unknown>): Promise<string[]> {
+  const inspector = new Session();
+  inspector.connect();
+  try {
+    await inspector.post("Profiler.enable");
+    await inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+    await inspector.post("Profiler.takePreciseCoverage"); // what ran before
+    await work();
+    const { result } = await inspector.post("Profiler.takePreciseCoverage");
+    return result
+      .filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
+      .map(({ url }) => /\/src\/(.*\.ts)/.exec(url)?.[1])
+      .filter((file) => file !== undefined);
+  } finally {
+    inspector.disconnect();
+  }
+}
+
+it("answers tasks/get through few files, and through no McpServer", async () => {
+  const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
+  const peer = new Peer(http.url);
+  const id = await peer.start("add");
+  await peer.until(id, "completed");
+  const files = await filesIn(() => peer.send("tasks/get", { taskId: id }));
+  expect(files).toContain("server/2026-07-28/dispatcher.ts");
+  expect(files.filter((file) => file.startsWith("server/")).length).toBeLessThanOrEqual(20);
+  expect(files).not.toContain("server/author-server.ts");
+});
+
+it("makes one server of the author's for its name, and no other for requests of ours", async () => {
+  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, rates: { pollsPerInterval: null } });
+  tasks.tool("add", {}, () => text("42"));
+  let made = 0;
+  const server = tasks.server(() => {
+    made += 1;
+    return new McpServer({ name: "reports", version: "1.2.3" });
+  });
+  const http = await serveHttp(server, { port: 0 });
+  onTestFinished(() => http.close());
+  const peer = new Peer(http.url);
+  const id = await peer.start("add");
+  await peer.until(id, "completed");
+  await peer.call("add", {}, { capabilities: {} });
+  await peer.send("tasks/cancel", { taskId: id });
+  await (await Listener.to(http.url, { taskIds: [id] })).next();
+  // An encoded name is for the SDK to judge, which it does without a server of the author's.
+  const encoded = `=?base64?${Buffer.from(id).toString("base64")}?=`;
+  const read = await peer.send("tasks/get", { taskId: id }, { headers: { "Mcp-Name": encoded } });
+  expect(read.result).toMatchObject({ status: "completed" });
+  expect(made).toBe(1);
+  await peer.send("tools/list");
+  expect(made).toBe(2);
+});
+
+it.each(["tasks/get", "tasks/list", "tasks/cancel", "tasks/delete"])(
+  "authenticates the sender of %s in a session once",
+  async (method) => {
+    let times = 0;
+    const authenticate = async (): Promise<string> => {
+      times += 1;
+      return "ann";
+    };
+    const tools = (): void => undefined;
+    const { http } = await serve({ tools, http: { authenticate } });
+    const peer = await SessionPeer.open(http.url);
+    times = 0;
+    await peer.request(method, { taskId: "none" });
+    expect(times).toBe(1);
+  },
+);
+
+it("authenticates the sender of a request once where the session is unknown, and before the body comes", async () => {
+  let times = 0;
+  const authenticate = async ({ headers }: Request): Promise<string | undefined> => {
+    times += 1;
+    return headers.get("authorization") === "ann" ? "ann" : undefined;
+  };
+  const { http } = await serve({ tools: () => undefined, http: { authenticate } });
+  const session = ["Mcp-Session-Id: unknown", "MCP-Protocol-Version: 2025-11-25"];
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { taskId: "a" } });
+  const length = `Content-Length: ${body.length}`;
+  const known = await Raw.to(http.port, head(length, "Authorization: ann", ...session), body);
+  expect(await known.statuses()).toEqual([404]);
+  expect(times).toBe(1);
+  const stranger = await Raw.to(http.port, head(length, ...session));
+  expect(await stranger.statuses()).toEqual([401]);
+  expect(times).toBe(2);
+});
+
+it("asks the author's server for its name for each caller by itself", async () => {
+  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, onError: () => undefined });
+  tasks.tool("add", {}, () => text("42"));
+  const entered = Promise.withResolvers<void>();
+  const server = tasks.server(async ({ requestInfo }) => {
+    const name = requestInfo?.headers.get("authorization") ?? "";
+    if (name === "slow") {
+      entered.resolve();
+      await new Promise(() => undefined);
+    }
+    if (name === "bad") throw new Error("unknown tenant");
+    return new McpServer({ name: `server of ${name}`, version: "1" });
+  });
+  const authenticate = async ({ headers }: Request): Promise<string> => headers.get("authorization") ?? "";
+  const http = await serveHttp(server, { port: 0, authenticate });
+  onTestFinished(() => http.close());
+  const peer = new Peer(http.url);
+  const as = (authorization: string, signal?: AbortSignal): ReturnType<Peer["send"]> =>
+    peer.call("add", {}, { headers: { authorization }, ...(signal && { signal }) });
+  const leaving = new AbortController();
+  const never = as("slow", leaving.signal).catch(() => undefined);
+  await entered.promise;
+  for (const name of ["ann", "bob", "ann"]) {
+    const { result } = await as(name);
+    expect(result?.["_meta"]).toMatchObject({
+      "io.modelcontextprotocol/serverInfo": { name: `server of ${name}` },
+    });
+  }
+  expect((await as("bad")).status).toBe(500);
+  leaving.abort();
+  await never;
+});
