@@ -1,93 +1,106 @@
-// What a server at work is like: npm run bench. Prints one run and judges nothing: what holds is in test/load.
 import { performance } from "node:perf_hooks";
-import { LoadedServer } from "../test/load/loaded-server.ts";
-import { phases } from "../test/load/phases.ts";
+import { Connection } from "./client/connection.ts";
+import type { ServerProcess } from "./server-process.ts";
+import { median } from "./statistics.ts";
 
-const scale = Number(process.env["HOLDFAST_LOAD"] ?? 0.2);
+/** One unit of work of a client: a request and its answer, or the whole life of a task. Rejects on a wrong answer. */
+export type Unit = () => Promise<void>;
 
-interface Row {
-  readonly requests: number;
-  readonly p50: number;
-  readonly p99: number;
+/** A server, and what its clients do. */
+export interface Side {
+  readonly server: ServerProcess;
+  /** Prepares one client on its connection. */
+  readonly client: (connection: Connection) => Promise<Unit>;
 }
 
-const percentile = (sorted: readonly number[], part: number): number =>
-  Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0) * 100) / 100;
-
-async function greet(url: string): Promise<void> {
-  const method = "tools/call";
-  const _meta = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-  };
-  const response = await fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": method,
-      "mcp-name": "greet",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method,
-      params: { name: "greet", arguments: { name: "Ann" }, _meta },
-    }),
-  });
-  await response.arrayBuffer();
+export interface Rates {
+  /** Units per second, medians of all rounds. */
+  readonly measured: number;
+  readonly reference: number;
+  /** Of each round. */
+  readonly ratios: readonly number[];
+  /** The reference's processor time for a unit, divided by the server's, of each round; none where it is not known. */
+  readonly cpuRatios: readonly number[];
+  /** The most of one core that the load generator used in a round. */
+  readonly generatorLoad: number;
 }
 
-/** How long one caller waits for `greet`, again and again, while something else goes on. */
-async function greetDuring(url: string, work: Promise<unknown>): Promise<Row> {
-  let over = false;
-  const done = work.finally(() => (over = true));
-  const waits: number[] = [];
-  do {
+/** How much is done for one figure. */
+export interface Effort {
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly warmUpMs: number;
+}
+
+/** Many short rounds, because what else the machine does changes from second to second. */
+export const fullEffort: Effort = { rounds: 11, roundMs: 1_000, warmUpMs: 2_000 };
+/** Enough to see whether a figure can be measured at all. */
+export const quickEffort: Effort = { rounds: 1, roundMs: 100, warmUpMs: 100 };
+
+const connections = 50;
+
+interface Round {
+  readonly perSecond: number;
+  /** Processor time of the server for a unit, in ms. */
+  readonly cpuMs: number | undefined;
+  readonly generatorLoad: number;
+}
+
+/** Keeps all connections busy for that long. */
+function round({ server, client }: Side, ms: number): Promise<Round> {
+  return Connection.with(server.url, connections, async (all) => {
+    const units = await Promise.all(all.map((connection) => client(connection)));
+    const cpu = process.cpuUsage();
+    const serverCpuMs = server.cpuMs();
     const begin = performance.now();
-    await greet(url);
-    waits.push(performance.now() - begin);
-  } while (!over);
-  await done;
-  waits.sort((a, b) => a - b);
-  return { requests: waits.length, p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
+    let done = 0;
+    await Promise.all(
+      units.map(async (unit) => {
+        while (performance.now() - begin < ms) {
+          await unit();
+          done++;
+        }
+      }),
+    );
+    const elapsedMs = performance.now() - begin;
+    const { user, system } = process.cpuUsage(cpu);
+    const spentMs = server.cpuMs();
+    return {
+      perSecond: (done / elapsedMs) * 1_000,
+      cpuMs: spentMs === undefined || serverCpuMs === undefined ? undefined : (spentMs - serverCpuMs) / done,
+      generatorLoad: (user + system) / 1_000 / elapsedMs,
+    };
+  });
 }
 
-async function alone(url: string, times: number): Promise<void> {
-  for (let time = 0; time < times; time++) await greet(url);
-}
-
-const server = await LoadedServer.start();
-const { url } = server;
-for (const phase of Object.values(phases)) await phase(url, 0.02);
-const base = await server.held();
-const idle = await greetDuring(url, alone(url, 300));
-const { delay } = await server.held();
-const table: Record<string, object> = {
-  nothing: {
-    "greet p50 ms": idle.p50,
-    "greet p99 ms": idle.p99,
-    "loop p50 ms": delay.p50,
-    "loop p99 ms": delay.p99,
-    "loop max ms": delay.max,
-  },
-};
-for (const [name, phase] of Object.entries(phases)) {
-  const { p50, p99 } = await greetDuring(url, phase(url, scale));
-  const held = await server.held();
-  const ratio = (now: number, before: number): number => Math.round((now / before) * 100) / 100;
-  table[name] = {
-    "greet p50 ms": p50,
-    "greet p99 ms": p99,
-    "p99 to idle": ratio(p99, idle.p99),
-    "loop p50 ms": held.delay.p50,
-    "loop p99 ms": held.delay.p99,
-    "loop max ms": held.delay.max,
-    "heap to base": ratio(held.heap, base.heap),
-    "rss to base": ratio(held.rss, base.rss),
+/** Loads both in turn, so that what else the machine does meets both alike. */
+export async function compare(
+  subject: Side,
+  reference: Side,
+  { rounds, roundMs, warmUpMs }: Effort,
+): Promise<Rates> {
+  await round(subject, warmUpMs);
+  await round(reference, warmUpMs);
+  const pairs: { subject: Round; reference: Round }[] = [];
+  for (let n = 0; n < rounds; n++) {
+    if (n % 2 === 0) {
+      const first = await round(subject, roundMs);
+      pairs.push({ subject: first, reference: await round(reference, roundMs) });
+    } else {
+      const first = await round(reference, roundMs);
+      pairs.push({ reference: first, subject: await round(subject, roundMs) });
+    }
+  }
+  return {
+    measured: median(pairs.map((pair) => pair.subject.perSecond)),
+    reference: median(pairs.map((pair) => pair.reference.perSecond)),
+    ratios: pairs.map((pair) => pair.subject.perSecond / pair.reference.perSecond),
+    cpuRatios: pairs.flatMap((pair) => {
+      const [spent = 0, referenceSpent = 0] = [pair.subject.cpuMs, pair.reference.cpuMs];
+      return spent === 0 || referenceSpent === 0 ? [] : [referenceSpent / spent];
+    }),
+    generatorLoad: Math.max(
+      ...pairs.flatMap((pair) => [pair.subject.generatorLoad, pair.reference.generatorLoad]),
+    ),
   };
 }
-console.log(`One run, at ${scale} of the full load:`);
-console.table(table);
-await server.stop();

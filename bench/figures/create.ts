@@ -1,0 +1,48 @@
+import { assertAnswer } from "../client/answers.ts";
+import { StatelessRequests } from "../client/requests.ts";
+import { compare, type Side } from "../load.ts";
+import type { ServerProcess } from "../server-process.ts";
+import type { Figure } from "./figure.ts";
+import { withServers } from "./with-servers.ts";
+
+const holdfast = "./servers/holdfast.ts";
+
+/** Calls `add`; every answer contains `part`. */
+function calls(server: ServerProcess, part: Buffer): Side {
+  const call = new StatelessRequests(server.url).call("add", { a: 19, b: 23 });
+  return {
+    server,
+    client: async (connection) => async () => assertAnswer(await connection.send(call), part),
+  };
+}
+
+const created = Buffer.from('"taskId":"');
+const sum = Buffer.from('"text":"42"');
+
+export const create: Figure = {
+  name: "create",
+  title: "tools/call that creates a task, SQLite with synchronous FULL",
+  against: "memory store",
+  unit: "/s",
+  goal: { atLeast: 0.8 },
+  measure: ({ folder, effort }) =>
+    withServers(folder, async (start) => {
+      const sqlite = await start(holdfast, { HOLDFAST_STORE: "sqlite:tasks.db" });
+      const memory = await start(holdfast, { HOLDFAST_STORE: "memory:" });
+      return compare(calls(sqlite, created), calls(memory, created), effort);
+    }),
+};
+
+export const createSdk: Figure = {
+  name: "create-sdk",
+  title: "tools/call that creates a task, SQLite with synchronous FULL",
+  against: "SDK v2, plain tools/call",
+  unit: "/s",
+  goal: { atLeast: 3 },
+  measure: ({ folder, effort }) =>
+    withServers(folder, async (start) => {
+      const sqlite = await start(holdfast, { HOLDFAST_STORE: "sqlite:tasks.db" });
+      const sdk = await start("./servers/sdk-v2.ts");
+      return compare(calls(sqlite, created), calls(sdk, sum), effort);
+    }),
+};

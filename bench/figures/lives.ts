@@ -1,0 +1,51 @@
+import { assertAnswer, openSession, pollToCompletion, taskIdIn } from "../client/answers.ts";
+import { StatelessRequests } from "../client/requests.ts";
+import { compare, type Side } from "../load.ts";
+import type { ServerProcess } from "../server-process.ts";
+import type { Figure } from "./figure.ts";
+import { withServers } from "./with-servers.ts";
+
+const sum = Buffer.from('"text":"42"');
+
+/** Starts a task and polls it; the last answer has the result. */
+function livesOf20260728(server: ServerProcess): Side {
+  const requests = new StatelessRequests(server.url);
+  const call = requests.call("add", { a: 19, b: 23 });
+  return {
+    server,
+    client: async (connection) => async () => {
+      const created = await connection.send(call);
+      assertAnswer(await pollToCompletion(connection, requests.get(taskIdIn(created))), sum);
+    },
+  };
+}
+
+/** Starts a task, polls it, and fetches its result. */
+function livesOf20251125(server: ServerProcess): Side {
+  return {
+    server,
+    client: async (connection) => {
+      const requests = await openSession(connection, server.url);
+      const call = requests.call("add", { a: 19, b: 23 });
+      return async () => {
+        const taskId = taskIdIn(await connection.send(call));
+        await pollToCompletion(connection, requests.get(taskId));
+        assertAnswer(await connection.send(requests.result(taskId)), sum);
+      };
+    },
+  };
+}
+
+export const lives: Figure = {
+  name: "lives",
+  title: "whole lives of tasks: call, run, poll, result; SQLite with synchronous FULL",
+  against: "SDK v1, in memory",
+  unit: "/s",
+  goal: { atLeast: 5 },
+  measure: ({ folder, effort }) =>
+    withServers(folder, async (start) => {
+      const ours = await start("./servers/holdfast.ts", { HOLDFAST_STORE: "sqlite:tasks.db" });
+      const sdk = await start("./servers/sdk-v1.ts");
+      return compare(livesOf20260728(ours), livesOf20251125(sdk), effort);
+    }),
+};

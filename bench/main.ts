@@ -1,0 +1,65 @@
+// Measures the server beside references in the same run: npm run bench [-- NAME...] [--json | --markdown] [--quick] [--folder PATH].
+// What the figures mean is in docs/guides/performance.md.
+import { rmSync } from "node:fs";
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { create, createSdk } from "./figures/create.ts";
+import type { Figure } from "./figures/figure.ts";
+import { listen } from "./figures/listen.ts";
+import { lives } from "./figures/lives.ts";
+import { tail } from "./figures/tail.ts";
+import { tasksGet, tasksGetHono, tasksGetSession } from "./figures/tasks-get.ts";
+import { fullEffort, quickEffort } from "./load.ts";
+import { describeMachine } from "./machine.ts";
+import { asJson, asMarkdown, asText, type Row } from "./report.ts";
+
+const figures: readonly Figure[] = [
+  tasksGet,
+  tasksGetHono,
+  create,
+  createSdk,
+  lives,
+  tasksGetSession,
+  listen,
+  tail,
+];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: "boolean", default: false },
+    markdown: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    // Not the system's folder for temporary files, which is often in memory.
+    folder: { type: "string", default: ".holdfast" },
+  },
+});
+
+const unknown = positionals.filter((name) => figures.every((figure) => figure.name !== name));
+if (unknown.length > 0) {
+  console.error(
+    `Unknown: ${unknown.join(", ")}. The figures are ${figures.map(({ name }) => name).join(", ")}.`,
+  );
+  process.exit(2);
+}
+const chosen = positionals.length === 0 ? figures : figures.filter(({ name }) => positionals.includes(name));
+
+await mkdir(values.folder, { recursive: true });
+const folder = await mkdtemp(join(values.folder, "bench-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+const machine = await describeMachine(folder);
+const effort = values.quick ? quickEffort : fullEffort;
+const rows: Row[] = [];
+for (const figure of chosen) {
+  console.error(`${figure.name}: ${figure.title}`);
+  const outcome = await figure
+    .measure({ folder, effort })
+    .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+  rows.push({ figure, outcome });
+}
+const print = values.json ? asJson : values.markdown ? asMarkdown : asText;
+console.log(print(machine, rows));
+if (rows.some(({ outcome }) => outcome instanceof Error)) process.exitCode = 1;

@@ -1,0 +1,123 @@
+import type { Figure, Measurement } from "./figures/figure.ts";
+import type { Machine } from "./machine.ts";
+import { median, percentile } from "./statistics.ts";
+
+/** A figure with what became of it: a measurement, or the reason why there is none. */
+export interface Row {
+  readonly figure: Figure;
+  readonly outcome: Measurement | Error;
+}
+
+/** Above this the load generator may be what limits a rate. */
+const busyGenerator = 0.9;
+
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const amount = (value: number, unit: string): string =>
+  unit === "/s" ? `${whole.format(value)}/s` : `${value.toFixed(1)} ms`;
+
+function reaches({ goal }: Figure, { ratios }: Measurement): boolean {
+  const ratio = median(ratios);
+  return "atLeast" in goal ? ratio >= goal.atLeast : ratio <= goal.atMost;
+}
+
+/** Between which values the middle half of the rounds lies: how far the figure can be trusted. */
+function spreadText({ ratios, reference }: Measurement, unit: string): string {
+  const text = (part: number): string => percentile(ratios, part).toFixed(reference === undefined ? 1 : 2);
+  return `${text(0.25)} to ${text(0.75)}${reference === undefined ? ` ${unit}` : ""}`;
+}
+
+const goalText = ({ goal, against, unit }: Figure): string => {
+  const of = against === "" ? ` ${unit}` : "";
+  return "atLeast" in goal ? `≥ ${goal.atLeast}${of}` : `≤ ${goal.atMost}${of}`;
+};
+
+function cells({ figure, outcome }: Row): string[] {
+  const { name, title, against, unit } = figure;
+  const goal = goalText(figure);
+  if (outcome instanceof Error) return [name, title, "void", against, "", "", "", "", goal, ""];
+  const { measured, reference, cpuRatios = [] } = outcome;
+  const compared = reference === undefined ? "" : amount(reference, unit);
+  return [
+    name,
+    title,
+    amount(measured, unit),
+    against,
+    compared,
+    reference === undefined ? "" : median(outcome.ratios).toFixed(2),
+    spreadText(outcome, unit),
+    cpuRatios.length === 0 ? "" : median(cpuRatios).toFixed(2),
+    goal,
+    reaches(figure, outcome) ? "yes" : "no",
+  ];
+}
+
+const columns = [
+  "name",
+  "figure",
+  "measured",
+  "against",
+  "reference",
+  "ratio",
+  "half of the rounds",
+  "CPU ratio",
+  "goal",
+  "reached",
+];
+
+const machineText = (machine: Machine): string =>
+  [
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.platform}, Node ${machine.node}`,
+    `databases on ${machine.fileSystem}, where an fsync takes ${machine.fsyncMs.toFixed(2)} ms`,
+    `${machine.date} UTC, at a load average of ${machine.loadAverage.toFixed(1)}`,
+  ].join("; ");
+
+function remarks(rows: readonly Row[]): string[] {
+  return rows.flatMap(({ figure, outcome }) => {
+    if (outcome instanceof Error) return [`${figure.name} is void: ${outcome.message}`];
+    const { generatorLoad = 0 } = outcome;
+    if (generatorLoad < busyGenerator) return [];
+    const percent = Math.round(generatorLoad * 100);
+    return [`${figure.name}: the load generator used up to ${percent}% of a core and may limit this figure.`];
+  });
+}
+
+export function asText(machine: Machine, rows: readonly Row[]): string {
+  const table = [columns, ...rows.map(cells)];
+  // What a figure means is on the page about it.
+  const narrow = table.map((row) => row.filter((_, column) => columns[column] !== "figure"));
+  const widths = (narrow[0] ?? []).map((_, column) =>
+    Math.max(...narrow.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = narrow.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return [machineText(machine), "", ...lines, ...remarks(rows)].join("\n");
+}
+
+export function asMarkdown(machine: Machine, rows: readonly Row[]): string {
+  const line = (row: readonly string[]): string => `| ${row.join(" | ")} |`;
+  const named = rows.map((row) => {
+    const [name = "", ...rest] = cells(row);
+    return [`\`${name}\``, ...rest];
+  });
+  const rule = columns.map(() => "---");
+  const table = [columns, rule, ...named].map(line);
+  return [`${machineText(machine)}.`, "", ...table, ...remarks(rows).map((remark) => `\n${remark}`)].join(
+    "\n",
+  );
+}
+
+export function asJson(machine: Machine, rows: readonly Row[]): string {
+  const figures = rows.map(({ figure, outcome }) => {
+    const { name, title, against, unit, goal } = figure;
+    const result =
+      outcome instanceof Error
+        ? { void: outcome.message }
+        : { ...outcome, ratio: median(outcome.ratios), reached: reaches(figure, outcome) };
+    return { name, title, against, unit, goal, ...result };
+  });
+  return JSON.stringify({ machine, figures }, null, 2);
+}
