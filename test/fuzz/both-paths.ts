@@ -4,8 +4,9 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
-import { createHandler } from "../../src/server/http/fetch-handler.ts";
-import { connectionLimits } from "../../src/server/http/limits.ts";
+import { createHandler } from "../../src/server/http/handler.ts";
+import { connectionLimits, nodeRequestLimits } from "../../src/server/http/limits.ts";
+import { NodeRequests } from "../../src/server/http/node-requests.ts";
 import { createNodeServer } from "../../src/server/http/node-server.ts";
 import { tools } from "./front.ts";
 
@@ -60,15 +61,16 @@ export async function bothPaths(): Promise<{
   };
   const agent = new Agent({ keepAlive: true });
   const listen = async (takes: typeof fastPath): Promise<(sending: Sending) => Promise<Compared>> => {
-    const node = createNodeServer({
+    const requests = new NodeRequests({
       fastPath: { takes },
-      fetch: (incoming) => handler.fetch(incoming),
-      holderOf: (incoming) => handler.holderOf(incoming),
-      unread: handler.unread,
-      limits: connectionLimits({}),
+      handler,
+      limits: nodeRequestLimits({}),
       onError: () => undefined,
       onResponse: () => undefined,
     });
+    const node = createNodeServer(connectionLimits({}), (incoming, outgoing) =>
+      requests.handle(incoming, outgoing),
+    );
     await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => node.closeAllConnections());
     onTestFinished(() => void node.close());

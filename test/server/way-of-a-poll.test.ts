@@ -1,9 +1,11 @@
 import { Session } from "node:inspector/promises";
 import { McpServer } from "@modelcontextprotocol/server";
+import express from "express";
 import { createTasks } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
+import { handlerOf, served } from "./http-mount/mount.ts";
 import { head, Raw } from "./http-safety/raw.ts";
 import { Listener } from "./listener.ts";
 import { Peer, serve, text } from "./peer.ts";
@@ -37,6 +39,23 @@ it("answers tasks/get through few files, and through no McpServer", async () => 
   expect(files).toContain("server/2026-07-28/dispatcher.ts");
   expect(files.filter((file) => file.startsWith("server/")).length).toBeLessThanOrEqual(20);
   expect(files).not.toContain("server/author-server.ts");
+});
+
+it("answers tasks/get through the same files in an application, unless something read the body before", async () => {
+  const { handler } = handlerOf();
+  const [before, after] = [express(), express()];
+  before.use(handler, express.json());
+  after.use(express.json(), handler);
+  const readers: Record<string, boolean> = {};
+  for (const [name, app] of Object.entries({ before, after })) {
+    const peer = new Peer(`${(await served(app)).origin}/mcp`);
+    const id = await peer.start("bare");
+    await peer.until(id, "completed");
+    const files = await filesIn(() => peer.send("tasks/get", { taskId: id }));
+    expect(files).toContain("server/http/node-requests.ts");
+    readers[name] = files.includes("server/http/read-body.ts");
+  }
+  expect(readers).toEqual({ before: false, after: true });
 });
 
 it("makes one server of the author's for its name, and no other for requests of ours", async () => {

@@ -1,12 +1,12 @@
 import {
-  hostHeaderValidationResponse,
   localhostAllowedHostnames,
   localhostAllowedOrigins,
-  originValidationResponse,
   validateHostHeader,
+  validateOriginHeader,
 } from "@modelcontextprotocol/server";
 import type { Cors } from "./cors.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
+import { refuse } from "./refuse.ts";
 
 /** `Host` headers whose names were checked. */
 const mostHosts = 100;
@@ -38,14 +38,39 @@ export class AllowedNames {
     return ok;
   }
 
-  /** The refusal of a request that is addressed to, or comes from, a name that is not served. */
-  refusal(request: Request): Response | undefined {
-    const { headers } = request;
-    if (this.#hosts !== "any" && !this.allowsHost(headers.get("host"))) {
-      return hostHeaderValidationResponse(request, this.#hosts);
-    }
+  /**
+   * The refusal of a request that is addressed to, or comes from, a name that is not served. It says what to change: most of them are the
+   * first requests through a new proxy.
+   */
+  refusal({ headers }: Request): Response | undefined {
+    const host = headers.get("host");
+    if (!this.allowsHost(host)) return forbidden(hostFault(host));
     const origin = headers.get("origin");
     if (origin === null || this.#origins === "any" || this.#cors?.allows(origin) === true) return undefined;
-    return originValidationResponse(request, this.#origins);
+    const { ok } = validateOriginHeader(origin, this.#origins);
+    return ok ? undefined : forbidden(originFault(origin));
   }
+}
+
+function hostFault(host: string | null): string {
+  if (host === null) return "The request has no Host header.";
+  const name = hostnameOf(`http://${host}`);
+  return name === ""
+    ? `The Host header "${host}" names no host.`
+    : `Host "${name}" is not allowed: add "${name}" to the option allowedHosts.`;
+}
+
+function originFault(origin: string): string {
+  const name = hostnameOf(origin);
+  return name === ""
+    ? `Origin "${origin}" is not allowed: it names no host, so only allowedOrigins: "any" lets it in.`
+    : `Origin "${origin}" is not allowed: add "${name}" to the option allowedOrigins, or "${origin}" to cors.`;
+}
+
+function hostnameOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : "";
+}
+
+function forbidden(message: string): Response {
+  return refuse(403, message, {}, -32000);
 }

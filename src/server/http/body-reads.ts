@@ -31,6 +31,15 @@ export class BodyReads {
     this.#limits = limits;
   }
 
+  /** How many bodies have not come to their end. */
+  get receiving(): number {
+    return this.#reads.size;
+  }
+
+  get maxBytes(): number {
+    return this.#limits.maxBytes;
+  }
+
   /** Resolves with the text, or with the refusal of what is too large, too slow, not UTF-8 or has no end. */
   async text(request: Request): Promise<string | Response> {
     const { maxBytes, maxMs } = this.#limits;
@@ -110,7 +119,7 @@ function isOfDecoder(error: unknown): boolean {
   return error instanceof TypeError && "code" in error && error.code === "ERR_ENCODING_INVALID_ENCODED_DATA";
 }
 
-function tooLarge(maxBytes: number): Response {
+export function tooLarge(maxBytes: number): Response {
   return refuse(413, `The request is larger than ${maxBytes} bytes.`);
 }
 
@@ -130,6 +139,6 @@ function brokenOff(): Response {
   return refuse(400, "The request could not be read to its end.", {}, -32700);
 }
 
-function notUtf8(): Response {
+export function notUtf8(): Response {
   return refuse(400, "Parse error: the request body is not UTF-8", {}, -32700);
 }

@@ -11,9 +11,9 @@ import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { anonymousSender, identify, type Sender } from "./identify.ts";
+import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
-import { fromNode, isServedHost } from "./node-request.ts";
+import { fromNode, isServedHost, urlOf } from "./node-request.ts";
 import { PromptBodies } from "./prompt-bodies.ts";
 import { acceptsBoth } from "./sessions/requests-in.ts";
 
@@ -29,13 +29,15 @@ export interface FastPathSetup {
   readonly cors: Cors | undefined;
   /** The largest body that is accepted at all. */
   readonly maxBytes: number;
-  readonly isClosed: () => boolean;
+  /** Whether the tasks have started, and nothing is closed. */
+  readonly isReady: () => boolean;
   /** Reports a fault and says that there was one. */
   readonly failed: (error: unknown) => Response;
 }
 
 /** The ordinary path of one request. */
 export interface OrdinaryPath {
+  readonly upstream: Upstream;
   /** Answers the request; `body` is its body, if that was read, and `sender` who sent it, if that is known. */
   respond(body?: Uint8Array, sender?: Sender): void;
   send(response: Response, principal: Principal): void;
@@ -60,8 +62,8 @@ export class FastPath {
   readonly #setup: FastPathSetup;
   readonly #path: string;
   readonly #maxBytes: number;
-  /** Headers of each JSON answer, in pairs. */
-  readonly #headers: readonly string[];
+  /** Of each JSON answer. */
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #anonymous: Sender;
   readonly #bodies = new PromptBodies();
 
@@ -69,13 +71,13 @@ export class FastPath {
     this.#setup = setup;
     this.#path = setup.options.path ?? "/mcp";
     this.#maxBytes = Math.min(mostBytes, setup.maxBytes);
-    this.#anonymous = anonymousSender(setup.options.anonymous);
-    this.#headers = Object.entries(jsonHeaders(setup.cors)).flat();
+    this.#headers = jsonHeaders(setup.cors);
+    this.#anonymous = senderFrom({}, setup.options);
   }
 
   /** Whether it takes the request: then it answers it, or hands it to `ordinary` when it knows more of it. */
   takes(incoming: IncomingMessage, outgoing: ServerResponse, ordinary: OrdinaryPath): boolean {
-    if (incoming.url !== this.#path || incoming.method !== "POST" || this.#setup.isClosed()) return false;
+    if (urlOf(incoming) !== this.#path || incoming.method !== "POST" || !this.#setup.isReady()) return false;
     const { headers } = incoming;
     const length = Number(headers["content-length"]);
     if (
@@ -86,14 +88,19 @@ export class FastPath {
       headers["content-encoding"] !== undefined ||
       headers.origin !== undefined ||
       headers.expect !== undefined ||
+      outgoing.hasHeader("vary") || // to which ours would have to be added
       !isServedHost(headers.host ?? "") ||
       !this.#setup.names.allowsHost(headers.host)
     ) {
       return false;
     }
     const request = { incoming, outgoing, length, ordinary };
-    if (this.#setup.options.authenticate === undefined) this.#receive(request, this.#anonymous);
-    else this.#authenticate(request).catch(this.#setup.failed);
+    const { options, failed } = this.#setup;
+    if (options.authenticate === undefined && ordinary.upstream.auth === undefined) {
+      this.#receive(request, this.#anonymous);
+    } else {
+      this.#authenticate(request).catch(failed);
+    }
     return true;
   }
 
@@ -106,7 +113,7 @@ export class FastPath {
       ordinary.respond();
       return;
     }
-    const sender = await identify(request, options, server.onError).catch(failed);
+    const sender = await identify(request, ordinary.upstream, options, server.onError).catch(failed);
     if (sender instanceof Response) this.#send(sender, null, received);
     else this.#receive(received, sender);
   }
@@ -181,9 +188,10 @@ export class FastPath {
       return;
     }
     const { status, json, sessionId } = answer;
-    const session = sessionId === undefined ? [] : ["Mcp-Session-Id", sessionId];
+    const session = sessionId === undefined ? undefined : { "Mcp-Session-Id": sessionId };
     const bytes = Buffer.byteLength(json);
-    outgoing.writeHead(status, [...this.#headers, ...session, "Content-Length", String(bytes)]);
+    // Not as a list, which middleware that looks at headers takes for something else.
+    outgoing.writeHead(status, { ...this.#headers, ...session, "Content-Length": bytes });
     ordinary.sendText(json, bytes, principal);
   }
 }

@@ -1,5 +1,5 @@
 import type { OptionNames } from "../../task/option-names.ts";
-import type { FetchHandlerOptions, HttpOptions } from "./http-options.ts";
+import type { FetchHandlerOptions, HttpOptions, NodeHandlerOptions } from "./http-options.ts";
 
 export const fetchHandlerOptions: OptionNames<FetchHandlerOptions> = {
   path: true,
@@ -23,14 +23,18 @@ export const fetchHandlerOptions: OptionNames<FetchHandlerOptions> = {
   maxOpenRequestsPerPrincipal: true,
 };
 
-export const httpOptions: OptionNames<HttpOptions> = {
+export const nodeHandlerOptions: OptionNames<NodeHandlerOptions> = {
   ...fetchHandlerOptions,
+  stallTimeoutMs: true,
+  maxHeaders: true,
+};
+
+export const httpOptions: OptionNames<HttpOptions> = {
+  ...nodeHandlerOptions,
   port: true,
   host: true,
   headersTimeoutMs: true,
   keepAliveTimeoutMs: true,
-  stallTimeoutMs: true,
   maxConnections: true,
   maxHeaderBytes: true,
-  maxHeaders: true,
 };

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { Access } from "../request.ts";
 import type { OnError } from "../faults.ts";
@@ -11,11 +12,33 @@ export interface Identity {
   readonly access?: Access;
 }
 
+/** What is known of a request besides: each is left out where there is none. */
+export interface AuthenticationContext {
+  /** What a framework's authentication left: `req.auth`, or the `authInfo` that the handler was given. */
+  readonly authInfo?: AuthInfo;
+  /** The request as Node has it, with what middleware added to it, such as `req.user`. */
+  readonly incoming?: IncomingMessage;
+}
+
 /**
  * Identifies the sender of a request: returns an identity, or just the principal's name; `undefined` refuses the request
  * with 401. Use the request's headers only: its body is read later.
  */
-export type Authenticate = (request: Request) => Promise<Identity | string | undefined>;
+export type Authenticate = (
+  request: Request,
+  context: AuthenticationContext,
+) => Promise<Identity | string | undefined>;
+
+/** What a framework did with a request before it handed it on. */
+export interface RequestContext {
+  /** The body, if it was read already: the parsed JSON, or its text or bytes. It is held to the same limits. */
+  readonly parsedBody?: unknown;
+  /**
+   * Who sent it, as the SDK describes callers. Without the option `authenticate`, its principal is the subject (`extra.sub`, with
+   * the issuer `extra.iss`); one without a subject is refused.
+   */
+  readonly authInfo?: AuthInfo;
+}
 
 /** What `oauthResource` of `holdfast/auth` returns. */
 export interface ProtectedResource {
@@ -53,11 +76,11 @@ export interface CorsOptions {
 }
 
 export interface FetchHandlerOptions {
-  /** The path of the MCP endpoint. Default `/mcp`. */
+  /** The whole path of the MCP endpoint, wherever the handler is mounted. Default `/mcp`. */
   readonly path?: string;
   /** A function of your own, or what `oauthResource` of `holdfast/auth` gives. */
   readonly authenticate?: Authenticate | ProtectedResource;
-  /** Default `isolated`; cannot be combined with `authenticate`. */
+  /** Of callers that no framework authenticated. Default `isolated`; cannot be combined with `authenticate`. */
   readonly anonymous?: Anonymous;
   /**
    * Accepted `Host` names, without port; others get 403, which protects local servers from DNS rebinding. Default: the
@@ -126,7 +149,14 @@ export interface FetchHandlerOptions {
   readonly maxOpenRequestsPerPrincipal?: number;
 }
 
-export interface HttpOptions extends FetchHandlerOptions {
+export interface NodeHandlerOptions extends FetchHandlerOptions {
+  /** How long a client may read nothing of what waits for it before its connection is closed, in milliseconds. Default one minute. */
+  readonly stallTimeoutMs?: number;
+  /** The number of headers of one request; more get 431. Default 100. */
+  readonly maxHeaders?: number;
+}
+
+export interface HttpOptions extends NodeHandlerOptions {
   /** The port. 0 takes a free one. Default 3000. */
   readonly port?: number;
   /**
@@ -138,12 +168,8 @@ export interface HttpOptions extends FetchHandlerOptions {
   readonly headersTimeoutMs?: number;
   /** How long a connection stays open between two requests, in milliseconds; default 5 seconds. */
   readonly keepAliveTimeoutMs?: number;
-  /** How long a client may read nothing of what waits for it before its connection is closed, in milliseconds. Default one minute. */
-  readonly stallTimeoutMs?: number;
   /** Connections at the same time; one more is closed at once. Default 10,000. */
   readonly maxConnections?: number;
   /** Total bytes of the headers of one request; more get 431. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
-  /** The number of headers of one request; more get 431. Default 100. */
-  readonly maxHeaders?: number;
 }

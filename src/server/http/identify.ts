@@ -1,4 +1,6 @@
+import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Owner } from "../request.ts";
 import type { OnError } from "../faults.ts";
@@ -25,20 +27,31 @@ export function protectedResource({
 }
 
 /** The sender of every request where nobody has to say who he is. */
-export function anonymousSender(anonymous: FetchHandlerOptions["anonymous"]): Sender {
+function anonymousSender(anonymous: FetchHandlerOptions["anonymous"]): Sender {
   return { principal: anonymous === "shared" ? everyone : null };
 }
+
+/** What is known of a request's sender before we look at it. */
+export interface Upstream {
+  /** What authentication before us left: an `AuthInfo` of the SDK, or something of its own. */
+  readonly auth?: unknown;
+  readonly incoming?: IncomingMessage;
+}
+
+type IdentifyOptions = Pick<FetchHandlerOptions, "authenticate" | "anonymous">;
 
 /** Who sent `request`, or the refusal of it; rejects where `authenticate` does. */
 export async function identify(
   request: Request,
-  { authenticate, anonymous }: Pick<FetchHandlerOptions, "authenticate" | "anonymous">,
+  upstream: Upstream = {},
+  options: IdentifyOptions,
   onError: OnError,
 ): Promise<Sender | Response> {
-  if (authenticate === undefined) return anonymousSender(anonymous);
+  const { authenticate } = options;
+  if (authenticate === undefined) return senderFrom(upstream, options);
   const owner =
     typeof authenticate === "function"
-      ? await byFunction(request, authenticate)
+      ? await byFunction(request, upstream, authenticate)
       : await authenticate.authenticate(request, onError);
   if (owner instanceof Response) return owner;
   if (typeof owner.principal === "string" && owner.principal !== "") return owner;
@@ -46,8 +59,43 @@ export async function identify(
   throw new HoldfastError("configuration", "authenticate() returned an identity without a principal.");
 }
 
-async function byFunction(request: Request, authenticate: Authenticate): Promise<Identity | Response> {
-  const found = await authenticate(request);
+/**
+ * The sender where we do not authenticate: the one that authentication before us found, or nobody in particular. Throws
+ * `configuration` for one without a subject: the client of an OAuth token is shared by all of its users.
+ */
+export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): Sender {
+  if (auth === undefined || auth === null) return anonymousSender(anonymous);
+  const principal = isAuthInfo(auth) ? subjectOf(auth) : undefined;
+  if (isAuthInfo(auth) && principal !== undefined) return { principal, authInfo: auth };
+  throw new HoldfastError(
+    "configuration",
+    "The request was authenticated before, but nothing says whose tasks it may see: its authInfo has no subject in extra.sub. Give the option authenticate: async (request, { authInfo, incoming }) => the principal.",
+  );
+}
+
+/** As `oauthResource` names them, so that tasks stay their owner's where one takes the place of the other. */
+function subjectOf(auth: AuthInfo & { issuer?: unknown; subject?: unknown }): string | undefined {
+  const subject = auth.subject ?? auth.extra?.["sub"];
+  const issuer = auth.issuer ?? auth.extra?.["iss"];
+  if (typeof subject !== "string" || subject === "") return undefined;
+  return JSON.stringify([typeof issuer === "string" ? issuer : null, subject]);
+}
+
+function isAuthInfo(auth: unknown): auth is AuthInfo {
+  if (!isJsonObject(auth)) return false;
+  const { token, clientId, scopes } = auth;
+  return typeof token === "string" && typeof clientId === "string" && Array.isArray(scopes);
+}
+
+async function byFunction(
+  request: Request,
+  { auth, incoming }: Upstream,
+  authenticate: Authenticate,
+): Promise<Identity | Response> {
+  const found = await authenticate(request, {
+    ...(isAuthInfo(auth) && { authInfo: auth }),
+    ...(incoming !== undefined && { incoming }),
+  });
   // JavaScript callers may say null.
   if (found == null) return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
   return typeof found === "string" ? { principal: found } : found;

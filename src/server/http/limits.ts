@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { BodyReadLimits } from "./body-reads.ts";
-import type { FetchHandlerOptions, HttpOptions } from "./http-options.ts";
+import type { FetchHandlerOptions, HttpOptions, NodeHandlerOptions } from "./http-options.ts";
 import type { SessionsSetup } from "./sessions/sessions.ts";
 
 /** What an HTTP server allows its connections; times in milliseconds. */
@@ -9,9 +9,14 @@ export interface ConnectionLimits {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
-  readonly stallTimeoutMs: number;
   readonly maxConnections: number;
   readonly maxHeaderBytes: number;
+  readonly maxHeaders: number;
+}
+
+/** What a handler can hold its connections to, whosever server they come to. */
+export interface NodeRequestLimits {
+  readonly stallTimeoutMs: number;
   readonly maxHeaders: number;
 }
 
@@ -94,14 +99,21 @@ export function sessionLimits(
 }
 
 export function connectionLimits(options: HttpOptions): ConnectionLimits {
-  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stallTimeoutMs, ...others } =
-    withDefaults(options);
-  const times = { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stallTimeoutMs };
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, ...others } = withDefaults(options);
+  const times = { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs };
   const { maxConnections, maxHeaderBytes, maxHeaders } = others;
   const counts = { maxConnections, maxHeaderBytes, maxHeaders };
   checkTimes(times);
   checkPositive(counts);
   return { ...times, ...counts };
+}
+
+/** Throws `configuration`. */
+export function nodeRequestLimits(options: NodeHandlerOptions): NodeRequestLimits {
+  const { stallTimeoutMs, maxHeaders } = withDefaults(options);
+  checkTimes({ stallTimeoutMs });
+  checkPositive({ maxHeaders });
+  return { stallTimeoutMs, maxHeaders };
 }
 
 /** Messages in one body; throws `configuration`. */

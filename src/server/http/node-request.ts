@@ -3,20 +3,47 @@ import type { IncomingMessage } from "node:http";
 /** A name or address, and a port; anything else in its place would be taken for a path, or for a password. */
 const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
+/** A request of `node:http`, with what frameworks add to it. */
+export interface ReceivedMessage extends IncomingMessage {
+  /** The whole URL, where `url` is what is left of it below a mount. */
+  readonly originalUrl?: string;
+  /** What the mount took of the URL. */
+  readonly baseUrl?: string;
+  /** The route that was matched. */
+  readonly route?: unknown;
+  /** What was made of the body. Some parsers leave an empty object where they read nothing. */
+  readonly body?: unknown;
+  /** What authentication left. */
+  readonly auth?: unknown;
+}
+
+/** The URL as it was sent. */
+export function urlOf({ originalUrl, url = "" }: ReceivedMessage): string {
+  return originalUrl ?? url;
+}
+
+/** Whether something has read the body, so that nobody else can. */
+export function wasRead({ readableDidRead, readableEnded }: IncomingMessage): boolean {
+  return readableDidRead || readableEnded;
+}
+
 /**
  * A request of `node:http` as the web has it. Its body is received as it is read, and not before: who sent a request,
  * and whether it may be here, are known from the headers, and strangers get no memory; `received` is a body that was read
- * before. `signal` aborts when the client is gone. Undefined for what is no request to a server, such as one to a proxy, or one to a host that is no name.
+ * before, or null for one that nobody will read. `signal` aborts when the client is gone. Undefined for what is no request to a
+ * server, such as one to a proxy, or one to a host that is no name.
  */
 export function fromNode(
-  incoming: IncomingMessage,
+  incoming: ReceivedMessage,
   signal: AbortSignal,
-  received?: Uint8Array,
+  received?: Uint8Array | null,
 ): Request | undefined {
-  const { method = "GET", url = "" } = incoming;
+  const { method = "GET" } = incoming;
+  const url = urlOf(incoming);
   const { host = "localhost" } = incoming.headers;
   if (!url.startsWith("/") || !isServedHost(host)) return undefined;
-  const body = method === "GET" || method === "HEAD" ? null : (received ?? bodyOf(incoming));
+  const hasBody = method !== "GET" && method !== "HEAD" && received !== null;
+  const body = hasBody ? (received ?? bodyOf(incoming)) : null;
   const init = { method, headers: headersOf(incoming), signal, body, duplex: "half" } as const;
   try {
     return new Request(`http://${host}${url}`, init);

@@ -36,7 +36,11 @@ export class ResponseSender {
   /** Sends all of `response`; resolves as `sendText` does, and rejects where the body does. */
   async send(response: Response, to: ServerResponse, holder: Principal): Promise<void> {
     to.statusCode = response.status;
-    for (const [name, value] of response.headers) to.appendHeader(name, value);
+    for (const [name, value] of response.headers) {
+      // A framework may have set some before: only of these there are several.
+      if (name === "set-cookie" || name === "vary") to.appendHeader(name, value);
+      else if (name !== "connection" || !to.hasHeader(name)) to.setHeader(name, value);
+    }
     const delivery = this.#begin(to, holder);
     const reader = response.body?.getReader();
     if (reader !== undefined) await relay(reader, to, delivery);

@@ -12,10 +12,14 @@ export class Probes {
     this.#ready = ready;
   }
 
+  /** Whether `answer` answers such a request. */
+  has(method: string, pathname: string): boolean {
+    return (method === "GET" || method === "HEAD") && (pathname === "/healthz" || pathname === "/readyz");
+  }
+
   async answer(method: string, pathname: string): Promise<Response | undefined> {
-    if (method !== "GET" && method !== "HEAD") return undefined;
+    if (!this.has(method, pathname)) return undefined;
     if (pathname === "/healthz") return new Response("ok");
-    if (pathname !== "/readyz") return undefined;
     return (await this.#look())
       ? new Response("ready")
       : refuse(503, "The server cannot take requests now.", { "Retry-After": "1" });

@@ -1,6 +1,8 @@
+import { isUtf8 } from "node:buffer";
 import { isJsonContentType } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../task/fault.ts";
 import { messageFault, nodeFault } from "../message-limits.ts";
-import type { BodyReads } from "./body-reads.ts";
+import { notUtf8, tooLarge, type BodyReads } from "./body-reads.ts";
 import { refuse } from "./refuse.ts";
 
 export interface BodyForm {
@@ -10,20 +12,35 @@ export interface BodyForm {
   readonly maxBatch: number;
 }
 
+/** What a framework made of a body that it read: JSON, or the text or bytes of it. */
+export interface ParsedBody {
+  readonly value: unknown;
+}
+
 /** The JSON of a POST, read once for all who look at it, or the refusal of what is none; other methods have none. */
 export async function readBody(
   request: Request,
   bodies: BodyReads,
-  { maxNesting, maxNodes, maxBatch }: BodyForm,
+  form: BodyForm,
+  parsed?: ParsedBody,
 ): Promise<{ body: unknown } | Response> {
   if (request.method !== "POST") return { body: undefined };
   if (!isJsonContentType(request.headers.get("content-type"))) {
     return refuse(415, "Unsupported Media Type: Content-Type must be application/json", {}, -32000);
   }
-  const text = await bodies.text(request);
-  if (text instanceof Response) return text;
+  if (parsed === undefined && !request.bodyUsed) {
+    const text = await bodies.text(request);
+    return text instanceof Response ? text : parse(text, form);
+  }
+  const { value } = parsed ?? {};
+  if (value === undefined) throw lost();
+  if (Number(request.headers.get("content-length")) > bodies.maxBytes) return tooLarge(bodies.maxBytes);
+  return readParsed(value, bodies.maxBytes, form);
+}
+
+function parse(text: string, form: BodyForm): { body: unknown } | Response {
   // To parse millions of values, and to look at each, would keep everybody waiting.
-  const tooMany = nodeFault(text, maxNodes);
+  const tooMany = nodeFault(text, form.maxNodes);
   if (tooMany !== undefined) return refuse(400, tooMany);
   let body: unknown;
   try {
@@ -31,9 +48,37 @@ export async function readBody(
   } catch {
     return refuse(400, "Parse error: the request body is not valid JSON", {}, -32700);
   }
+  return refusalOf(body, form) ?? { body };
+}
+
+/** The same limits as for text: those of the framework may be wider, and its content coding hides the size. */
+function readParsed(value: unknown, maxBytes: number, form: BodyForm): { body: unknown } | Response {
+  if (value instanceof Uint8Array) {
+    if (value.byteLength > maxBytes) return tooLarge(maxBytes);
+    return isUtf8(value) ? parse(new TextDecoder().decode(value), form) : notUtf8();
+  }
+  if (typeof value === "string") {
+    return Buffer.byteLength(value) > maxBytes ? tooLarge(maxBytes) : parse(value, form);
+  }
+  const refused = refusalOf(value, form); // how deep it is first: to write it as text recurses
+  if (refused !== undefined) return refused;
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) > maxBytes) return tooLarge(maxBytes);
+  const tooMany = nodeFault(text, form.maxNodes);
+  return tooMany === undefined ? { body: value } : refuse(400, tooMany);
+}
+
+function refusalOf(body: unknown, { maxNesting, maxBatch }: BodyForm): Response | undefined {
   if (Array.isArray(body) && body.length > maxBatch) {
     return refuse(400, `The batch has more than ${maxBatch} messages.`);
   }
   const fault = messageFault(body, maxNesting);
-  return fault === undefined ? { body } : refuse(400, fault.message);
+  return fault === undefined ? undefined : refuse(400, fault.message);
+}
+
+function lost(): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    "Something read the body of the request before, and did not leave it in req.body: serve MCP before what reads it, or pass parsedBody.",
+  );
 }

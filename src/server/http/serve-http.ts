@@ -1,18 +1,14 @@
-import type { IncomingMessage, Server } from "node:http";
-import { listenMethod } from "../../generation/2026-07-28/listen.ts";
+import type { Server } from "node:http";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames } from "../../task/option-names.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
-import { createHandler, type FetchHandler } from "./fetch-handler.ts";
+import type { FetchHandler } from "./fetch-handler.ts";
 import { httpOptions } from "./http-option-names.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { connectionLimits } from "./limits.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
+import { nodeHandler } from "./node-handler.ts";
 import { createNodeServer } from "./node-server.ts";
-import { OpenResponses } from "./open-responses.ts";
-
-/** How long clients may take to send the end of a request, and to read the end of what they listen to. */
-const lastWordMs = 1_000;
 
 /** A server that listens. */
 export interface HttpServer {
@@ -44,21 +40,8 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   assertTaskServer("serveHttp", server);
   assertOptionNames("serveHttp", options, httpOptions);
   const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
-  const handler = createHandler(server, withHostDefault(options, host));
-  const open = new OpenResponses();
-  const listening = new OpenResponses();
-  const node = createNodeServer({
-    fastPath: handler.fastPath,
-    fetch: (request, sender) => handler.fetch(request, sender),
-    holderOf: (request) => handler.holderOf(request),
-    unread: handler.unread,
-    limits: connectionLimits(options),
-    onError: server.onError,
-    onResponse(response) {
-      (isEndless(response.req) ? listening : open).add(response);
-      if (!node.listening) response.setHeader("Connection", "close");
-    },
-  });
+  const { handle, handler } = nodeHandler(server, withHostDefault(options, host));
+  const node = createNodeServer(connectionLimits(options), handle);
 
   // First the port: where it is taken, nothing was started that would have to be stopped for good.
   const bound = await listen(node, host, port);
@@ -75,16 +58,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
 
   const close = async (): Promise<void> => {
     const freed = closed(node);
-    server.drain();
-    const leftMs = await open.drained({
-      deadlineMs: server.options.stopDeadlineMs,
-      lastWordMs,
-      waiting: () => server.waiting,
-      asking: () => handler.asking,
-    });
-    await handler.close();
-    // What says that it is over is still on its way to those who listen.
-    await Promise.all([listening.drained({ deadlineMs: lastWordMs }), server.stop(leftMs)]);
+    await handle.close();
     node.closeAllConnections();
     await freed;
   };
@@ -95,11 +69,6 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
     notify: handler.notify,
     close: () => (closing ??= close()),
   };
-}
-
-/** A listening stream, or the one stream of a session, has no end of its own; closing the handler ends it. */
-function isEndless({ method, headers }: IncomingMessage): boolean {
-  return method === "GET" || headers["mcp-method"] === listenMethod;
 }
 
 /** Takes no more connections; resolves when those that there are have ended. */

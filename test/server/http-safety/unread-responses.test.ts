@@ -1,9 +1,9 @@
-import type { ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { connectionLimits } from "../../../src/server/http/limits.ts";
+import { nodeRequestLimits } from "../../../src/server/http/limits.ts";
 import { listen } from "../../../src/server/http/listen.ts";
-import { createNodeServer } from "../../../src/server/http/node-server.ts";
+import { NodeRequests } from "../../../src/server/http/node-requests.ts";
 import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { serve, text } from "../peer.ts";
 import { head, Raw } from "./raw.ts";
@@ -21,15 +21,18 @@ async function sized(maxBytes: number) {
   const unread = new UnreadBytes(maxBytes);
   const responses: ServerResponse[] = [];
   const errors: unknown[] = [];
-  const node = createNodeServer({
+  const requests = new NodeRequests({
     fastPath: { takes: () => false },
-    fetch: async ({ url }) => new Response("x".repeat(Number(new URL(url).pathname.slice(1)))),
-    holderOf: ({ headers }) => headers.get("authorization"),
-    unread,
-    limits: connectionLimits({}),
+    handler: {
+      fetch: async ({ url }) => new Response("x".repeat(Number(new URL(url).pathname.slice(1)))),
+      holderOf: ({ headers }) => headers.get("authorization"),
+      unread,
+    },
+    limits: nodeRequestLimits({}),
     onError: (error) => errors.push(error),
     onResponse: (response) => responses.push(response),
   });
+  const node = createServer((incoming, outgoing) => requests.handle(incoming, outgoing));
   const port = await listen(node, "127.0.0.1", 0);
   onTestFinished(() => {
     node.closeAllConnections();

@@ -1,0 +1,185 @@
+import type { ServerNotifier } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../task/fault.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import type { TaskServer } from "../task-server.ts";
+import type { Principal } from "../per-principal.ts";
+import { Admission } from "./admission.ts";
+import { AllowedNames } from "./allowed-names.ts";
+import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
+import { BodyReads } from "./body-reads.ts";
+import { corsOf } from "./cors.ts";
+import { responseOf, type Outgoing } from "./exchange.ts";
+import { FastPath } from "./fast-path.ts";
+import type { FetchHandlerOptions } from "./http-options.ts";
+import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
+import { batchLimit, bodyReadLimits, unreadLimit } from "./limits.ts";
+import { Messages } from "./messages.ts";
+import { Probes } from "./probes.ts";
+import { readBody, type ParsedBody } from "./read-body.ts";
+import { refuse } from "./refuse.ts";
+import { TaskStart } from "./task-start.ts";
+import { UnreadBytes } from "./unread-bytes.ts";
+
+/** How a request came; all of it is left out where nobody saw it before. */
+export interface Arrival {
+  /** Its body, if that was read already. */
+  readonly parsed?: ParsedBody | undefined;
+  /** What authentication before us left. */
+  readonly upstream?: Upstream;
+  /** Who sent it, if that is known. */
+  readonly sender?: Sender | undefined;
+}
+
+/** What serves requests, for `createFetchHandler` and `createNodeHandler`. It starts the tasks; it does not stop them. */
+export interface Handler {
+  fetch(request: Request, arrival?: Arrival): Promise<Response>;
+  readonly notify: ServerNotifier;
+  /** Whether a request of this path is ours; `request` makes it, if more has to be known of it. */
+  serves(method: string, pathname: string, request: () => Request | undefined): boolean;
+  /** The path of the MCP endpoint. */
+  readonly path: string;
+  /** How many requests have not come to their end. */
+  readonly receiving: number;
+  /** How many responses stay open until their clients have answered questions, which takes further requests. */
+  readonly asking: number;
+  /** Answers what needs no `Request`. */
+  readonly fastPath: FastPath;
+  /** What waits for clients. */
+  readonly unread: UnreadBytes;
+  /** Who sent a request; null where that is not known. */
+  holderOf(request: Request): Principal;
+  /** Ends what is in flight, and answers 503 from now on. */
+  close(): Promise<void>;
+}
+
+/** Throws `configuration` for options that contradict each other. */
+export function createHandler(server: TaskServer, options: FetchHandlerOptions): Handler {
+  const path = pathOf(options);
+  const limits = bodyReadLimits(server, options);
+  const bodies = new BodyReads(limits);
+  const { maxNesting, maxNodes } = server.options;
+  const form = { maxNesting, maxNodes, maxBatch: batchLimit(options) };
+  const resource = protectedResource(options);
+  const cors = corsOf(options);
+  const admission = new Admission(server, options, resource);
+  const unread = new UnreadBytes(unreadLimit(options));
+  const messages = new Messages(server, options, limits.maxBytes, unread);
+  const names = new AllowedNames(options, cors);
+  const plainHeaders = jsonHeaders(cors);
+  const holders = new WeakMap<Request, Principal>();
+  const start = new TaskStart(server, systemClock);
+  let started = false;
+  let closed = false;
+  const probes = new Probes(async () => {
+    if (closed) return false;
+    void start.fault(); // a load balancer may send no request before it is told that there is a server
+    return server.ready();
+  });
+
+  async function admit(request: Request, arrival: Arrival): Promise<Outgoing> {
+    const pathname = pathOfUrl(request.url);
+    const probed = await probes.answer(request.method, pathname);
+    if (probed !== undefined) return probed;
+    return closed ? unavailable(stopping) : serve(request, pathname, arrival);
+  }
+
+  async function serve(request: Request, pathname: string, arrival: Arrival): Promise<Outgoing> {
+    const document = resource?.document(request);
+    if (document !== undefined) return document;
+    if (pathname !== path) {
+      return refuse(404, `Nothing is served at ${pathname}: MCP is at ${path}, which is the option path.`);
+    }
+    const forbidden = names.refusal(request);
+    if (forbidden !== undefined) return forbidden;
+    const preflight = cors?.preflight(request); // which comes without credentials
+    if (preflight !== undefined) return preflight;
+    const sender = arrival.sender ?? (await identify(request, arrival.upstream, options, server.onError));
+    if (sender instanceof Response) return sender;
+    holders.set(request, sender.principal);
+    // Before its body, which takes no memory as long as it is not read.
+    const fault = started ? undefined : await start.fault();
+    if (fault !== undefined || closed) return unavailable(fault ?? stopping);
+    started = true;
+    const read = await readBody(request, bodies, form, arrival.parsed);
+    if (read instanceof Response) return read;
+    const { body } = read;
+    const arrived = { isGet: request.method === "GET", body, sender, left: () => request.signal };
+    return admission.admit(arrived, (admitted) =>
+      messages.answer({ request, body, owner: sender, ...admitted }),
+    );
+  }
+
+  const failed = (error: unknown): Response => {
+    server.onError(error);
+    return refuse(500, "Internal error", {}, -32603);
+  };
+  const { maxBytes } = limits;
+  const head = {
+    server,
+    options,
+    admission,
+    messages,
+    names,
+    cors,
+    maxBytes,
+    failed,
+    isReady: () => started && !closed,
+  };
+  return {
+    notify: messages.notify,
+    path,
+    serves(method, pathname, request) {
+      if (pathname === path || probes.has(method, pathname)) return true;
+      if (resource === undefined || !pathname.startsWith("/.well-known/")) return false;
+      const made = request();
+      return made !== undefined && resource.document(made) !== undefined;
+    },
+    get receiving() {
+      return bodies.receiving;
+    },
+    get asking() {
+      return messages.asking;
+    },
+    fastPath: new FastPath(head),
+    unread,
+    holderOf: (request) => holders.get(request) ?? null,
+    async fetch(request, arrival = {}) {
+      const outgoing = await admit(request, arrival).catch(failed);
+      const origin = request.headers.get("origin");
+      // In one go: adapters send what was made of plain parts without looking at each.
+      return origin === null && outgoing !== undefined && !(outgoing instanceof Response)
+        ? responseOf(outgoing, plainHeaders)
+        : withAnswerHeaders(responseOf(outgoing), origin, cors);
+    },
+    async close() {
+      closed = true;
+      bodies.close();
+      await messages.close();
+    },
+  };
+}
+
+function pathOf({ path = "/mcp", authenticate, anonymous }: FetchHandlerOptions): string {
+  if (!path.startsWith("/"))
+    throw new HoldfastError("configuration", `path "${path}" has to begin with a slash.`);
+  if (authenticate !== undefined && anonymous !== undefined) {
+    throw new HoldfastError(
+      "configuration",
+      "Give authenticate or anonymous: with both, nobody is anonymous.",
+    );
+  }
+  return path;
+}
+
+const stopping = "The server is stopping.";
+
+function unavailable(message: string): Response {
+  return refuse(503, message, { "Retry-After": "1" });
+}
+
+/** The path of a URL as `Request` has it: whole, and with all that could be shortened. */
+function pathOfUrl(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.slice(start).search(/[?#]/);
+  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+}

@@ -1,0 +1,125 @@
+import express, { type RequestHandler } from "express";
+import { fastify } from "fastify";
+import { createFetchHandler } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { createTasks } from "holdfast";
+import { McpServer } from "@modelcontextprotocol/server";
+import { expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+import { Peer, text } from "../peer.ts";
+import { handlerOf, served, type Mounting } from "./mount.ts";
+
+const echo: Mounting = {
+  tools: (tasks) =>
+    tasks.tool("echo", { inputSchema: z.looseObject({}), task: "forbidden" }, () => text("echo")),
+};
+
+/** An Express application that reads bodies before us. */
+async function behind(parser: RequestHandler, mounting: Mounting = {}) {
+  const { handler, errors } = handlerOf({ ...echo, ...mounting });
+  const app = express();
+  app.use(parser, handler);
+  const { origin } = await served(app);
+  return { url: `${origin}/mcp`, peer: new Peer(`${origin}/mcp`), errors };
+}
+
+const parsers: [string, RequestHandler][] = [
+  ["JSON", express.json({ limit: "100mb" })],
+  ["text", express.text({ type: "*/*", limit: "100mb" })],
+  ["bytes", express.raw({ type: "*/*", limit: "100mb" })],
+];
+
+it.each(parsers)("takes a body that was read as %s", async (_, parser) => {
+  const { peer, errors } = await behind(parser);
+  expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
+  expect(errors).toEqual([]);
+});
+
+it.each(parsers)("holds a body that was read as %s to the limits of others", async (_, parser) => {
+  const { url, peer } = await behind(parser, {
+    options: { maxNesting: 20, maxNodes: 20_000 },
+    http: { maxRequestBodySize: 100_000 },
+  });
+  const refused = async (args: object): Promise<unknown> => {
+    const { status, error } = await peer.call("echo", args);
+    return [status, error?.message];
+  };
+  expect(await refused({ long: "x".repeat(200_000) })).toEqual([413, expect.stringContaining("100000")]);
+  expect(await refused({ a: JSON.parse("[".repeat(30) + "]".repeat(30)) as unknown })).toEqual([
+    400,
+    expect.stringContaining("20 levels"),
+  ]);
+  expect(await refused({ many: Array<number>(30_000).fill(1) })).toEqual([
+    400,
+    expect.stringContaining("20000 values"),
+  ]);
+  expect((await peer.call("echo", { fine: true })).status).toBe(200);
+  // What says that it is large is refused by its word, as it is when we read it.
+  const chunks = ReadableStream.from([Buffer.from(JSON.stringify({ long: "x".repeat(200_000) }))]);
+  const headers = { "Content-Type": "application/json" };
+  const streamed = { method: "POST", headers, body: chunks, duplex: "half" } as RequestInit;
+  expect((await fetch(url, streamed)).status).toBe(413);
+});
+
+it("is not overflowed by a body that is nested too deeply to be written as text", async () => {
+  const { url } = await behind(express.json({ limit: "100mb" }));
+  const deep = `{"a":${"[".repeat(500_000)}${"]".repeat(500_000)}}`;
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(url, { method: "POST", headers, body: deep });
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("levels deep")]);
+});
+
+it("takes a body that Fastify has read", async () => {
+  const { handler, errors } = handlerOf();
+  const app = fastify({ forceCloseConnections: true });
+  app.all("/mcp", (request, reply) => {
+    reply.hijack();
+    handler(request.raw, reply.raw, { parsedBody: request.body });
+  });
+  onTestFinished(() => app.close());
+  const peer = new Peer(`${await app.listen({ host: "127.0.0.1", port: 0 })}/mcp`);
+  expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
+  expect(errors).toEqual([]);
+});
+
+it("reads the body itself where a parser left it alone, whatever it put in its place", async () => {
+  const { peer } = await behind((request, _, next) => {
+    request.body = {}; // as earlier parsers do with what they skip
+    next();
+  });
+  expect((await peer.call("echo", {})).status).toBe(200);
+});
+
+it("says what is wrong where a body was read and nobody has it", async () => {
+  const { peer, errors } = await behind((request, _, next) => {
+    request.resume().once("end", () => next());
+  });
+  expect((await peer.call("echo", {})).status).toBe(500);
+  expect(errors).toMatchObject([
+    { code: "configuration", message: expect.stringContaining("parsedBody") as unknown },
+  ]);
+});
+
+it("takes the body and the caller that a framework of fetch hands on", async () => {
+  const errors: unknown[] = [];
+  const tasks = createTasks({ store: memoryStore(), onError: (error) => errors.push(error) });
+  tasks.tool("bare", {}, () => text("bare"));
+  const handler = createFetchHandler(
+    tasks.server(() => new McpServer({ name: "reports", version: "1" })),
+    { allowedHosts: "any" },
+  );
+  onTestFinished(() => handler.close());
+  const authInfo = { token: "t", clientId: "app", scopes: [], extra: { sub: "ann" } };
+  const peer = new Peer("http://reports.example/mcp", async (url, init) => {
+    const request = new Request(url, init);
+    return handler.fetch(request, { parsedBody: await request.json(), authInfo });
+  });
+  expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
+  const careless = new Peer("http://reports.example/mcp", async (url, init) => {
+    const request = new Request(url, init);
+    await request.json();
+    return handler.fetch(request);
+  });
+  expect((await careless.call("bare")).status).toBe(500);
+  expect(errors).toMatchObject([{ message: expect.stringContaining("parsedBody") as unknown }]);
+});
