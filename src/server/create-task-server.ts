@@ -4,7 +4,7 @@ import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { AuthorServers, type ServerFactory } from "./author-server.ts";
+import { AuthorServers, serves as isServedBy, type ServerFactory } from "./author-server.ts";
 import { findsAll, scopesOfTasks } from "./named-tasks.ts";
 import { errorsFor, type OnError } from "./faults.ts";
 import { DirectCalls } from "./sessions/direct-calls.ts";
@@ -107,7 +107,8 @@ export function createTaskServer({
   const openSession: TaskServer["openSession"] = async (context, owner, streams = noSession) => {
     const session = streams.sessionId;
     const mcp = await authors.make(context, { principal: owner.principal, session }, []);
-    return new DispatchedServer(mcp, new SessionDispatcher(services, mcp, owner, streams));
+    const serves = (method: string): boolean => isServedBy(mcp, method);
+    return new DispatchedServer(mcp, new SessionDispatcher(services, owner, streams, serves));
   };
   /** The client only gets an internal error. */
   const reported = <T>(made: Promise<T>): Promise<T> =>
@@ -153,6 +154,7 @@ export function createTaskServer({
     ready: () => runtime.ready(storeAnswerMs),
     openSession: (context, owner, streams) => reported(openSession(context, owner, streams)),
     create: (context, owner, streams) => reported(create(context, owner, streams)),
+    poll: (request, owner, extra) => new SessionDispatcher(services, owner, noSession).answer(request, extra),
     scopesOfTasks: (body, principal) => scopesOfTasks(runtime, body, principal, isPollingTool),
     async listen(taskIds, { principal, access }) {
       const ids = readTaskIds(taskIds, maxIdsPerListen);

@@ -1,8 +1,14 @@
-import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import type {
+  JSONRPCRequest,
+  McpRequestContext,
+  McpServer,
+  MessageExtraInfo,
+} from "@modelcontextprotocol/server";
 import type { JsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import type { Dispatcher } from "./2026-07-28/dispatcher.ts";
+import type { Answer } from "./answer.ts";
 import type { ErrorOf, OnError } from "./faults.ts";
 import type { TaskFeed } from "./listen/task-feed.ts";
 import type { Rates } from "./rates/rates.ts";
@@ -49,6 +55,11 @@ export interface TaskServer {
     owner: Owner,
     streams?: Streams,
   ): Promise<DispatchedServer<SessionDispatcher>>;
+  /**
+   * Answers a request about tasks that came without a session, and needs no server of the author's; undefined for one that the
+   * author's server may answer.
+   */
+  poll(request: JSONRPCRequest, owner: Owner, extra: MessageExtraInfo): Promise<Answer> | undefined;
   /** How many requests wait for the end of a task. A stop does not wait for them. */
   readonly waiting: number;
   /** The changes of those of the tasks that the owner may see; rejects with `limit_reached`. */

@@ -72,10 +72,8 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
   ],
   "body of a session": (input) => [
     requestsIn.requestIds(input),
-    requestsIn.cancelledIds(input),
     requestsIn.idToAnswer(input),
-    requestsIn.initializes(input),
-    requestsIn.wantsJson(input),
+    requestsIn.isPoll(input),
   ],
   "body, for its scopes": (input) => scopes.neededFor(input),
   "body, for its form": (input) => messageFault(input, 3),

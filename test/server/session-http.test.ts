@@ -1,4 +1,4 @@
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, requireScopes } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { createFetchHandler, type HttpOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
@@ -166,6 +166,80 @@ it.each([true, false])(
     await batch.body?.cancel();
   },
 );
+
+it("ends the stream of a batch that cancels its own request, without sessions too", async () => {
+  for (const sessions of [true, false]) {
+    const { http } = await serve({
+      tools: () => undefined,
+      http: { sessions },
+      server: (mcp) => void mcp.registerTool("forever", {}, () => new Promise(() => undefined)),
+    });
+    const peer = await SessionPeer.open(http.url, { version: "2025-03-26" });
+    const call = { method: "tools/call", params: { name: "forever", arguments: {} } };
+    const cancel = { method: "notifications/cancelled", params: { requestId: "c" } };
+    const batch = [{ id: "c", ...call }, cancel, { id: "p", method: "ping" }].map((message) => ({
+      jsonrpc: "2.0",
+      ...message,
+    }));
+    expect(await new EventReader(await peer.post(batch)).rest()).toMatchObject([{ id: "p", result: {} }]);
+    expect(await new EventReader(await peer.post(batch.slice(0, 2))).rest()).toEqual([]);
+  }
+});
+
+it.each([true, false])("lets an author's server ask for more scopes, with sessions: %s", async (sessions) => {
+  const { http } = await serve({
+    tools: () => undefined,
+    http: {
+      sessions,
+      authenticate: async () => ({
+        principal: "ann",
+        authInfo: {
+          token: "t",
+          clientId: "c",
+          scopes: ["read"],
+          resource: new URL("https://reports.example/mcp"),
+        },
+      }),
+    },
+    server: (mcp) => {
+      const scopeChallenge = requireScopes("read", "write");
+      mcp.registerTool("save", { scopeChallenge }, () => text("saved"));
+      mcp.registerTool("load", { scopeChallenge: requireScopes("read") }, () => text("loaded"));
+    },
+  });
+  const peer = await SessionPeer.open(http.url);
+  expect(await peer.call("load")).toMatchObject({ result: text("loaded") });
+  const refused = await peer.post({ id: 1, method: "tools/call", params: { name: "save", arguments: {} } });
+  expect(refused.status).toBe(403);
+  const challenge = refused.headers.get("www-authenticate");
+  expect(challenge).toContain('error="insufficient_scope"');
+  expect(challenge).toContain('scope="read write"');
+  expect(challenge).toContain(
+    'resource_metadata="https://reports.example/.well-known/oauth-protected-resource/mcp"',
+  );
+});
+
+it("answers a request about a task on a stream where a client wants one, and refuses what is wrong with it", async () => {
+  const { http } = await serve({
+    tools: (tasks) => tasks.tool("bare", {}, () => text("bare")),
+    http: { anonymous: "shared" },
+  });
+  const peer = await SessionPeer.open(http.url);
+  const { result } = await peer.request("tools/call", { name: "bare", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  const ask = { id: 1, method: "tasks/get", params: { taskId } };
+  const [json, stream] = ["application/json", "text/event-stream"];
+  const answered = async (message: object, headers: Record<string, string> = {}): Promise<unknown[]> => {
+    const response = await peer.post(message, { headers });
+    await response.body?.cancel();
+    return [response.status, response.headers.get("content-type")];
+  };
+  expect(await answered(ask, { accept: json })).toEqual([406, json]);
+  expect(await answered(ask, { "mcp-protocol-version": "1999-01-01" })).toEqual([400, json]);
+  expect(await answered(ask, { "mcp-protocol-version": "2025-06-18" })).toEqual([200, json]);
+  expect(await answered([{ jsonrpc: "2.0", ...ask }])).toEqual([200, stream]);
+  expect(await answered({ ...ask, method: "tasks/result" })).toEqual([200, stream]);
+});
 
 it.each([
   ["sessionIdleMs", 0],

@@ -62,11 +62,13 @@ it("answers a call to the client that comes back for it, and then has nothing mo
   expect(over.status).toBe(405);
 });
 
-it.each(["", "x", "1@nowhere", "99999@_GET_stream", "1@"])(
+it.each(["", "x", "LOG-1-99999", "LOG-99999-1", "00000000-1-1", "LOG-1", "LOG-1-1-1", "LOG-01x-1"])(
   "has no stream for the event id %j",
-  async (id) => {
+  async (form) => {
     const host = new SessionHost();
     const peer = await host.open();
+    const opened = await (await peer.begin("tools/call", { name: "echo", arguments: { say: "" } })).any();
+    const id = form.replace("LOG", opened?.id?.slice(0, 8) ?? "");
     const response = await peer.send("GET", { headers: { "last-event-id": id } });
     // An empty header is none.
     expect(response.status).toBe(id === "" ? 200 : 405);
@@ -85,8 +87,9 @@ it.each([
   for (let n = 10; n < 60; n++) await say(`message ${n}`);
   const first = await stream.next();
   const other = await host.open(); // what one session said is nothing to another one
-  const foreign = await other.send("GET", { headers: { "last-event-id": first?.id ?? "" } });
-  expect(foreign.status).toBe(405);
+  const foreign = await other.listen(first?.id);
+  await host.servers[1]?.server.sendLoggingMessage({ level: "info", data: "to the other" });
+  expect(dataOf([await foreign.message()])).toEqual(["to the other"]);
   leaving.abort();
   await rest();
   const again = await peer.listen(first?.id);
@@ -130,6 +133,44 @@ it("ends the response of a poll that was cancelled, which has no stream", async 
     error: { code: -32_603, message: "Cancelled" },
   });
   expect(host.errors).toEqual([]);
+});
+
+it("gives a call's stream to who asks for it again, though nobody noticed that it was gone, time and again", async () => {
+  const { host, answer } = waiting();
+  const peer = await host.open();
+  const call = await peer.begin("tools/call", { name: "waits", arguments: {} });
+  const opened = await call.any();
+  const first = await peer.listen(opened?.id);
+  expect(await call.any()).toBeUndefined();
+  // Before any message, the client knows where to go on.
+  const again = await first.any();
+  expect(again).toEqual(opened);
+  const second = await peer.listen(again?.id);
+  expect(await first.any()).toBeUndefined();
+  answer("done");
+  expect(await second.message()).toMatchObject({ result: { content: [{ text: "done" }] } });
+});
+
+it("ends the stream of an older request whose id comes again", async () => {
+  const { host, answer } = waiting();
+  const peer = await host.open();
+  const body = { id: "twice", method: "tools/call", params: { name: "waits", arguments: {} } };
+  const first = new EventReader(await peer.post(body));
+  const second = new EventReader(await peer.post(body));
+  expect(await first.rest()).toEqual([]);
+  answer("done");
+  expect(await second.message()).toMatchObject({ id: "twice", result: {} });
+});
+
+it("sends what the client of a session missed that had heard nothing before", async () => {
+  const { host, say } = waiting();
+  const peer = await host.open();
+  const leaving = new AbortController();
+  const opened = await (await peer.listen(undefined, { signal: leaving.signal })).any();
+  leaving.abort();
+  await rest();
+  await say("missed");
+  expect(dataOf([await (await peer.listen(opened?.id)).message()])).toEqual(["missed"]);
 });
 
 it("ends the stream of a call that was cancelled, and has nothing more for it", async () => {

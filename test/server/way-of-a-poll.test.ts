@@ -2,7 +2,7 @@ import { Session } from "node:inspector/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import express from "express";
 import { createTasks } from "holdfast";
-import { serveHttp } from "holdfast/http";
+import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { handlerOf, served } from "./http-mount/mount.ts";
@@ -58,16 +58,23 @@ it("answers tasks/get through the same files in an application, unless something
   expect(readers).toEqual({ before: false, after: true });
 });
 
-it("makes one server of the author's for its name, and no other for requests of ours", async () => {
+/** A server whose author's servers are counted. */
+async function counted(options: HttpOptions = {}): Promise<{ http: HttpServer; made: McpServer[] }> {
   const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, rates: { pollsPerInterval: null } });
   tasks.tool("add", {}, () => text("42"));
-  let made = 0;
+  const made: McpServer[] = [];
   const server = tasks.server(() => {
-    made += 1;
-    return new McpServer({ name: "reports", version: "1.2.3" });
+    const mcp = new McpServer({ name: "reports", version: "1.2.3" });
+    made.push(mcp);
+    return mcp;
   });
-  const http = await serveHttp(server, { port: 0 });
+  const http = await serveHttp(server, { port: 0, ...options });
   onTestFinished(() => http.close());
+  return { http, made };
+}
+
+it("makes one server of the author's for its name, and no other for requests of ours", async () => {
+  const { http, made } = await counted();
   const peer = new Peer(http.url);
   const id = await peer.start("add");
   await peer.until(id, "completed");
@@ -78,9 +85,22 @@ it("makes one server of the author's for its name, and no other for requests of 
   const encoded = `=?base64?${Buffer.from(id).toString("base64")}?=`;
   const read = await peer.send("tasks/get", { taskId: id }, { headers: { "Mcp-Name": encoded } });
   expect(read.result).toMatchObject({ status: "completed" });
-  expect(made).toBe(1);
+  expect(made.length).toBe(1);
   await peer.send("tools/list");
-  expect(made).toBe(2);
+  expect(made.length).toBe(2);
+});
+
+it("makes no server of the author's for polls without a session", async () => {
+  const { http, made } = await counted({ sessions: false, anonymous: "shared" });
+  const peer = await SessionPeer.open(http.url);
+  const { result } = await peer.request("tools/call", { name: "add", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  made.length = 0;
+  for (const method of ["tasks/get", "tasks/list", "tasks/cancel"]) {
+    expect(await peer.request(method, { taskId })).toMatchObject({ jsonrpc: "2.0" });
+  }
+  expect(await peer.request("tasks/get", { taskId: "none" })).toMatchObject({ error: { code: -32_602 } });
+  expect(made.length).toBe(0);
 });
 
 it.each(["tasks/get", "tasks/list", "tasks/cancel", "tasks/delete"])(

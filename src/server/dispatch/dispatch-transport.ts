@@ -6,9 +6,9 @@ import {
   type JSONRPCResponse,
   type MessageExtraInfo,
   type RequestId,
+  type ScopeChallengeHandler,
   type Transport,
   type TransportSendOptions,
-  type WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Answer } from "../answer.ts";
@@ -55,10 +55,12 @@ export interface WireDispatcher {
   closed(): void;
 }
 
-type HttpTransport = Pick<
-  WebStandardStreamableHTTPServerTransport,
-  "setScopeChallengeResolver" | "closeSSEStream" | "closeStandaloneSSEStream"
->;
+/** What SDK servers, and their authors, use of a transport of Streamable HTTP besides. */
+interface HttpTransport {
+  setScopeChallengeResolver(resolver: ScopeChallengeHandler): void;
+  closeSSEStream(request: RequestId): void;
+  closeStandaloneSSEStream(): void;
+}
 
 /**
  * The transport of an SDK server, around the transport to the client: `dispatcher` answers the requests that are ours, and the
@@ -98,7 +100,7 @@ export class DispatchTransport implements Transport {
     this.#wire.setSupportedProtocolVersions?.(versions);
   }
 
-  /** Of the SDK's transports of sessions, for an author's server that ends its streams itself. */
+  /** For an author's server that has its client poll. */
   closeSSEStream(request: RequestId): void {
     this.#wire.closeSSEStream?.(request);
   }
@@ -107,7 +109,7 @@ export class DispatchTransport implements Transport {
     this.#wire.closeStandaloneSSEStream?.();
   }
 
-  setScopeChallengeResolver(resolver: Parameters<HttpTransport["setScopeChallengeResolver"]>[0]): void {
+  setScopeChallengeResolver(resolver: ScopeChallengeHandler): void {
     this.#wire.setScopeChallengeResolver?.(resolver);
   }
 
@@ -142,21 +144,14 @@ export class DispatchTransport implements Transport {
     return this.#sendAnswer(amended, options);
   }
 
-  /**
-   * Answers a request that did not come over the wire, and whose answer is not sent there; undefined for one that is not ours.
-   * Resolves with undefined if the request was cancelled.
-   */
-  handle(request: JSONRPCRequest, extra?: MessageExtraInfo): Promise<Answer | undefined> | undefined {
-    const handle = this.#dispatcher.dispatch(request, extra);
-    return handle && this.#run(request.id, handle, extra);
-  }
-
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if (isJSONRPCRequest(message)) {
       const { id } = message;
-      const answer = this.handle(message, extra);
-      if (answer !== undefined) {
-        this.#answer(id, answer).catch((error: unknown) => this.onerror?.(error as Error));
+      const handle = this.#dispatcher.dispatch(message, extra);
+      if (handle !== undefined) {
+        this.#answer(id, this.#run(id, handle, extra)).catch((error: unknown) =>
+          this.onerror?.(error as Error),
+        );
         return;
       }
       const amend = this.#dispatcher.amendmentFor(message);

@@ -1,12 +1,10 @@
-import type { JSONRPCRequest, McpServer, MessageExtraInfo, Transport } from "@modelcontextprotocol/server";
-import type { Answer } from "../answer.ts";
+import type { McpServer, Transport } from "@modelcontextprotocol/server";
 import { DispatchTransport, type WireDispatcher } from "./dispatch-transport.ts";
 
 /** An author's server for one connection, and the dispatcher that answers our requests on it. */
 export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher> {
   readonly dispatcher: Dispatcher;
   readonly #mcp: McpServer;
-  #transport: DispatchTransport | undefined;
 
   constructor(mcp: McpServer, dispatcher: Dispatcher) {
     this.#mcp = mcp;
@@ -14,13 +12,7 @@ export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher
   }
 
   async connect(wire: Transport): Promise<void> {
-    this.#transport = new DispatchTransport(wire, this.dispatcher);
-    await this.#mcp.connect(this.#transport);
-  }
-
-  /** As `DispatchTransport.handle`. */
-  handle(request: JSONRPCRequest, extra?: MessageExtraInfo): Promise<Answer | undefined> | undefined {
-    return this.#transport?.handle(request, extra);
+    await this.#mcp.connect(new DispatchTransport(wire, this.dispatcher));
   }
 
   close(): Promise<void> {

@@ -4,9 +4,9 @@ import type { FetchHandlerOptions, ProtectedResource } from "./http-options.ts";
 import type { Sender } from "./identify.ts";
 import { openRequestsLimits, type OpenRequestsLimits } from "./limits.ts";
 import { PerPrincipal } from "../per-principal.ts";
-import { isStream } from "./sessions/json-answer.ts";
 import { tooManyOpen, tooManyStreams } from "./sessions/refusals.ts";
 import { requestIds } from "./sessions/requests-in.ts";
+import { isStream } from "./sse.ts";
 import { watchedStream } from "./watched-stream.ts";
 import { tooManyRequests } from "./too-many-requests.ts";
 

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { isStream } from "./sessions/json-answer.ts";
-import { messageEvent, sseEvents } from "./sse.ts";
+import { isStream, messageEvent, sseEvents } from "./sse.ts";
 
 /** `response` of the SDK with another result in it; what has none stays as it is. */
 export async function amended(

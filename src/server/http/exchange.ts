@@ -6,8 +6,8 @@ import type { AnswerEnd } from "../dispatch/after-answers.ts";
 import { legacyMissingCapability } from "../faults.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
-import { watchedBody } from "./watched-body.ts";
-import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
+import { OutgoingStream } from "./outgoing-stream.ts";
+import { messageEvent, streamHeaders } from "./sse.ts";
 
 /** What goes out for a request: one JSON text, or the stream of events that it became. Undefined: nobody waits for it. */
 export type Outgoing = JsonOutgoing | Response | undefined;
@@ -31,12 +31,9 @@ export class Exchange implements RequestStream {
   #outgoing: Promise<Outgoing> | undefined;
   #settle: (outgoing: Outgoing) => void;
   readonly #count: (cut: () => void) => Backlog;
-  /** Aborts when the client is gone, answered or not. */
-  #left: AbortController | undefined;
   #aborted: AbortController | undefined;
   readonly #actions: ((end: AnswerEnd) => void)[] = [];
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #keepAlive: NodeJS.Timeout | undefined;
+  #stream: OutgoingStream | undefined;
   #over: Ending | undefined;
 
   /** `count` begins to count what waits, which `cut` drops. */
@@ -74,7 +71,8 @@ export class Exchange implements RequestStream {
 
   notify(method: string, params: object): void {
     if (this.#over !== undefined) return;
-    this.#stream().enqueue(messageEvent({ jsonrpc: "2.0", method, params }));
+    this.#stream ??= this.#open();
+    this.#stream.write(messageEvent({ jsonrpc: "2.0", method, params }));
   }
 
   afterAnswer(action: (end: AnswerEnd) => void): void {
@@ -85,14 +83,14 @@ export class Exchange implements RequestStream {
   /** `json` is the whole message. */
   answer(status: number, json: string): void {
     if (this.#over !== undefined) return;
-    if (this.#controller === undefined) this.#settle({ status, json });
-    else this.#controller.enqueue(messageEvent(json));
+    if (this.#stream === undefined) this.#settle({ status, json });
+    else this.#stream.write(messageEvent(json));
     this.#end("answered", "sent");
   }
 
   /** Ends it without an answer. */
   close(by: "us" | "its client"): void {
-    if (by === "its client") this.#left?.abort();
+    if (by === "its client") this.#stream?.abandon();
     if (this.#over !== undefined) return;
     this.#end(`closed by ${by}`, "lost");
     this.#aborted?.abort(closed());
@@ -101,27 +99,17 @@ export class Exchange implements RequestStream {
 
   #end(how: Ending, end: AnswerEnd): void {
     this.#over = how;
-    clearInterval(this.#keepAlive);
-    try {
-      this.#controller?.close();
-    } catch {
-      // Its reader cancelled it.
-    }
+    this.#stream?.complete();
     for (const action of this.#actions) action(end);
   }
 
-  #stream(): ReadableStreamDefaultController<Uint8Array> {
-    if (this.#controller !== undefined) return this.#controller;
-    const readable = new ReadableStream<Uint8Array>({
-      start: (controller) => void (this.#controller = controller),
-      cancel: () => this.close("its client"),
+  #open(): OutgoingStream {
+    const stream = new OutgoingStream({ count: this.#count, keepAlive: true });
+    stream.whenEnded((end) => {
+      if (end === "abandoned") this.close("its client");
     });
-    const controller = this.#controller as unknown as ReadableStreamDefaultController<Uint8Array>;
-    this.#keepAlive = setInterval(() => controller.enqueue(keepAliveComment), keepAliveMs).unref();
-    this.#left = new AbortController();
-    const counted = watchedBody(readable, { signal: this.#left.signal, count: this.#count });
-    this.#settle(new Response(counted, { headers: streamHeaders }));
-    return controller;
+    this.#settle(new Response(stream.readable, { headers: streamHeaders }));
+    return stream;
   }
 }
 

@@ -196,7 +196,7 @@ export class FastPath {
   }
 }
 
-/** A request of an earlier revision that the SDK's transport would look at. */
+/** Whether a request of an earlier revision is one of a session that nothing is wrong with by its headers. */
 function isInSession(headers: IncomingHttpHeaders): boolean {
   const isNew = headers["last-event-id"] === undefined;
   return headers["mcp-session-id"] !== undefined && isNew && acceptsBoth(headers.accept ?? null);

@@ -5,7 +5,7 @@ import { createHandler } from "./handler.ts";
 import { fetchHandlerOptions } from "./http-option-names.ts";
 import type { FetchHandlerOptions, RequestContext } from "./http-options.ts";
 import { OpenWork } from "./open-work.ts";
-import { isStream } from "./sessions/json-answer.ts";
+import { isStream } from "./sse.ts";
 import { isListen } from "./task-listeners.ts";
 import { watchedStream } from "./watched-stream.ts";
 

@@ -19,16 +19,15 @@ import type { FetchHandlerOptions } from "./http-options.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { sessionLimits } from "./limits.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
-import { isStream } from "./sessions/json-answer.ts";
 import { internalError } from "./sessions/refusals.ts";
 import { idToAnswer } from "./sessions/requests-in.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/single-requests.ts";
+import { OutgoingStream } from "./outgoing-stream.ts";
 import { TaskListeners, isListen } from "./task-listeners.ts";
-import { messageEvent, streamHeaders } from "./sse.ts";
+import { isStream, messageEvent, streamHeaders } from "./sse.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { Verdicts } from "./verdicts.ts";
-import { watchedBody } from "./watched-body.ts";
 
 /** Where the messages of admitted requests go: to our dispatcher, to the author's server, or to a session. */
 export class Messages {
@@ -136,7 +135,8 @@ export class Messages {
     const { body, status, headers } = response;
     if (body === null || !isStream(response)) return response;
     const count = (cut: () => void): Backlog => this.#unread.open(owner.principal, cut);
-    return new Response(watchedBody(body, { signal: request.signal, count }), { status, headers });
+    const stream = new OutgoingStream({ signal: request.signal, count });
+    return new Response(stream.relay(body), { status, headers });
   }
 
   /** What the author's server calls itself; undefined where none could be made, which was reported. */
@@ -158,7 +158,7 @@ export class Messages {
     const serverInfo = await this.#identity(incoming);
     if (serverInfo === undefined) return internalError(id);
     const [begin, end] = [listenBegin(id), listenEnd(id, { [SERVER_INFO_META_KEY]: serverInfo })];
-    const events = [begin, end].map(messageEvent);
+    const events = [begin, end].map((message) => messageEvent(message));
     return new Response(Buffer.concat(events), { headers: streamHeaders });
   }
 

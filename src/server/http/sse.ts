@@ -10,10 +10,19 @@ export const streamHeaders = {
   "X-Accel-Buffering": "no",
 } as const;
 
-/** One message as an event of a stream; a string is JSON text already. */
-export function messageEvent(message: object | string): Uint8Array {
+/** One message as an event of a stream; a string is JSON text already. With an id, the stream can be resumed after it. */
+export function messageEvent(message: object | string, id?: string): Uint8Array {
   const json = typeof message === "string" ? message : JSON.stringify(message);
-  return encoder.encode(`event: message\ndata: ${json}\n\n`);
+  return encoder.encode(`event: message\n${id === undefined ? "" : `id: ${id}\n`}data: ${json}\n\n`);
+}
+
+/** An event without a message: a client whose stream breaks after it waits for `retryMs` milliseconds, and resumes it. */
+export function primingEvent(id: string, retryMs: number): Uint8Array {
+  return encoder.encode(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`);
+}
+
+export function isStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
 }
 
 /** A comment, for those on the way who close what is silent. */

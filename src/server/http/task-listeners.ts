@@ -13,8 +13,7 @@ import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
 import { PerPrincipal } from "../per-principal.ts";
 import type { UnreadBytes } from "./unread-bytes.ts";
-import { isStream } from "./sessions/json-answer.ts";
-import { messageEvent } from "./sse.ts";
+import { isStream, messageEvent } from "./sse.ts";
 import { TaskStream } from "./task-stream.ts";
 import { watchedStream } from "./watched-stream.ts";
 

@@ -2,15 +2,14 @@ import type {
   JSONRPCNotification,
   JSONRPCRequest,
   JSONRPCResponse,
-  McpServer,
   MessageExtraInfo,
   RequestId,
 } from "@modelcontextprotocol/server";
 import { generation as core } from "../../generation/2025-11-25/name.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
+import type { Answer } from "../answer.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
-import { serves } from "../author-server.ts";
 import { Connection } from "../connection/connection.ts";
 import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
 import { initializeResult, recognisedMsOfAsked, sessionTools } from "../dispatch/merge.ts";
@@ -32,7 +31,13 @@ export class SessionDispatcher implements WireDispatcher {
   readonly #context: SessionContext;
   readonly #requests: SessionRequests;
 
-  constructor(services: SessionServices, mcp: McpServer, { principal, access }: Owner, streams: Streams) {
+  /** `serves`: whether the author's server answers requests for a method. */
+  constructor(
+    services: SessionServices,
+    { principal, access }: Owner,
+    streams: Streams,
+    serves: (method: string) => boolean = () => false,
+  ) {
     const { runtime, rates, subscriptions, forwarder } = services;
     const connection = new Connection(principal, streams);
     const session = sepSessionOf({ runtime, subscriptions: subscriptions.sep, rates, connection });
@@ -49,7 +54,7 @@ export class SessionDispatcher implements WireDispatcher {
       },
       sep: session && { session, forwarded: new ForwardedRequests(session, forwarder) },
       access,
-      serves: (method) => serves(mcp, method),
+      serves,
     };
     this.#requests = new SessionRequests(this.#context, services);
   }
@@ -68,6 +73,15 @@ export class SessionDispatcher implements WireDispatcher {
   dispatch(request: JSONRPCRequest, extra?: MessageExtraInfo): Handle | undefined {
     this.#connection.requested(request);
     return this.#requests.handle(request, extra);
+  }
+
+  /** Answers a request of ours without a connection; undefined for one that is not. */
+  answer(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<Answer> | undefined {
+    const handle = this.dispatch(request, extra);
+    const { signal } = new AbortController();
+    return handle?.({ signal, forward: () => undefined })
+      .catch((thrown: unknown) => ({ error: this.errorOf(thrown) }))
+      .finally(() => this.closed());
   }
 
   amendmentFor({ method }: JSONRPCRequest): Amend | undefined {

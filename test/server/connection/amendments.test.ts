@@ -1,4 +1,4 @@
-import { InMemoryTransport, McpServer, type JSONRPCMessage } from "@modelcontextprotocol/server";
+import { InMemoryTransport, type JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { defaultOptions } from "../../../src/runtime/options.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
@@ -18,11 +18,10 @@ it.each(["tools/list", "initialize"])(
     // It needs no more of them to amend an answer.
     const runtime = { registry, options: defaultOptions };
     const services = { runtime, policies, subscriptions: {} } as unknown as SessionServices;
-    const mcp = new McpServer({ name: "own", version: "1.0.0" });
     const [client, wire] = InMemoryTransport.createLinkedPair();
     const transport = new DispatchTransport(
       wire,
-      new SessionDispatcher(services, mcp, { principal: null }, onePipe),
+      new SessionDispatcher(services, { principal: null }, onePipe),
     );
     const answers: JSONRPCMessage[] = [];
     client.onmessage = (message) => void answers.push(message);

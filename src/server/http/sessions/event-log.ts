@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import type { EventStore, JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 import type { Principal } from "../../per-principal.ts";
 import type { EventMemory, SharingLog } from "./event-memory.ts";
 
@@ -11,35 +9,33 @@ export interface EventLimits {
   readonly maxBytes: number;
 }
 
-interface Kept {
-  readonly stream: string;
-  readonly text: string;
+/** A message on a stream, as JSON text. */
+export interface LoggedEvent {
+  /** Its number in the session. */
+  readonly number: number;
+  readonly stream: number;
+  readonly json: string;
 }
-
-/** The requests that are being sent or received: the SDK names streams, but does not say of which requests they are. */
-const about = new AsyncLocalStorage<readonly RequestId[]>();
-
-/** The SDK's name of the standalone stream. */
-const standalone = "_GET_stream";
 
 /**
  * The last messages of one session, so that a client whose stream broke gets what it missed. When the log is full, the
  * oldest are dropped: a client that resumes too late misses them without notice.
  */
-export class EventLog implements EventStore, SharingLog {
+export class EventLog implements SharingLog {
+  /** For the ids of its events. */
+  readonly name: string;
   readonly #limits: EventLimits;
   readonly #memory: EventMemory;
   readonly #principal: Principal;
-  /** Oldest first, by the number that is in the event's id. */
-  readonly #kept = new Map<number, Kept>();
-  /** Streams of requests that are not answered yet, with those requests that are known. */
-  readonly #unanswered = new Map<string, Set<RequestId>>();
-  readonly #withheld = new Set<RequestId>();
+  /** Oldest first, by number. */
+  readonly #events = new Map<number, LoggedEvent>();
   #bytes = 0;
   #last = 0;
   #over = false;
 
-  constructor(limits: EventLimits, memory: EventMemory, principal: Principal) {
+  /** `name`: eight letters or digits, another one for each log. */
+  constructor(name: string, limits: EventLimits, memory: EventMemory, principal: Principal) {
+    this.name = name;
     this.#limits = limits;
     this.#memory = memory;
     this.#principal = principal;
@@ -49,116 +45,51 @@ export class EventLog implements EventStore, SharingLog {
     return this.#bytes;
   }
 
-  /** Resolves with an id that names the stream too, and is unique in the session. */
-  async storeEvent(stream: string, message: JSONRPCMessage): Promise<string> {
-    const number = ++this.#last;
-    if ("method" in message) {
-      this.#opened(stream);
-      this.#keep(number, { stream, text: JSON.stringify(message) });
-    } else if ("id" in message && message.id !== undefined) {
-      this.#unanswered.delete(stream);
-      if (!this.#withheld.delete(message.id)) this.#keep(number, { stream, text: JSON.stringify(message) });
-    } else {
-      this.#opened(stream); // no message: it only opens the stream
+  /** The number of the newest event. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** The number of a new event, which is stored if it fits. */
+  add(stream: number, json: string): number {
+    const number = this.next();
+    const { length } = json;
+    const { maxEvents, maxBytes } = this.#limits;
+    if (this.#over || length > maxBytes) return number;
+    while (this.#events.size >= maxEvents || this.#bytes + length > maxBytes) this.dropOldest();
+    this.#memory.makeRoom(length);
+    this.#events.set(number, { number, stream, json });
+    this.#resize(length);
+    return number;
+  }
+
+  /** The number of a new event without a message. */
+  next(): number {
+    return ++this.#last;
+  }
+
+  /** What was sent on a stream after the event of that number. */
+  after(number: number, stream: number): readonly LoggedEvent[] {
+    return [...this.#events.values()].filter((event) => event.number > number && event.stream === stream);
+  }
+
+  dropOldest(): void {
+    for (const [oldest, { json }] of this.#events) {
+      this.#events.delete(oldest);
+      this.#resize(-json.length);
+      return;
     }
-    return `${number}@${stream}`;
-  }
-
-  /** Runs `work`; streams whose first event comes during it are those of `requests`. */
-  about<T>(requests: readonly RequestId[], work: () => T): T {
-    return about.run(requests, work);
-  }
-
-  /** The requests that will be answered on the stream of the event. */
-  requestsOf(eventId: string): readonly RequestId[] {
-    const { stream = "" } = parse(eventId);
-    return [...(this.#unanswered.get(stream) ?? [])];
-  }
-
-  /** Does not store the answer to `request`, which cannot be resumed. */
-  withhold(request: RequestId): void {
-    this.#withheld.add(request);
-  }
-
-  /** Whether the answer to `request` is withheld and not sent yet. */
-  withholds(request: RequestId): boolean {
-    return this.#withheld.has(request);
-  }
-
-  /** There will be no answer to `request`. */
-  forget(request: RequestId): void {
-    this.#withheld.delete(request);
-  }
-
-  /** Whether anything can follow the event on its stream. */
-  canResume(eventId: string): boolean {
-    const { number, stream } = parse(eventId);
-    if (stream === undefined || number > this.#last) return false;
-    if (stream === standalone || this.#unanswered.has(stream)) return true;
-    return [...this.#kept].some(([later, kept]) => later > number && kept.stream === stream);
-  }
-
-  isStandalone(eventId: string): boolean {
-    return parse(eventId).stream === standalone;
-  }
-
-  async getStreamIdForEventId(eventId: string): Promise<string | undefined> {
-    return this.canResume(eventId) ? parse(eventId).stream : undefined;
-  }
-
-  async replayEventsAfter(
-    eventId: string,
-    { send }: { send: (eventId: string, message: JSONRPCMessage) => Promise<void> },
-  ): Promise<string> {
-    const { number, stream = standalone } = parse(eventId);
-    const missed = [...this.#kept].filter(([later, kept]) => later > number && kept.stream === stream);
-    for (const [later, { text }] of missed) {
-      await send(`${later}@${stream}`, JSON.parse(text) as JSONRPCMessage);
-    }
-    return stream;
   }
 
   /** Drops everything, and stores nothing from now on. */
   clear(): void {
     this.#over = true;
     this.#resize(-this.#bytes);
-    this.#kept.clear();
-    this.#unanswered.clear();
-    this.#withheld.clear();
-  }
-
-  #opened(stream: string): void {
-    const requests = this.#unanswered.get(stream) ?? new Set();
-    this.#unanswered.set(stream, requests);
-    if (stream === standalone) return;
-    for (const request of about.getStore() ?? []) requests.add(request);
-  }
-
-  dropOldest(): void {
-    for (const [oldest, { text }] of this.#kept) {
-      this.#kept.delete(oldest);
-      this.#resize(-text.length);
-      return;
-    }
-  }
-
-  #keep(number: number, kept: Kept): void {
-    const { length } = kept.text;
-    const { maxEvents, maxBytes } = this.#limits;
-    if (this.#over || length > maxBytes) return;
-    while (this.#kept.size >= maxEvents || this.#bytes + length > maxBytes) this.dropOldest();
-    this.#memory.makeRoom(length);
-    this.#kept.set(number, kept);
-    this.#resize(length);
+    this.#events.clear();
   }
 
   #resize(by: number): void {
     this.#bytes += by;
     this.#memory.changed(this.#principal, this, by);
   }
-}
-
-function parse(eventId: string): { number: number; stream: string | undefined } {
-  const [, digits = "0", stream] = /^(\d{1,15})@(.+)$/.exec(eventId) ?? [];
-  return { number: Number(digits), stream };
 }

@@ -1,4 +1,9 @@
-import type { AuthInfo, JSONRPCRequest, McpRequestContext } from "@modelcontextprotocol/server";
+import type {
+  AuthInfo,
+  JSONRPCRequest,
+  McpRequestContext,
+  MessageExtraInfo,
+} from "@modelcontextprotocol/server";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 
@@ -38,11 +43,11 @@ export function factoryContext({ request, owner }: Incoming): McpRequestContext 
   return { era: "legacy", requestInfo: request, ...authInfoOf(owner) };
 }
 
-/** What the SDK's transport is given beside the request. */
-export function transportOptions({ body, owner }: Incoming): { parsedBody?: unknown; authInfo?: AuthInfo } {
-  return { ...(body !== undefined && { parsedBody: body }), ...authInfoOf(owner) };
+/** What the author's handlers are told of the request. */
+export function extraInfo({ request, owner }: Incoming): MessageExtraInfo {
+  return { request, ...authInfoOf(owner) };
 }
 
-function authInfoOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
+export function authInfoOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
   return authInfo === undefined ? {} : { authInfo };
 }

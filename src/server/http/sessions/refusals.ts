@@ -2,14 +2,43 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import { jsonRpcCodeOf } from "../../../task/fault.ts";
 import { tooManyRequests } from "../too-many-requests.ts";
 
-/** As the SDK's transport words it, which the client cannot tell from the session's own answer (A-36). */
+// The texts are those of the SDK's transport, by which clients may tell what is wrong (A-36).
+
 export function sessionNotFound(): Response {
   return refusal(404, -32001, "Session not found");
 }
 
-/** Only initialize comes without a session (A-36). */
 export function sessionMissing(): Response {
   return refusal(400, -32000, "Bad Request: Mcp-Session-Id header is required");
+}
+
+export function notInitialized(): Response {
+  return refusal(400, -32000, "Bad Request: Server not initialized");
+}
+
+export function alreadyInitialized(): Response {
+  return refusal(400, -32600, "Invalid Request: Server already initialized");
+}
+
+export function oneInitialization(): Response {
+  return refusal(400, -32600, "Invalid Request: Only one initialization request is allowed");
+}
+
+export function unsupportedVersion(version: string, supported: readonly string[]): Response {
+  const known = `supported versions: ${supported.join(", ")}`;
+  return refusal(400, -32000, `Bad Request: Unsupported protocol version: ${version} (${known})`);
+}
+
+export function notAcceptable(what: string): Response {
+  return refusal(406, -32000, `Not Acceptable: ${what}`);
+}
+
+export function unsupportedMediaType(): Response {
+  return refusal(415, -32000, "Unsupported Media Type: Content-Type must be application/json");
+}
+
+export function invalidMessage(): Response {
+  return refusal(400, -32700, "Parse error: Invalid JSON-RPC message");
 }
 
 export function methodNotAllowed(allow: string): Response {

@@ -1,4 +1,4 @@
-import type { RequestId } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../../generation/json-object.ts";
 
 /** The ids of the requests in a body, which is a message or a batch of them. */
@@ -10,20 +10,16 @@ export function requestIds(body: unknown): RequestId[] {
   );
 }
 
-/** The ids of the requests that a body cancels. */
-export function cancelledIds(body: unknown): RequestId[] {
-  return messagesOf(body).flatMap((message) => {
-    if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return [];
-    const id = isJsonObject(message["params"]) ? message["params"]["requestId"] : undefined;
-    return isId(id) ? [id] : [];
-  });
+/** The id of the request that a message cancels. */
+export function cancelledId(message: JSONRPCMessage): RequestId | undefined {
+  if (!("method" in message) || message.method !== "notifications/cancelled") return undefined;
+  const id = message.params?.["requestId"];
+  return isId(id) ? id : undefined;
 }
 
-/** The ids of the requests of ours that a body answers. */
-export function answeredIds(body: unknown): RequestId[] {
-  return messagesOf(body).flatMap((message) =>
-    isJsonObject(message) && !("method" in message) && isId(message["id"]) ? [message["id"]] : [],
-  );
+/** The ids of the requests of ours that `messages` answer. */
+export function answeredIds(messages: readonly JSONRPCMessage[]): RequestId[] {
+  return messages.flatMap((message) => ("method" in message || message.id === undefined ? [] : [message.id]));
 }
 
 /** The id to answer a refusal with: that of the only request, or null. */
@@ -32,16 +28,11 @@ export function idToAnswer(body: unknown): RequestId | null {
   return id;
 }
 
-/** Whether `body` opens a session. */
-export function initializes(body: unknown): boolean {
-  return messagesOf(body).some((message) => isJsonObject(message) && message["method"] === "initialize");
-}
-
-const asked: readonly unknown[] = ["tasks/get", "tasks/list", "tasks/cancel", "tasks/delete"];
+const polls: readonly unknown[] = ["tasks/get", "tasks/list", "tasks/cancel", "tasks/delete"];
 
 /** Whether `body` is a request that is answered at once and without a stream (C-054). */
-export function wantsJson(body: unknown): boolean {
-  return isJsonObject(body) && asked.includes(body["method"]) && isId(body["id"]);
+export function isPoll(body: unknown): boolean {
+  return isJsonObject(body) && polls.includes(body["method"]) && isId(body["id"]);
 }
 
 /** Whether a client takes JSON and streams, as every request of a session has to say. */

@@ -1,11 +1,11 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Streams } from "../../streams.ts";
+import type { OutgoingStream } from "../outgoing-stream.ts";
+import type { EventLog } from "./event-log.ts";
+import { SessionStream, standaloneNumber } from "./session-stream.ts";
 
-interface Unanswered {
-  /** The number of the message or batch that it came with. */
-  readonly arrival: number;
-  /** Not one of a batch, so the stream is its own. */
-  readonly alone: boolean;
+interface OpenRequest {
+  readonly stream: SessionStream;
   reachable: boolean;
   /** The unanswered questions of its handler. */
   readonly questions: Set<RequestId>;
@@ -20,33 +20,41 @@ export type AwaitReturn = (lost: () => void) => () => void;
 
 const nothing = (): void => undefined;
 
-/** The state of a session's streams: the session reports changes, and senders read it and listen to it. */
+/** The streams of a session and the requests that will be answered on them. Senders read its state and listen to it. */
 export class SessionStreams implements Streams {
-  readonly sessionId: string;
+  readonly sessionId: string | undefined;
   /** A session begins with `initialize`. */
   readonly initialized = true;
+  readonly standalone: SessionStream;
+  readonly #log: EventLog | undefined;
+  readonly #awaitReturn: AwaitReturn;
   readonly #onStandalone = new Set<(open: boolean) => void>();
   readonly #onBroken = new Set<(request: RequestId) => void>();
   readonly #onLost = new Set<(request: RequestId) => void>();
-  readonly #awaitReturn: AwaitReturn;
-  readonly #unanswered = new Map<RequestId, Unanswered>();
+  /** Unanswered, in the order of their arrival. */
+  readonly #open = new Map<RequestId, OpenRequest>();
   /** By question: the reply is acknowledged when this resolves. */
   readonly #kept = new Map<RequestId, Promise<void>>();
   /** By question: the scopes that the reply needs, if any. */
   readonly #replies = new Map<RequestId, readonly string[]>();
   /** The scopes with which the newest standalone stream was opened. */
   #standaloneScopes: readonly string[] | undefined;
-  #arrivals = 0;
-  /** How many are open: a client may open the next one before the server notices the end of the last one. */
-  #standalone = 0;
+  #count = standaloneNumber;
 
-  constructor(sessionId: string, awaitReturn: AwaitReturn) {
+  /** Without a log, no stream can be resumed. */
+  constructor(sessionId?: string, log?: EventLog, awaitReturn: AwaitReturn = () => nothing) {
     this.sessionId = sessionId;
+    this.#log = log;
     this.#awaitReturn = awaitReturn;
+    this.standalone = new SessionStream(standaloneNumber, [], log);
+  }
+
+  get areResumable(): boolean {
+    return this.#log !== undefined;
   }
 
   get standaloneOpen(): boolean {
-    return this.#standalone > 0;
+    return this.standalone.isConnected;
   }
 
   get standaloneScopes(): readonly string[] | undefined {
@@ -84,126 +92,126 @@ export class SessionStreams implements Streams {
 
   /** The scopes that are needed to answer these questions, and to cancel these requests. */
   neededToEnd(questions: readonly RequestId[], requests: readonly RequestId[]): string[] {
-    const asking = [...this.#unanswered.values()].filter((call) =>
+    const asking = [...this.#open.values()].filter((call) =>
       questions.some((question) => call.questions.has(question)),
     );
     return [
       ...questions.flatMap((question) => this.#replies.get(question) ?? []),
       ...asking.flatMap(({ needed }) => needed),
-      ...requests.flatMap((request) => this.#unanswered.get(request)?.needed ?? []),
+      ...requests.flatMap((request) => this.#open.get(request)?.needed ?? []),
     ];
   }
 
-  /** `scopes`: those of the request that opened it, if they decide what is sent on it. */
-  standaloneOpened(scopes: readonly string[] | undefined): void {
-    this.#standalone += 1;
-    this.#standaloneScopes = scopes;
-    for (const listener of this.#onStandalone) listener(true);
-  }
-
-  standaloneEnded(): void {
-    if (--this.#standalone > 0) return;
-    for (const listener of this.#onStandalone) listener(false);
-  }
-
-  received(requests: readonly RequestId[], needed: readonly string[]): void {
-    const alone = requests.length === 1;
-    this.#arrivals += 1;
-    for (const request of requests) {
-      // An id that is used again means the new request: what was sent on the old stream may never arrive.
-      if (this.#unanswered.has(request)) this.#reportBroken(request);
-      this.#forget(request);
-      this.#unanswered.set(request, {
-        arrival: this.#arrivals,
-        alone,
-        reachable: true,
-        questions: new Set(),
-        needed,
-        returned: nothing,
-      });
+  /** The stream of requests that have arrived. An id that is used again means the new request. */
+  begin(requests: readonly RequestId[], needed: readonly string[]): SessionStream {
+    this.#count += 1;
+    const stream = new SessionStream(this.#count, [...new Set(requests)], this.#log);
+    for (const request of stream.requests) {
+      // What was sent on the old stream may never arrive.
+      if (this.#open.has(request)) this.#reportBroken(request);
+      this.close(request);
+      const questions = new Set<RequestId>();
+      this.#open.set(request, { stream, reachable: true, questions, needed, returned: nothing });
     }
+    return stream;
   }
 
-  /** How many messages or batches with requests have arrived. */
-  get arrivals(): number {
-    return this.#arrivals;
+  /** The stream on which `request` will be answered. */
+  of(request: RequestId): SessionStream | undefined {
+    return this.#open.get(request)?.stream;
   }
 
-  /** How many requests will be answered on a stream, which may be broken. */
-  get unanswered(): number {
-    return this.#unanswered.size;
+  /** A stream of that number on which requests will be answered. */
+  numbered(number: number): SessionStream | undefined {
+    return [...this.#open.values()].find(({ stream }) => stream.number === number)?.stream;
   }
 
-  /** The answer is being sent, or there will be none. */
-  answered(request: RequestId): void {
-    this.#forget(request);
+  /** `request` was answered, or will not be. When there is nothing more to answer on its stream, that ends. */
+  close(request: RequestId): void {
+    const open = this.#open.get(request);
+    if (open === undefined) return;
+    open.returned();
+    this.#open.delete(request);
+    if (this.#openOn(open.stream).length === 0) open.stream.disconnect();
   }
 
   /** The session is over. */
   end(): void {
-    for (const request of this.#unanswered.keys()) this.#forget(request);
+    for (const request of this.#open.keys()) this.close(request);
+    this.standalone.disconnect();
+  }
+
+  /**
+   * `connection` carries `stream` from now on, in the place of the one before. `scopes`: those of the request that opened it, if
+   * they decide what is sent on it.
+   */
+  connect(stream: SessionStream, connection: OutgoingStream, scopes: readonly string[] | undefined): void {
+    stream.disconnect(); // the client has lost its last connection, which the server may not have noticed
+    stream.connect(connection);
+    connection.whenEnded(() => {
+      stream.disconnect();
+      this.#disconnected(stream);
+    });
+    if (stream !== this.standalone) {
+      for (const [, request] of this.#openOn(stream)) request.returned();
+    } else if (connection.isOpen) {
+      this.#standaloneScopes = scopes;
+      for (const listener of this.#onStandalone) listener(true);
+    }
+  }
+
+  /** How many requests will be answered on a stream, which may be broken. */
+  get unanswered(): number {
+    return this.#open.size;
   }
 
   /** The handler of `call` asked the client; undefined: it did not say which call it serves. */
   asked(question: RequestId, call: RequestId | undefined = this.newest): void {
-    if (call !== undefined) this.#unanswered.get(call)?.questions.add(question);
+    if (call !== undefined) this.#open.get(call)?.questions.add(question);
   }
 
   /** The client has answered, or does not have to any more. */
   settled(question: RequestId): void {
     this.#replies.delete(question);
-    for (const { questions } of this.#unanswered.values()) questions.delete(question);
+    for (const { questions } of this.#open.values()) questions.delete(question);
   }
 
   /** How many responses stay open until their client has answered a question. */
   get asking(): number {
-    const all = [...this.#unanswered.values()];
-    return all.filter(({ alone, reachable, questions }) => alone && reachable && questions.size > 0).length;
-  }
-
-  /** Whether `request` will be answered on a stream. */
-  awaits(request: RequestId): boolean {
-    return this.#unanswered.has(request);
-  }
-
-  /** Whether `request` will be answered on a stream of its own. */
-  awaitsOnly(request: RequestId): boolean {
-    return this.#unanswered.get(request)?.alone === true;
+    return [...this.#open.values()].filter(
+      ({ stream, reachable, questions }) => stream.requests.length === 1 && reachable && questions.size > 0,
+    ).length;
   }
 
   /** The newest request whose stream reaches the client. */
   get newest(): RequestId | undefined {
-    return [...this.#unanswered].findLast(([, { reachable }]) => reachable)?.[0];
+    return [...this.#open].findLast(([, { reachable }]) => reachable)?.[0];
   }
 
-  /**
-   * The stream for the answers to `requests` broke, and the client may resume it. A request that came again after `arrivals`
-   * is answered on a newer stream.
-   */
-  broken(requests: readonly RequestId[], arrivals: number): void {
-    for (const request of requests) {
-      const unanswered = this.#unanswered.get(request);
-      if (unanswered === undefined || unanswered.arrival > arrivals) continue;
-      unanswered.reachable = false;
-      unanswered.returned();
+  /** The connection of the stream has ended. Clients may resume the streams of requests that are not answered yet. */
+  #disconnected(stream: SessionStream): void {
+    if (stream === this.standalone) {
+      for (const listener of this.#onStandalone) listener(false);
+      return;
+    }
+    for (const [request, open] of this.#openOn(stream)) {
+      open.reachable = false;
+      open.returned();
       this.#reportBroken(request);
-      unanswered.returned = this.#awaitReturn(() => {
+      open.returned = this.#awaitReturn(() => {
         for (const listener of this.#onLost) listener(request);
       });
     }
   }
 
-  /** The client resumed the stream for the answers to `requests`. */
-  resumed(requests: readonly RequestId[]): void {
-    for (const request of requests) this.#unanswered.get(request)?.returned();
+  #openOn(stream: SessionStream): [RequestId, OpenRequest][] {
+    return stream.requests.flatMap((request): [RequestId, OpenRequest][] => {
+      const open = this.#open.get(request);
+      return open?.stream === stream ? [[request, open]] : [];
+    });
   }
 
   #reportBroken(request: RequestId): void {
     for (const listener of this.#onBroken) listener(request);
-  }
-
-  #forget(request: RequestId): void {
-    this.#unanswered.get(request)?.returned();
-    this.#unanswered.delete(request);
   }
 }

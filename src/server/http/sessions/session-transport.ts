@@ -1,67 +1,235 @@
 import {
-  WebStandardStreamableHTTPServerTransport,
+  DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
+  isInitializeRequest,
+  isJSONRPCRequest,
+  SUPPORTED_PROTOCOL_VERSIONS,
   type JSONRPCMessage,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type MessageExtraInfo,
   type RequestId,
+  type ScopeChallengeHandler,
+  type Transport,
+  type TransportSendOptions,
 } from "@modelcontextprotocol/server";
 import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
 import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686/related-task.ts";
-import { isJsonObject } from "../../../generation/json-object.ts";
+import type { Outgoing } from "../exchange.ts";
+import { OutgoingStream, type OutgoingStreamOptions } from "../outgoing-stream.ts";
+import { keepAliveComment, streamHeaders } from "../sse.ts";
+import { extraInfo, type Incoming } from "./incoming.ts";
+import { sessionNotFound, unsupportedVersion } from "./refusals.ts";
+import { answeredIds, cancelledId, isPoll } from "./requests-in.ts";
+import { scopeRefusal } from "./scope-challenge.ts";
+import type { SessionStream } from "./session-stream.ts";
+import type { SessionStreams } from "./session-streams.ts";
+
+export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "signal" | "keepAlive"> {
+  /** Left out without sessions. */
+  readonly sessionId?: string;
+  readonly streams: SessionStreams;
+  /** Called with each connection that carries a stream. */
+  readonly onConnection: (connection: OutgoingStream) => void;
+}
+
+const firstWithPriming = "2025-11-25";
+
+/** The answer to a poll that was cancelled, whose response waits for one. */
+const cancelled = { error: { code: -32603, message: "Cancelled" } };
 
 /**
- * The SDK's transport of one session, which reports answers and questions, and sends a question on a stream that is open:
- * the SDK's own `elicitInput` and its like do not say to which call they belong.
+ * The server's side of Streamable HTTP before 2026-07-28, in one session, or for one POST where there are none: passes on what
+ * comes in, and sends each message on the stream where it belongs.
  */
-export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
-  /** Called before the answer to a request is sent. */
-  onanswer?: (request: RequestId) => void;
+export class SessionTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
+  sessionId?: string;
+  readonly #options: SessionTransportOptions;
+  readonly #streams: SessionStreams;
+  /** Requests that are answered without a stream. */
+  readonly #polls = new Map<RequestId, (answer: JSONRPCResponse | undefined) => void>();
+  /** Those that the author's server supports. */
+  #versions: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS;
+  #findScopeChallenge: ScopeChallengeHandler = () => undefined;
+  #closed = false;
 
-  /** Called before a question is sent, with the call whose handler asks, if that is known. */
-  onquestion?: (question: RequestId, call: RequestId | undefined) => void;
+  constructor(options: SessionTransportOptions) {
+    this.#options = options;
+    this.#streams = options.streams;
+    if (options.sessionId !== undefined) this.sessionId = options.sessionId;
+  }
 
-  /** Called before the client is notified that a question was withdrawn. */
-  onwithdrawal?: (question: RequestId) => void;
+  async start(): Promise<void> {
+    // Messages come by `post`.
+  }
 
-  /** Runs `work`, which sends on the stream of `request`. */
-  on: <T>(request: RequestId, work: () => T) => T = (_, work) => work();
+  setSupportedProtocolVersions(versions: string[]): void {
+    this.#versions = versions;
+  }
 
-  /** The request on whose stream to ask if the standalone stream is closed; undefined if there is none. */
-  instead?: () => RequestId | undefined;
+  setScopeChallengeResolver(find: ScopeChallengeHandler): void {
+    this.#findScopeChallenge = find;
+  }
 
-  override async send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
-    if (!("method" in message)) {
-      if (message.id !== undefined) this.onanswer?.(message.id);
-      return super.send(message, options);
+  /** Ends the connection of a request's stream, which its client resumes. */
+  closeSSEStream(request: RequestId): void {
+    this.#streams.of(request)?.disconnect();
+  }
+
+  closeStandaloneSSEStream(): void {
+    this.#streams.standalone.disconnect();
+  }
+
+  /** The refusal of a request whose revision or scopes the author's server does not accept. */
+  async refusal(
+    { request, owner }: Incoming,
+    messages: readonly JSONRPCMessage[] = [],
+  ): Promise<Response | undefined> {
+    if (this.#closed) return sessionNotFound();
+    const version = request.headers.get("mcp-protocol-version");
+    if (version !== null && !this.#versions.includes(version) && !messages.some(isInitializeRequest)) {
+      return unsupportedVersion(version, this.#versions);
     }
-    this.#report(message, options?.relatedRequestId);
-    const related = options?.relatedRequestId ?? ("id" in message ? this.instead?.() : undefined);
-    if (related === undefined) return super.send(message, options);
-    return this.on(related, () => super.send(message, { ...options, relatedRequestId: related }));
+    const requests = messages.filter(isJSONRPCRequest);
+    const refused = await scopeRefusal(requests, owner.authInfo, this.#findScopeChallenge);
+    return this.#closed ? sessionNotFound() : refused;
   }
 
-  #report(message: JSONRPCMessage, call: RequestId | undefined): void {
-    if (!("method" in message)) return;
-    const params = isJsonObject(message.params) ? message.params : {};
-    if (!("id" in message)) {
-      const { requestId } = params;
-      const isId = typeof requestId === "string" || typeof requestId === "number";
-      if (message.method === "notifications/cancelled" && isId) this.onwithdrawal?.(requestId);
-    } else if (relatedTaskOf(params) === undefined && relatedSepTaskOf(params) === undefined) {
-      // Not the question of a task, which is of no call.
-      this.onquestion?.(message.id, call);
+  /** Whether a client takes events without data, by the version that it names. */
+  takesPriming({ request }: Incoming, messages: readonly JSONRPCMessage[] = []): boolean {
+    const handshake = messages.find((message) => isInitializeRequest(message));
+    const version =
+      handshake?.params.protocolVersion ??
+      request.headers.get("mcp-protocol-version") ??
+      DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
+    return this.#versions.includes(version) && version >= firstWithPriming;
+  }
+
+  /** Passes on the messages of a POST, and resolves with its response as soon as that begins. */
+  async post(messages: readonly JSONRPCMessage[], incoming: Incoming): Promise<Outgoing> {
+    const extra = extraInfo(incoming);
+    const answered = answeredIds(messages);
+    for (const question of answered) this.#streams.settled(question);
+    // Read before the reply is handled, which may remove it.
+    const kept = this.#streams.kept(answered);
+    const requests = messages.filter(isJSONRPCRequest);
+    if (requests.length === 0) {
+      this.#receive(messages, extra);
+      await kept; // after a 202 the client does not answer again
+      return new Response(null, { status: 202 });
+    }
+    const [first] = requests;
+    if (first !== undefined && isPoll(incoming.body)) return this.poll(first, extra);
+    const ids = requests.map(({ id }) => id);
+    const stream = this.#streams.begin(ids, incoming.needed);
+    const response = this.carry(stream, incoming);
+    const resumable = this.#streams.areResumable && this.takesPriming(incoming, messages);
+    if (resumable) stream.prime();
+    this.#receive(messages, extra, resumable);
+    return response;
+  }
+
+  /** Passes on a request that is answered without a stream, and resolves with the response. */
+  async poll(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<Outgoing> {
+    const { promise, resolve } = Promise.withResolvers<JSONRPCResponse | undefined>();
+    this.#polls.get(request.id)?.(undefined);
+    this.#polls.set(request.id, resolve);
+    this.#receive([request], extra);
+    const answer = await promise;
+    if (answer === undefined) return sessionNotFound(); // it was ended meanwhile
+    const { sessionId } = this;
+    return { status: 200, json: JSON.stringify(answer), ...(sessionId !== undefined && { sessionId }) };
+  }
+
+  /** The response to `incoming`, which carries `stream` from now on. */
+  carry(stream: SessionStream, { request, owner }: Incoming): Response {
+    const { count, maxBacklog = Infinity, onConnection } = this.#options;
+    const connection = new OutgoingStream({ count, maxBacklog, signal: request.signal, keepAlive: true });
+    onConnection(connection);
+    // Adapters send the headers with the first chunk, without which the client does not know that its stream is open.
+    connection.write(keepAliveComment);
+    this.#streams.connect(stream, connection, owner.access?.scopes);
+    const session = this.sessionId === undefined ? {} : { "Mcp-Session-Id": this.sessionId };
+    return new Response(connection.readable, { headers: { ...streamHeaders, ...session } });
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (this.#closed) throw new Error("The session is over.");
+    if (!("method" in message)) return this.#answer(message);
+    const related = options?.relatedRequestId;
+    if ("id" in message) {
+      if (!isOfTask(message)) this.#streams.asked(message.id, related);
+    } else {
+      // The client is notified that a question was withdrawn.
+      const question = cancelledId(message);
+      if (question !== undefined) this.#streams.settled(question);
+    }
+    this.#streamFor(message, related).write(JSON.stringify(message));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#streams.end();
+    for (const resolve of this.#polls.values()) resolve(undefined);
+    this.#polls.clear();
+    this.onclose?.();
+  }
+
+  #receive(messages: readonly JSONRPCMessage[], extra: MessageExtraInfo, resumable = false): void {
+    for (const message of messages) {
+      const more = resumable && isJSONRPCRequest(message) ? this.#closersFor(message.id) : {};
+      this.onmessage?.(message, { ...extra, ...more });
+      const request = cancelledId(message);
+      if (request !== undefined) this.#cancelled(request);
     }
   }
 
-  /**
-   * Ends the stream of a cancelled request, which is not answered. The SDK would leave it open as long as the session.
-   */
-  async endUnanswered(request: RequestId): Promise<void> {
-    this.closeSSEStream(request);
-    // On a closed stream it is not sent, but the SDK forgets the request.
-    await this.answerCancelled(request);
+  /** For an author's handler that has its client poll. */
+  #closersFor(request: RequestId): MessageExtraInfo {
+    return {
+      closeSSEStream: () => this.closeSSEStream(request),
+      closeStandaloneSSEStream: () => this.closeStandaloneSSEStream(),
+    };
   }
 
-  /** Answers a cancelled request, since the SDK and the response wait for an answer. */
-  answerCancelled(request: RequestId): Promise<void> {
-    return this.send({ jsonrpc: "2.0", id: request, error: { code: -32603, message: "Cancelled" } });
+  /** A request that was cancelled is not answered, which its stream must not wait for. */
+  #cancelled(request: RequestId): void {
+    this.#streams.close(request);
+    this.#polls.get(request)?.({ jsonrpc: "2.0", id: request, ...cancelled });
+    this.#polls.delete(request);
   }
+
+  #answer(answer: JSONRPCResponse): void {
+    const { id } = answer;
+    if (id === undefined) throw new Error("An answer without an id has no stream.");
+    const resolve = this.#polls.get(id);
+    if (resolve === undefined) {
+      this.#streamOf(id).write(JSON.stringify(answer));
+      this.#streams.close(id);
+    } else {
+      this.#polls.delete(id);
+      resolve(answer);
+    }
+  }
+
+  /** What an author's `elicitInput` and its like send does not say to which call it belongs. */
+  #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream {
+    const { standalone, newest } = this.#streams;
+    const request = related ?? ("id" in message && !standalone.isConnected ? newest : undefined);
+    return request === undefined ? standalone : this.#streamOf(request);
+  }
+
+  #streamOf(request: RequestId): SessionStream {
+    const stream = this.#streams.of(request);
+    if (stream === undefined) throw new Error(`Request ${String(request)} has no stream.`);
+    return stream;
+  }
+}
+
+/** Whether a request to the client is the question of a task, which is of no call. */
+function isOfTask({ params = {} }: JSONRPCRequest): boolean {
+  return relatedTaskOf(params) !== undefined || relatedSepTaskOf(params) !== undefined;
 }

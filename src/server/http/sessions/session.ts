@@ -1,21 +1,20 @@
-import { isSpecType, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import { isInitializeRequest, isSpecType, type JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { Clock } from "../../../runtime/clock.ts";
-import type { Answer } from "../../answer.ts";
 import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
-import { answerText, type Outgoing } from "../exchange.ts";
+import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
-import { keepAliveComment } from "../sse.ts";
-import { watchedBody } from "../watched-body.ts";
+import type { BrokenRequests } from "./broken-requests.ts";
+import { parseEventId, type EventId } from "./event-id.ts";
 import { EventLog, type EventLimits } from "./event-log.ts";
 import type { EventMemory } from "./event-memory.ts";
-import { factoryContext, transportOptions, type Incoming, type PolledSession } from "./incoming.ts";
-import { isStream, jsonAnswer } from "./json-answer.ts";
-import type { BrokenRequests } from "./broken-requests.ts";
-import { methodNotAllowed, sessionNotFound, tooManyOpen } from "./refusals.ts";
-import { acceptsBoth, answeredIds, cancelledIds, requestIds, wantsJson } from "./requests-in.ts";
+import { authInfoOf, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
+import { readPost } from "./read-post.ts";
+import { alreadyInitialized, methodNotAllowed, notAcceptable, tooManyOpen } from "./refusals.ts";
+import { answeredIds, cancelledId, isPoll, requestIds } from "./requests-in.ts";
+import { SessionStream, standaloneNumber } from "./session-stream.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
 
@@ -40,20 +39,14 @@ export interface SessionSetup {
 /** How many bytes may wait on a stream whose client does not read. It can resume the stream later. */
 const maxBacklog = 16 * 1024 * 1024;
 
-/** The body of the response to a poll that was cancelled. */
-const cancelled: Answer = { error: { code: -32603, message: "Cancelled" } };
-
-/** How long clients wait before they resume a stream that the server closed, in ms. */
-const retryMs = 1_000;
-
-/** One session: an author's server, the SDK's transport, and what is known of its streams. */
+/** One session: an author's server, its transport, and who may use it for how long. */
 export class Session implements PolledSession {
   readonly id: string;
   /** Who opened it; others do not find it. */
   readonly principal: string | null;
   readonly #setup: SessionSetup;
-  readonly #streams: SessionStreams;
   readonly #log: EventLog;
+  readonly #streams: SessionStreams;
   readonly #transport: SessionTransport;
   #session: DispatchedServer<SessionDispatcher> | undefined;
   /** The scopes that any request needed: a resumed stream may have messages of each. */
@@ -63,25 +56,24 @@ export class Session implements PolledSession {
   #open = 0;
   #ended = false;
   #cancelIdle: () => void = () => undefined;
-  /** Ends the standalone stream. */
-  #standalone = new AbortController();
 
   private constructor(id: string, principal: string | null, setup: SessionSetup) {
     this.id = id;
     this.principal = principal;
     this.#setup = setup;
-    this.#streams = new SessionStreams(id, (lost) => setup.broken.add(principal, lost));
-    this.#log = new EventLog(setup.limits, setup.memory, principal);
+    const name = setup.clock.uniqueName().slice(0, 8);
+    this.#log = new EventLog(name, setup.limits, setup.memory, principal);
+    this.#streams = new SessionStreams(id, this.#log, (lost) => setup.broken.add(principal, lost));
     this.#transport = new SessionTransport({
-      sessionIdGenerator: () => id,
-      eventStore: this.#log,
-      retryInterval: retryMs,
+      sessionId: id,
+      streams: this.#streams,
+      count: (cut) => setup.unread.open(principal, cut),
+      maxBacklog,
+      onConnection: (connection) => {
+        this.#enter();
+        connection.whenEnded(() => this.#leave());
+      },
     });
-    this.#transport.onanswer = (request) => this.#streams.answered(request);
-    this.#transport.on = (request, work) => this.#log.about([request], work);
-    this.#transport.onquestion = (question, call) => this.#streams.asked(question, call);
-    this.#transport.onwithdrawal = (question) => this.#streams.settled(question);
-    this.#transport.instead = () => (this.#streams.standaloneOpen ? undefined : this.#streams.newest);
     this.#transport.onclose = () => this.#end();
   }
 
@@ -106,32 +98,27 @@ export class Session implements PolledSession {
 
   /** Answers a request that belongs to this session. */
   fetch(incoming: Incoming): Promise<Outgoing> {
-    const { request, body, owner } = incoming;
-    const { headers } = request;
-    const isPoll =
-      request.method === "POST" && !headers.has("last-event-id") && acceptsBoth(headers.get("accept"));
-    return isPoll && this.takes(body, headers.get("mcp-protocol-version"))
-      ? this.poll(body, owner, incoming.needed)
-      : this.#counted(() => this.#fetch(incoming));
+    return this.#counted(async () => {
+      switch (incoming.request.method) {
+        case "POST":
+          return this.#post(incoming);
+        case "GET":
+          return this.#get(incoming);
+        default:
+          return this.#delete(incoming);
+      }
+    });
   }
 
-  /** Other messages go to the SDK's transport: they need a stream, or may be invalid. */
   takes(message: unknown, version: string | null): message is JSONRPCRequest {
-    // Only some sessions have `tasks/delete`, which the SDK decides.
-    if (!wantsJson(message) || !isSpecType.JSONRPCRequest(message) || message.method === "tasks/delete")
-      return false;
+    if (!isPoll(message) || !isSpecType.JSONRPCRequest(message)) return false;
     const agreed = this.#session?.dispatcher.protocolVersion;
     return agreed !== undefined && (version === null || version === agreed);
   }
 
-  poll(message: JSONRPCRequest, { authInfo }: Sender, needed: readonly string[]): Promise<Outgoing> {
+  poll(message: JSONRPCRequest, sender: Sender, needed: readonly string[]): Promise<Outgoing> {
     for (const scope of needed) this.#needed.add(scope);
-    return this.#counted(async () => {
-      const extra = authInfo === undefined ? {} : { authInfo };
-      const answer = (await this.#session?.handle(message, extra)) ?? (this.#ended ? undefined : cancelled);
-      if (answer === undefined) return sessionNotFound();
-      return { status: 200, json: answerText(message.id, answer), sessionId: this.id };
-    });
+    return this.#counted(() => this.#transport.poll(message, authInfoOf(sender)));
   }
 
   /** Ends its streams and open requests. */
@@ -151,85 +138,71 @@ export class Session implements PolledSession {
     }
   }
 
-  async #fetch(incoming: Incoming): Promise<Response> {
-    const { request, body } = incoming;
-    const eventId = request.headers.get("last-event-id") || null; // an empty one is none
-    // The stream would end at once, and the client would resume it again and again.
-    if (request.method === "GET" && eventId !== null && !this.#log.canResume(eventId)) {
-      return methodNotAllowed("POST, DELETE");
-    }
-    const ids = requestIds(body);
-    const { maxOpenRequests } = this.#setup;
-    if (!wantsJson(body) && ids.length > 0 && this.#streams.unanswered + ids.length > maxOpenRequests) {
-      return tooManyOpen(body, "session", maxOpenRequests);
-    }
-    const answered = answeredIds(body);
-    const beyond = incoming.refusal([
-      ...this.#streams.neededToEnd(answered, cancelledIds(body)),
-      ...(eventId === null ? [] : this.#needed),
-    ]);
-    if (beyond !== undefined) return beyond;
+  async #post(incoming: Incoming): Promise<Outgoing> {
+    const messages = readPost(incoming.request, incoming.body);
+    if (messages instanceof Response) return messages;
+    if (this.#requests > 1 && messages.some(isInitializeRequest)) return alreadyInitialized();
+    const refused =
+      (await this.#transport.refusal(incoming, messages)) ??
+      this.#tooManyOpen(incoming) ??
+      incoming.refusal(
+        this.#streams.neededToEnd(
+          answeredIds(messages),
+          messages.flatMap((message) => cancelledId(message) ?? []),
+        ),
+      );
+    if (refused !== undefined) return refused;
     for (const scope of incoming.needed) this.#needed.add(scope);
-    for (const question of answered) this.#streams.settled(question);
-    // Read before the reply is handled, which may remove it.
-    const kept = this.#streams.kept(answered);
-    // A request that is answered without a stream cannot be resumed, nor ask a question.
-    if (wantsJson(body)) for (const id of ids) this.#log.withhold(id);
-    else this.#streams.received(ids, incoming.needed);
-    const { arrivals } = this.#streams;
-    const standalone = request.method === "GET" && (eventId === null || this.#log.isStandalone(eventId));
-    // The client has lost its last one, which the server may not have noticed.
-    if (standalone) this.#standalone.abort();
-    const resumed = eventId === null || standalone ? [] : this.#log.requestsOf(eventId);
-    const onStream = [...ids, ...resumed];
-    const response = await this.#log.about(onStream, () =>
-      this.#transport.handleRequest(request, transportOptions(incoming)),
-    );
-    const { body: stream } = response;
-    if (stream === null || !isStream(response)) {
-      // They are answered by this response, or not at all.
-      for (const id of ids) {
-        this.#streams.answered(id);
-        this.#log.forget(id);
-      }
-      await this.#endCancelled(body);
-      if (response.ok) await kept; // after a 202 the client does not answer again
-      return response;
-    }
-    this.#streams.resumed(resumed);
-    await this.#endCancelled(body); // a batch may cancel its own requests
-    if (standalone) {
-      this.#standalone = new AbortController();
-      this.#streams.standaloneOpened(incoming.owner.access?.scopes);
-    }
-    const signals = standalone ? [request.signal, this.#standalone.signal] : [request.signal];
-    this.#enter();
-    const watched = watchedBody(stream, {
-      signal: AbortSignal.any(signals),
-      count: (cut) => this.#setup.unread.open(this.principal, cut),
-      // Adapters send the headers with the first chunk, without which the client does not know that its stream is open.
-      opening: keepAliveComment,
-      maxBacklog,
-      onEnd: (end) => {
-        if (standalone) this.#streams.standaloneEnded();
-        else if (end === "abandoned") this.#streams.broken(onStream, arrivals);
-        this.#leave();
-      },
-    });
-    const [id] = ids;
-    if (id !== undefined && wantsJson(body)) return jsonAnswer(response, watched, id);
-    return new Response(watched, { status: response.status, headers: response.headers });
+    return this.#transport.post(messages, incoming);
   }
 
-  async #endCancelled(body: unknown): Promise<void> {
-    for (const id of cancelledIds(body)) {
-      const alone = this.#streams.awaitsOnly(id);
-      if (!alone && !this.#streams.awaits(id) && !this.#log.withholds(id)) continue;
-      this.#log.withhold(id);
-      // Others of its batch may still be answered on the stream.
-      const ended = alone ? this.#transport.endUnanswered(id) : this.#transport.answerCancelled(id);
-      await ended.catch(this.#setup.server.onError);
+  #tooManyOpen({ body }: Incoming): Response | undefined {
+    const { maxOpenRequests } = this.#setup;
+    const more = isPoll(body) ? 0 : requestIds(body).length;
+    return more > 0 && this.#streams.unanswered + more > maxOpenRequests
+      ? tooManyOpen(body, "session", maxOpenRequests)
+      : undefined;
+  }
+
+  async #get(incoming: Incoming): Promise<Outgoing> {
+    const { headers } = incoming.request;
+    if (headers.get("accept")?.includes("text/event-stream") !== true) {
+      return notAcceptable("Client must accept text/event-stream");
     }
+    const eventId = headers.get("last-event-id") || null; // an empty one is none
+    const last = eventId === null ? undefined : parseEventId(eventId);
+    const stream = eventId === null ? this.#streams.standalone : last && this.#streamOf(last);
+    // The stream would end at once, and the client would resume it again and again.
+    if (stream === undefined) return methodNotAllowed("POST, DELETE");
+    const refused =
+      (await this.#transport.refusal(incoming)) ??
+      incoming.refusal(last === undefined ? [] : [...this.#needed]);
+    if (refused !== undefined) return refused;
+    const response = this.#transport.carry(stream, incoming);
+    // Else a client whose connection breaks before the next message would not know what to resume.
+    const after = last?.log === this.#log.name ? last.event : undefined;
+    if (this.#transport.takesPriming(incoming)) stream.prime(after);
+    if (after !== undefined) stream.replay(after);
+    // A stream of which all was said.
+    if (stream.number !== standaloneNumber && this.#streams.numbered(stream.number) === undefined) {
+      stream.disconnect();
+    }
+    return response;
+  }
+
+  /** The stream of an event; undefined where nothing can follow on it. */
+  #streamOf({ log, stream, event }: EventId): SessionStream | undefined {
+    if (stream === standaloneNumber) return this.#streams.standalone; // in an earlier process, it was another one
+    if (log !== this.#log.name || event > this.#log.last) return undefined;
+    const missed = this.#log.after(event, stream).length > 0;
+    return this.#streams.numbered(stream) ?? (missed ? new SessionStream(stream, [], this.#log) : undefined);
+  }
+
+  async #delete(incoming: Incoming): Promise<Response> {
+    const refused = await this.#transport.refusal(incoming);
+    if (refused !== undefined) return refused;
+    await this.close();
+    return new Response(null, { status: 200 });
   }
 
   #enter(): void {
@@ -254,7 +227,6 @@ export class Session implements PolledSession {
     this.#ended = true;
     this.#cancelIdle();
     this.#log.clear();
-    this.#streams.end();
     this.#setup.onEnd();
   }
 }

@@ -6,6 +6,7 @@ import { BrokenRequests } from "./broken-requests.ts";
 import type { EventLimits } from "./event-log.ts";
 import { EventMemory } from "./event-memory.ts";
 import type { EarlierRevisions, Incoming } from "./incoming.ts";
+import { readHandshake } from "./read-post.ts";
 import {
   internalError,
   methodNotAllowed,
@@ -14,7 +15,7 @@ import {
   tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
-import { idToAnswer, initializes } from "./requests-in.ts";
+import { idToAnswer } from "./requests-in.ts";
 import { SessionSlots } from "./session-slots.ts";
 import { Session } from "./session.ts";
 
@@ -82,10 +83,10 @@ export class Sessions implements EarlierRevisions {
     const { request, body, owner } = incoming;
     if (!methods.includes(request.method)) return methodNotAllowed(methods.join(", "));
     const id = request.headers.get("mcp-session-id");
-    if (id === null) {
-      return request.method === "POST" && initializes(body) ? this.#open(incoming) : sessionMissing();
-    }
-    return this.find(id, owner.principal)?.fetch(incoming) ?? sessionNotFound();
+    if (id !== null) return this.find(id, owner.principal)?.fetch(incoming) ?? sessionNotFound();
+    if (request.method !== "POST") return sessionMissing();
+    const handshake = readHandshake(request, body);
+    return handshake instanceof Response ? handshake : this.#open(incoming);
   }
 
   async close(): Promise<void> {

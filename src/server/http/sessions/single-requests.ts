@@ -1,13 +1,14 @@
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { SUPPORTED_PROTOCOL_VERSIONS, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
 import type { TaskServer } from "../../task-server.ts";
+import { answerText, type Outgoing } from "../exchange.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
-import { keepAliveComment } from "../sse.ts";
-import { watchedBody } from "../watched-body.ts";
-import { factoryContext, transportOptions, type EarlierRevisions, type Incoming } from "./incoming.ts";
-import { isStream, jsonAnswer } from "./json-answer.ts";
+import { extraInfo, factoryContext, type EarlierRevisions, type Incoming } from "./incoming.ts";
+import { readPost } from "./read-post.ts";
 import { internalError, methodNotAllowed } from "./refusals.ts";
-import { idToAnswer, requestIds, wantsJson } from "./requests-in.ts";
+import { idToAnswer, isPoll } from "./requests-in.ts";
+import { SessionStreams } from "./session-streams.ts";
+import { SessionTransport } from "./session-transport.ts";
 
 /**
  * Earlier revisions without sessions: each POST has a server and a transport of its own. Nothing can be asked of the
@@ -24,9 +25,13 @@ export class SingleRequests implements EarlierRevisions {
     this.#unread = unread;
   }
 
-  async fetch(incoming: Incoming): Promise<Response> {
+  async fetch(incoming: Incoming): Promise<Outgoing> {
     const { request, body, owner } = incoming;
     if (request.method !== "POST") return methodNotAllowed("POST");
+    const messages = readPost(request, body);
+    if (messages instanceof Response) return messages;
+    const polled = await this.#poll(incoming);
+    if (polled !== undefined) return polled;
     let session: DispatchedServer;
     try {
       session = await this.#server.openSession(factoryContext(incoming), owner);
@@ -38,30 +43,34 @@ export class SingleRequests implements EarlierRevisions {
       this.#open.delete(session);
       session.close().catch(this.#server.onError);
     };
+    let carried = false;
+    const transport = new SessionTransport({
+      streams: new SessionStreams(),
+      count: (cut) => this.#unread.open(owner.principal, cut),
+      onConnection: (connection) => {
+        carried = true;
+        connection.whenEnded(end);
+      },
+    });
     try {
-      const transport = new WebStandardStreamableHTTPServerTransport();
       await session.connect(transport);
-      const response = await transport.handleRequest(request, transportOptions(incoming));
-      if (response.body === null || !isStream(response)) {
-        end();
-        return response;
-      }
-      const watched = watchedBody(response.body, {
-        signal: request.signal,
-        count: (cut) => this.#unread.open(owner.principal, cut),
-        opening: keepAliveComment, // with which adapters send the headers
-        onEnd: end,
-      });
-      const [id] = requestIds(body);
-      if (id !== undefined && wantsJson(body)) return await jsonAnswer(response, watched, id);
-      return new Response(watched, { status: response.status, headers: response.headers });
-    } catch (error) {
-      end();
-      throw error;
+      return (await transport.refusal(incoming, messages)) ?? (await transport.post(messages, incoming));
+    } finally {
+      if (!carried) end();
     }
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#open].map((session) => session.close()));
+  }
+
+  /** The answer to a poll that is ours, without a server of the author's. */
+  async #poll(incoming: Incoming): Promise<Outgoing> {
+    const { request, body, owner } = incoming;
+    const version = request.headers.get("mcp-protocol-version");
+    if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined;
+    if (!isPoll(body) || !isJSONRPCRequest(body)) return undefined;
+    const answer = await this.#server.poll(body, owner, extraInfo(incoming));
+    return answer && { status: 200, json: answerText(body.id, answer) };
   }
 }
