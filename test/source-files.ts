@@ -4,7 +4,10 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** The text of every file below `folder` (or of that one file) by its path from the root; absent ones are skipped. */
+/**
+ * The text of every file below `folder` (or of that one file) by its path from the root; absent ones are skipped, and so
+ * are packages that are installed there.
+ */
 export async function sourceFiles(
   folder: string,
   extensions: readonly string[],
@@ -20,7 +23,9 @@ export async function sourceFiles(
 async function paths(start: string): Promise<string[]> {
   try {
     const entries = await readdir(start, { recursive: true, withFileTypes: true });
-    return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    return entries
+      .filter((entry) => entry.isFile() && !entry.parentPath.split(sep).includes("node_modules"))
+      .map((entry) => join(entry.parentPath, entry.name));
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOTDIR") return [start];

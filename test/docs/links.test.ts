@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 const root = new URL("../../", import.meta.url);
 
-/** Every file and folder of the repository. */
+/** Every file and folder of the repository; not the packages that are installed there. */
 const everything = new Set<string>();
 const folders = await readdir(root, { withFileTypes: true });
 for (const { name } of folders.filter((entry) => !/^(node_modules|dist|coverage|\..+)$/.test(entry.name))) {
@@ -12,7 +12,8 @@ for (const { name } of folders.filter((entry) => !/^(node_modules|dist|coverage|
 }
 for (const { name } of folders.filter((entry) => entry.isDirectory() && everything.has(entry.name))) {
   for (const path of await readdir(new URL(`${name}/`, root), { recursive: true })) {
-    everything.add(`${name}/${path.replaceAll("\\", "/")}`);
+    const parts = path.split(/[\\/]/);
+    if (!parts.includes("node_modules")) everything.add([name, ...parts].join("/"));
   }
 }
 const list = (extension: string): string[] => [...everything].filter((path) => path.endsWith(extension));

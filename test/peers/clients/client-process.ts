@@ -1,0 +1,75 @@
+// A client library in a process of its own: node client-process.ts NAME URL, forked. Does what its parent says, and tells
+// it of every request that the library sends.
+import { setImmediate as loopTurn } from "node:timers/promises";
+import { openClient, type ClientName, type PeerClient } from "./open-client.ts";
+
+/** What the parent says. */
+export interface Command {
+  readonly id: number;
+  /** Undefined: list the tools. */
+  readonly call?: { readonly tool: string; readonly args: Readonly<Record<string, string>> };
+}
+
+/** An HTTP request of the library that was answered, or found nobody. */
+export interface SentRequest {
+  readonly verb: string;
+  /** The JSON-RPC method of a POST. */
+  readonly method?: string;
+  /** Undefined where the connection failed. */
+  readonly status?: number;
+}
+
+/** What the parent is told; that the client is connected, with the id 0. */
+export type Report =
+  | { readonly sent: SentRequest }
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string };
+
+function report(message: Report): void {
+  process.send?.(message);
+}
+
+/** All of the libraries use the global fetch. */
+function reportRequests(): void {
+  const { fetch } = globalThis;
+  globalThis.fetch = async (input, init) => {
+    const sent = { verb: init?.method ?? "GET", ...methodOf(init?.body) };
+    try {
+      const response = await fetch(input, init);
+      report({ sent: { ...sent, status: response.status } });
+      return response;
+    } catch (error) {
+      report({ sent });
+      throw error;
+    }
+  };
+}
+
+function methodOf(body: unknown): { method?: string } {
+  if (typeof body !== "string") return {};
+  const { method } = JSON.parse(body) as { method?: string };
+  return method === undefined ? {} : { method };
+}
+
+async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
+  try {
+    report({ id, value: await work() });
+  } catch (error) {
+    report({ id, error: String(error) });
+  }
+}
+
+async function serve(client: PeerClient, { id, call }: Command): Promise<void> {
+  // When the command arrives together with the end of a connection, the library has to learn of that end first, or it
+  // sends its request on a connection that is dead.
+  await loopTurn();
+  await answer(id, () => (call === undefined ? client.list() : client.call(call.tool, call.args)));
+}
+
+const [name, url = ""] = process.argv.slice(2);
+reportRequests();
+await answer(0, async () => {
+  const client = await openClient[name as ClientName](url);
+  process.on("message", (command: Command) => void serve(client, command));
+});
+process.on("disconnect", () => process.exit());

@@ -1,0 +1,135 @@
+import { Client as SdkClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+
+type Args = Readonly<Record<string, string>>;
+
+/** A client library that is connected to a server, as a host without a model would use it: all its options are default. */
+export interface PeerClient {
+  /** The names of the tools, asked of the server each time. */
+  list(): Promise<readonly string[]>;
+  /** The text of the result. */
+  call(tool: string, args: Args): Promise<string>;
+}
+
+interface Content {
+  readonly text?: string;
+}
+interface Tool {
+  readonly name: string;
+}
+
+const textOf = (content: readonly Content[]): string => content.map(({ text = "" }) => text).join("");
+const namesOf = (tools: readonly Tool[]): string[] => tools.map(({ name }) => name);
+
+async function sdkV1(url: string): Promise<PeerClient> {
+  const client = new SdkClient({ name: "peer", version: "1.0.0" });
+  const transport: object = new StreamableHTTPClientTransport(new URL(url));
+  await client.connect(transport as Transport); // the SDK's own types disagree on what may be undefined
+  return {
+    list: async () => namesOf((await client.listTools()).tools),
+    call: async (name, args) => {
+      const { content } = await client.callTool({ name, arguments: { ...args } });
+      return textOf(content as Content[]);
+    },
+  };
+}
+
+// The others are installed by the slow suite alone: only what is used of them is declared, and the name of a package
+// stands in a variable, so that the compiler does not look for it.
+
+interface LangChain {
+  readonly MultiServerMCPClient: new (options: object) => {
+    getTools(): Promise<readonly (Tool & { invoke(args: Args): Promise<string> })[]>;
+    getClient(server: string): Promise<{ listTools(): Promise<{ tools: readonly Tool[] }> } | undefined>;
+  };
+}
+
+async function langChain(url: string): Promise<PeerClient> {
+  const { MultiServerMCPClient } = await load<LangChain>("@langchain/mcp-adapters");
+  const client = new MultiServerMCPClient({ mcpServers: { peers: { transport: "http", url } } });
+  const tools = await client.getTools();
+  const connection = await client.getClient("peers");
+  return {
+    list: async () => namesOf((await connection?.listTools())?.tools ?? []),
+    call: (name, args) => named(tools, name).invoke(args),
+  };
+}
+
+interface McpUse {
+  readonly MCPClient: new (options: object) => {
+    createSession(server: string): Promise<{
+      listTools(): Promise<readonly Tool[]>;
+      callTool(name: string, args: Args): Promise<{ content: readonly Content[] }>;
+    }>;
+  };
+}
+
+async function mcpUse(url: string): Promise<PeerClient> {
+  const { MCPClient } = await load<McpUse>("mcp-use/client");
+  const session = await new MCPClient({ mcpServers: { peers: { url } } }).createSession("peers");
+  return {
+    list: async () => namesOf(await session.listTools()),
+    call: async (name, args) => textOf((await session.callTool(name, args)).content),
+  };
+}
+
+interface AiSdkTool {
+  execute(args: Args, options: object): Promise<{ content: readonly Content[] }>;
+}
+interface AiSdk {
+  readonly createMCPClient: (options: object) => Promise<{
+    tools(): Promise<Readonly<Record<string, AiSdkTool>>>;
+  }>;
+}
+
+async function aiSdk(url: string): Promise<PeerClient> {
+  const { createMCPClient } = await load<AiSdk>("@ai-sdk/mcp");
+  const client = await createMCPClient({ transport: { type: "http", url } });
+  const tools = await client.tools();
+  return {
+    list: async () => Object.keys(await client.tools()),
+    call: async (name, args) => {
+      const result = await tools[name]?.execute(args, { toolCallId: "1", messages: [] });
+      return textOf(result?.content ?? []);
+    },
+  };
+}
+
+interface OpenAiAgents {
+  readonly MCPServerStreamableHttp: new (options: object) => {
+    connect(): Promise<void>;
+    listTools(): Promise<readonly Tool[]>;
+    callTool(name: string, args: Args): Promise<readonly Content[]>;
+  };
+}
+
+async function openAiAgents(url: string): Promise<PeerClient> {
+  const { MCPServerStreamableHttp } = await load<OpenAiAgents>("@openai/agents-core");
+  const server = new MCPServerStreamableHttp({ name: "peers", url });
+  await server.connect();
+  return {
+    list: async () => namesOf(await server.listTools()),
+    call: async (name, args) => textOf(await server.callTool(name, args)),
+  };
+}
+
+export const openClient = {
+  "SDK v1": sdkV1,
+  LangChain: langChain,
+  "mcp-use": mcpUse,
+  "AI SDK": aiSdk,
+  "OpenAI Agents": openAiAgents,
+} satisfies Record<string, (url: string) => Promise<PeerClient>>;
+
+export type ClientName = keyof typeof openClient;
+
+async function load<Module>(name: string): Promise<Module> {
+  return (await import(name)) as Module;
+}
+
+function named<T extends Tool>(tools: readonly T[], name: string): T {
+  const tool = tools.find((each) => each.name === name);
+  if (tool === undefined) throw new Error(`There is no tool ${name}.`);
+  return tool;
+}

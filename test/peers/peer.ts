@@ -1,0 +1,73 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import type { Command, Report, SentRequest } from "./clients/client-process.ts";
+import type { ClientName } from "./clients/open-client.ts";
+
+const script = fileURLToPath(new URL("./clients/client-process.ts", import.meta.url));
+
+/** A client library that runs in a process of its own. */
+export class Peer {
+  /** What the library has sent so far, in the order of the answers. */
+  readonly sent: SentRequest[] = [];
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #commands = 0;
+
+  private constructor(name: ClientName, url: string) {
+    this.#child = fork(script, [name, url], {
+      // mcp-use and LangChain would report that they run.
+      env: { ...process.env, MCP_USE_ANONYMIZED_TELEMETRY: "false", LANGSMITH_TRACING: "false" },
+    });
+    onTestFinished(() => void this.#child.kill("SIGKILL"));
+    this.#child.on("message", (report: Report) => this.#take(report));
+    this.#child.once("exit", () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`The process of ${name} ended.`));
+    });
+  }
+
+  /** Resolves when the library is connected. It ends with the test. */
+  static async connect(name: ClientName, url: string): Promise<Peer> {
+    const peer = new Peer(name, url);
+    await peer.#answerTo(0);
+    return peer;
+  }
+
+  async list(): Promise<readonly string[]> {
+    return (await this.#ask({})) as readonly string[];
+  }
+
+  /** The text of the result, or a rejection with that of the library's error. */
+  async call(tool: string, word: string): Promise<string> {
+    return (await this.#ask({ call: { tool, args: { word } } })) as string;
+  }
+
+  /** The requests of this JSON-RPC method. */
+  sentOf(method: string): readonly SentRequest[] {
+    return this.sent.filter((request) => request.method === method);
+  }
+
+  #ask(command: Omit<Command, "id">): Promise<unknown> {
+    const id = ++this.#commands;
+    const answer = this.#answerTo(id);
+    this.#child.send({ id, ...command });
+    return answer;
+  }
+
+  #answerTo(id: number): Promise<unknown> {
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, waiting);
+    return waiting.promise;
+  }
+
+  #take(report: Report): void {
+    if ("sent" in report) {
+      this.sent.push(report.sent);
+      return;
+    }
+    const waiting = this.#waiting.get(report.id);
+    this.#waiting.delete(report.id);
+    if ("error" in report) waiting?.reject(new Error(report.error));
+    else waiting?.resolve(report.value);
+  }
+}

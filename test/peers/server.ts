@@ -1,0 +1,65 @@
+// The server that is killed under its clients: node server.ts PORT DATABASE FOLDER. Prints its URL once it serves.
+import { appendFileSync, existsSync, watch } from "node:fs";
+import { join } from "node:path";
+import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { serveHttp } from "holdfast/http";
+import { sqliteStore } from "holdfast/sqlite";
+import * as z from "zod";
+
+const [port = "", database = "", folder = ""] = process.argv.slice(2);
+
+const inputSchema = z.object({ word: z.string() });
+const text = (value: string): CallToolResult => ({ content: [{ type: "text", text: value }] });
+
+/** Steps as they begin, and points between them in parentheses. Synchronous, so that the line comes before what follows. */
+function log(line: string): void {
+  appendFileSync(join(folder, "log"), `${line}\n`);
+}
+
+/** Resolves when the test has opened the gate of this word. */
+async function gateOpened(word: string, signal: AbortSignal): Promise<void> {
+  const opened = Promise.withResolvers<void>();
+  const look = (): void => {
+    if (existsSync(join(folder, `${word}.open`))) opened.resolve();
+  };
+  const watcher = watch(folder, look);
+  signal.addEventListener("abort", () => opened.reject(signal.reason as Error));
+  look();
+  await opened.promise.finally(() => watcher.close());
+}
+
+const tasks = createTasks({ store: sqliteStore(database), crashBackoffMs: 10, maxCrashes: 100 });
+
+tasks.tool("quick", { inputSchema }, async ({ word }, task) =>
+  text(
+    await task.step("shout", () => {
+      log(`shout ${word}`);
+      return word.toUpperCase();
+    }),
+  ),
+);
+
+tasks.tool("gated", { inputSchema }, async ({ word }, task) => {
+  const first = await task.step("first", () => {
+    log(`first ${word}`);
+    return word.toUpperCase();
+  });
+  log(`(waits) ${word}`); // the first step is on disk
+  await gateOpened(word, task.signal);
+  const second = await task.step("second", () => {
+    log(`second ${word}`);
+    return word.toLowerCase();
+  });
+  return text(`${first} ${second}`);
+});
+
+/** The author's own tools, of which nothing is stored. */
+function makeServer(): McpServer {
+  const server = new McpServer({ name: "peers", version: "1.0.0" });
+  server.registerTool("echo", { inputSchema }, async ({ word }) => text(word));
+  return server;
+}
+
+const http = await serveHttp(tasks.server(makeServer), { port: Number(port), anonymous: "shared" });
+process.stdout.write(`${http.url}\n`);
