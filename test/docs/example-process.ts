@@ -7,13 +7,16 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** The path of a file of examples/. */
+/** The path of a file of examples/, or of one with a whole URL. */
 export const example = (name: string): string =>
-  fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
+  fileURLToPath(new URL(name, new URL("../../examples/", import.meta.url)));
 
-export async function newFolder(): Promise<string> {
+/** Has something done at the end of a test, or of a suite. */
+export type AtEnd = (end: () => Promise<void> | void) => unknown;
+
+export async function newFolder(atEnd: AtEnd = onTestFinished): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
@@ -24,8 +27,13 @@ export interface ExampleServer {
 }
 
 /** Starts an example that prints its URL, with any free port. */
-export async function serveExample(name: string, cwd: string): Promise<ExampleServer> {
-  const server = start(name, [], cwd);
+export async function serveExample(
+  name: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<ExampleServer> {
+  const server = start(name, [], cwd, env, atEnd);
   const exited = once(server, "exit");
   const [line] = (await once(server.stdout ?? server, "data")) as [Buffer];
   const stop = (): Promise<unknown[]> => {
@@ -42,12 +50,18 @@ export async function runExample(name: string, args: readonly string[], cwd: str
   return (await Promise.all([text(stdout), text(stderr)])).join("");
 }
 
-function start(name: string, args: readonly string[], cwd: string): ChildProcess {
+function start(
+  name: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+  atEnd: AtEnd = onTestFinished,
+): ChildProcess {
   const child = spawn(process.execPath, [example(name), ...args], {
     cwd,
-    env: { ...process.env, PORT: "0" },
+    env: { ...process.env, PORT: "0", ...env },
     stdio: "pipe",
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  atEnd(() => void child.kill("SIGKILL"));
   return child;
 }
