@@ -1,4 +1,4 @@
-import { createTasks, type TaskServer } from "holdfast";
+import { createTasks, type TasksOptions, type TaskServer } from "holdfast";
 import { serveHttp, type HttpServer } from "holdfast/http";
 import { serveStdio, type StdioServer } from "holdfast/stdio";
 import { storeFromUrl } from "holdfast/store";
@@ -8,8 +8,9 @@ import { Changes } from "./base/changes.ts";
 import type { Settings } from "./settings.ts";
 import { addTaskTools } from "./tools/add-task-tools.ts";
 
-const options = {
+const options: Omit<TasksOptions, "store"> = {
   ttlMs: 3_600_000,
+  requestedTtl: "task",
   pollIntervalMs: 200,
   cancelGraceMs: 5_000,
   maxBodyBytes: 8 * 1024 * 1024,

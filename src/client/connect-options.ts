@@ -89,8 +89,9 @@ export interface ReceiveTasksOptions {
    */
   readonly store: TaskStore;
   /**
-   * How long a task is kept, in milliseconds from its creation, in SEP-1686 from its end. A server may ask for another
-   * value of up to 30 days. Default: one day.
+   * The life of a task, in milliseconds from its creation; in SEP-1686, how long it is kept from its end. A server may ask
+   * for another value of up to 30 days. Default: a question waits for its answer for up to a year, and is kept for a day
+   * from then.
    */
   readonly ttlMs?: number | null;
   /** The poll interval that the server is told to keep, in milliseconds. Default 1000. */

@@ -23,8 +23,9 @@ export interface CallOptions extends WaitOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * How long the server should keep the task, in milliseconds from its creation; in SEP-1686 from its end. The server may
-   * choose another value. Has no effect since protocol 2026-07-28, where only the server decides. Default: the server's.
+   * How long the server should keep the task, in milliseconds from its creation, which many servers make the end of its work
+   * too; in SEP-1686, and with servers of Holdfast, from its end. The server may choose another value. Has no effect since
+   * protocol 2026-07-28, where only the server decides. Default: the server's.
    */
   readonly ttlMs?: number;
   /**

@@ -4,6 +4,7 @@ import { HoldfastError, isUnreadable, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
+import { shownTask } from "../task/ttl.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { RuntimeOptions } from "./options.ts";
@@ -82,12 +83,13 @@ class LocalRuntime implements Runtime {
 
   async create(call: TaskCall): Promise<TaskSnapshot> {
     await this.#lifecycle.running();
-    return this.#parts.creation.create(call);
+    return this.#shown(await this.#parts.creation.create(call));
   }
 
   async call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
     await this.#lifecycle.running();
-    return this.#parts.creation.call(call, signal);
+    const end = await this.#parts.creation.call(call, signal);
+    return end.kind === "task" ? { ...end, snapshot: this.#shown(end.snapshot) } : end;
   }
 
   async runInline(run: InlineRun): Promise<Outcome> {
@@ -97,13 +99,14 @@ class LocalRuntime implements Runtime {
 
   async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
     await this.#lifecycle.running();
-    return ownSnapshot(this.#services, this.#parts.sweeper, id, requestor);
+    return this.#shown(await ownSnapshot(this.#services, this.#parts.sweeper, id, requestor));
   }
 
   async list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]> {
     await this.#lifecycle.running();
     const visible = await listVisible(this.#services, requestor, page);
-    return Promise.all(visible.map((task) => this.#parts.sweeper.ended(task)));
+    const { sweeper } = this.#parts;
+    return Promise.all(visible.map(async (task) => shownTask(await sweeper.ended(task), this.clock.now())));
   }
 
   async scopesOf(id: string, principal: string | null): Promise<readonly string[] | undefined> {
@@ -158,7 +161,7 @@ class LocalRuntime implements Runtime {
   async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
     await this.#record(id, requestor);
     const result = await this.#parts.cancellation.now(id);
-    if (result.ok) return { task: result.task, inputs: [], outcome: null };
+    if (result.ok) return this.#shown({ task: result.task, inputs: [], outcome: null });
     if (result.reason === "unknown") throw unknownTask();
     throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
   }
@@ -176,6 +179,11 @@ class LocalRuntime implements Runtime {
     const request = await this.#services.store.request(id);
     if (request === undefined) throw unknownTask();
     return request.origin;
+  }
+
+  #shown(snapshot: TaskSnapshot): TaskSnapshot {
+    const task = shownTask(snapshot.task, this.clock.now());
+    return task === snapshot.task ? snapshot : { ...snapshot, task };
   }
 
   async #record(id: string, requestor: Requestor): Promise<TaskRecord> {

@@ -1,11 +1,24 @@
+/** What a ttl means that a client asks for. */
+export type RequestedTtl = "result" | "task";
+
 /** Settings of the runtime. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
 export interface RuntimeOptions {
-  /** How long a task is kept, counted from its creation. `null` keeps it for ever. */
-  readonly ttlMs: number | null;
+  /** How long a task is kept from its end, where neither a ttl nor its client says otherwise. */
+  readonly keepMs: number;
+  /**
+   * The life of every task, counted from its creation: at its end an unfinished task fails, and a finished one is deleted.
+   * Left out, a task may take `maxRunMs` and is kept for `keepMs` from its end; `null`: kept for ever.
+   */
+  readonly ttlMs: number | null | undefined;
+  /**
+   * What a ttl that a client asks for in protocol 2025-11-25 means. `result`: how long the task is kept from its end.
+   * `task`: the life of the whole task, in place of `ttlMs`.
+   */
+  readonly requestedTtl: RequestedTtl;
   /** The shortest and the longest ttl that a client can ask for. They do not bound `ttlMs`. */
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
-  /** How long a task without a ttl may run, counted from its creation. A ttl bounds all other tasks. */
+  /** How long a task without a ttl may take, waits included, counted from its creation. A ttl bounds all other tasks. */
   readonly maxRunMs: number;
   /** How long a question waits for its answer; then the call rejects with `input_timeout`. `null`: as long as its task lives. */
   readonly inputTimeoutMs: number | null;
@@ -56,10 +69,12 @@ export interface RuntimeOptions {
 const hour = 3_600_000;
 
 export const defaultOptions: RuntimeOptions = {
-  ttlMs: 24 * hour,
+  keepMs: 24 * hour,
+  ttlMs: undefined,
+  requestedTtl: "result",
   minTtlMs: 1_000,
   maxTtlMs: 30 * 24 * hour,
-  maxRunMs: 30 * 24 * hour,
+  maxRunMs: 365 * 24 * hour,
   inputTimeoutMs: null,
   pollIntervalMs: 1_000,
   concurrency: 64,

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
-import { defaultOptions, type RuntimeOptions } from "./options.ts";
+import { defaultOptions, type RequestedTtl, type RuntimeOptions } from "./options.ts";
 
 interface Rule {
   readonly min: number;
@@ -7,8 +7,13 @@ interface Rule {
   readonly orNull?: true;
 }
 
+type NumericOption = Exclude<keyof RuntimeOptions, "requestedTtl">;
+
+const requestedTtls: readonly unknown[] = ["result", "task"] satisfies RequestedTtl[];
+
 /** Which numbers each option takes; all of them are whole, and at most what a number can hold exactly. */
-const rules: Readonly<Record<keyof RuntimeOptions, Rule>> = {
+const rules: Readonly<Record<NumericOption, Rule>> = {
+  keepMs: { min: 0 },
   ttlMs: { min: 0, orNull: true },
   minTtlMs: { min: 0 },
   maxTtlMs: { min: 1 },
@@ -37,11 +42,14 @@ const rules: Readonly<Record<keyof RuntimeOptions, Rule>> = {
 /** The options with their defaults; throws `configuration` for a value that could not work. */
 export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
   const known = Object.fromEntries(
-    Object.entries(given).filter(([name, value]) => name in rules && value !== undefined),
+    Object.entries(given).filter(([name, value]) => name in defaultOptions && value !== undefined),
   );
   assertOptions(known);
   const options = { ...defaultOptions, ...known };
-  const { minTtlMs, maxTtlMs } = options;
+  const { minTtlMs, maxTtlMs, requestedTtl } = options;
+  if (!requestedTtls.includes(requestedTtl)) {
+    throw new HoldfastError("configuration", 'requestedTtl has to be "result" or "task".');
+  }
   if (minTtlMs > maxTtlMs) {
     throw new HoldfastError(
       "configuration",
@@ -52,10 +60,10 @@ export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
 }
 
 /** Throws `configuration` where an option that is there has a value that could not work. */
-export function assertOptions(given: Partial<Record<keyof RuntimeOptions, unknown>>): void {
+export function assertOptions(given: Partial<Record<NumericOption, unknown>>): void {
   for (const [name, rule] of Object.entries(rules)) {
     const { min, max = Infinity, orNull } = rule;
-    const value = given[name as keyof RuntimeOptions];
+    const value = given[name as NumericOption];
     if (value === undefined || (value === null && orNull)) continue;
     if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) continue;
     const range = max === Infinity ? `from ${min} on` : `from ${min} to ${max}`;

@@ -38,8 +38,8 @@ export interface TaskCall extends Requestor {
   /** The scopes that the task needs, beyond those of every request; by default none. */
   readonly requiredScopes?: readonly string[];
   /**
-   * The ttl that the requestor asked for, in ms from creation (A-15): used in place of the tool's and the server's, within
-   * `minTtlMs` and `maxTtlMs`. What is no number from 0 on is `invalid_params`.
+   * The ttl that the requestor asked for, in ms (A-15): used within `minTtlMs` and `maxTtlMs`, as `requestedTtl` says. What
+   * is no number from 0 on is `invalid_params`.
    */
   readonly ttlMs?: number;
   /** True where the ttl counts from the end of the task: until then `maxRunMs` alone bounds it (S-072, A-30). */
@@ -47,8 +47,8 @@ export interface TaskCall extends Requestor {
   /** True where the task waits in the queue first, whether or not a handler is free (S-026). */
   readonly queued?: true;
   /**
-   * How long the task is kept after its end, in ms, where that is shorter than its ttl: for a requestor who waits for the
-   * result and knows no other way to it. While it runs, its ttl bounds it as any other.
+   * How long the task is kept from its end, in ms, where it would be kept for longer: for a requestor who waits for the
+   * result and knows no other way to it. A ttl bounds its run as that of any other.
    */
   readonly keptMs?: number;
   /** A-48 */

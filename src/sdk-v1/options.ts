@@ -50,7 +50,7 @@ export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options>
   return {
     store: given.store,
     onRestart: given.onRestart ?? "fail",
-    ttlMs: validTtl("ttlMs", given.ttlMs, defaultOptions.ttlMs),
+    ttlMs: validTtl("ttlMs", given.ttlMs, defaultOptions.keepMs),
     maxTtlMs: validTtl("maxTtlMs", given.maxTtlMs, defaultOptions.maxTtlMs),
     owner: given.owner ?? ((sessionId) => sessionId),
     onError: errorReporter(given.onError),

@@ -99,7 +99,7 @@ export interface Tasks {
  * Creates the durable tools of a process. The store is opened by `start`. Throws `configuration` for wrong options.
  *
  * ```ts
- * const tasks = createTasks({ store: sqliteStore("tasks.db"), ttlMs: 3_600_000 });
+ * const tasks = createTasks({ store: sqliteStore("tasks.db"), keepMs: 3_600_000 });
  * ```
  */
 export function createTasks(given: TasksOptions): Tasks {

@@ -1,5 +1,5 @@
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
-import { deletableAt, expiresAt, storableExpiry } from "./expiry.ts";
+import { expiresAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
 import { furthest } from "./progress.ts";
@@ -7,6 +7,7 @@ import type { TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
+import { deletableAt } from "./ttl.ts";
 
 /** Commands about the whole store, or about what lies beside a task and changes nothing in it. */
 type OtherName =
@@ -225,7 +226,7 @@ function finish(task: TaskRecord, now: number): TaskRecord {
     openInputs: 0,
     finishedAt: now,
     updatedAt: now,
-    sweepAt: deletableAt(task.expiry, task.createdAt, now),
+    sweepAt: deletableAt(task, now),
   };
 }
 

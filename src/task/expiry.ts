@@ -2,7 +2,8 @@ import { isTerminal, type TaskState } from "./status.ts";
 import { storable } from "./time.ts";
 
 /**
- * How long a task is kept. `ms` counts from creation or from the terminal status; `null` is without end.
+ * How long a task is kept, in ms. From `created` it bounds the run of the task too. From `terminal`, its end, it does not:
+ * `runUntil` of the record does. `null` is without end.
  */
 export interface Expiry {
   readonly from: "created" | "terminal";
@@ -20,12 +21,6 @@ export function storableExpiry({ from, ms }: Expiry): Expiry {
  */
 export function expiresAt(expiry: Expiry, createdAt: number, runUntil: number | null): number | null {
   return expiry.from === "created" && expiry.ms !== null ? storable(createdAt + expiry.ms) : runUntil;
-}
-
-/** When a finished task may be deleted (epoch ms), or null to keep it. */
-export function deletableAt(expiry: Expiry, createdAt: number, finishedAt: number): number | null {
-  if (expiry.ms === null) return null;
-  return storable((expiry.from === "created" ? createdAt : finishedAt) + expiry.ms);
 }
 
 /** Whether an unfinished task has reached its end of life: it ends as expired, whoever sees that first. */

@@ -30,6 +30,8 @@ export type FaultCode =
   | "replay_mismatch"
   | "step_timeout"
   | "input_timeout"
+  // a sleep or a question that would end after its task
+  | "outlives_task"
   // the client answered a question with an error
   | "input_failed"
   // a handler goes on although its task has ended, or its caller has left

@@ -69,9 +69,10 @@ class Office {
       });
       return { content: [{ type: "text", text: `${answer.action}: ${pages} pages of ${month}` }] };
     });
-    tasks.tool("too_slow", { inputSchema: z.object({}), ttlMs: 20 }, async (_args, task) => {
-      await task.sleep("night", 60_000);
-      return { content: [] };
+    tasks.tool("too_slow", { inputSchema: z.object({}), ttlMs: 20 }, (_args, task) => {
+      return new Promise<never>((_, reject) => {
+        task.signal.addEventListener("abort", () => reject(new Error("too late")), { once: true });
+      });
     });
     tasks.tool("wait_for_door", { description: "Waits", inputSchema: z.object({}) }, async (_args, task) => {
       await task.step("begin", async () => {

@@ -37,6 +37,9 @@ const units: Readonly<Record<string, number>> = {
 
 function valueOf(text: string): unknown {
   if (text === "`null`") return null;
+  if (text === "none") return undefined;
+  const [, word] = /^`"(\w+)"`$/.exec(text) ?? [];
+  if (word !== undefined) return word;
   const [, digits = "", unit = ""] = /^([\d,]+) ?(\w*)$/.exec(text) ?? [];
   return Number(digits.replaceAll(",", "")) * (units[unit] ?? Number.NaN);
 }

@@ -23,8 +23,10 @@ registry.add("fails", {}, async () => {
   throw new ProtocolError(-32_050, filler);
 });
 registry.add("naps", {}, async (_args, task) => {
-  await task.sleep("nap", 3_600_000);
-  return { content: [] };
+  await task.sleep("nap", 200);
+  return new Promise<never>((_, reject) => {
+    task.signal.addEventListener("abort", () => reject(new Error("awake")), { once: true });
+  });
 });
 const tools = ["works", "works", "works", "fails", "naps"];
 

@@ -7,7 +7,7 @@ it.each(["cancelled", "expired"])("keeps no place in the queue for a task that w
   const started: unknown[] = [];
   const process = await Process.started({
     tools: { blocks: async () => (await busy.promise, text("done")), waits: () => text("waited") },
-    options: { concurrency: 1, cancelGraceMs: 0 },
+    options: { concurrency: 1, cancelGraceMs: 0, requestedTtl: "task" },
     before: (call, id) => void (call === "start" && started.push(id)),
   });
   const first = await process.callId("blocks");

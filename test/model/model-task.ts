@@ -129,19 +129,37 @@ export function changed(old: ModelTask, { task, entries = [], outcome, visibleUn
   const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
   return {
     ...old,
-    task: withSweepAt({ ...old.task, ...task, version: old.task.version + 1 }, visibleUntil),
+    task: withSweepAt(
+      { ...old.task, ...task, version: old.task.version + 1 },
+      visibleUntil,
+      old.task.updatedAt,
+    ),
     journal: [...rewritten, ...added],
     outcome: outcome ?? old.outcome,
   };
 }
 
-/** Unfinished: the end of its life, else of its run. Finished: the end of its life, and not before `visibleUntil`. */
-export function withSweepAt(task: TaskRecord, visibleUntil = -Infinity): TaskRecord {
+/**
+ * Unfinished: the end of its life, else of its run. Finished: the end of its life, and not before `visibleUntil`, nor before
+ * the end that its clients saw until then.
+ */
+export function withSweepAt(task: TaskRecord, visibleUntil = -Infinity, seenAt = task.updatedAt): TaskRecord {
   const { expiry, createdAt, finishedAt, runUntil } = task;
   const start = expiry.from === "created" ? createdAt : finishedAt;
   const end = expiry.ms === null || start === null ? null : start + expiry.ms;
   if (finishedAt === null) return { ...task, sweepAt: end ?? runUntil };
-  return { ...task, sweepAt: end === null ? null : Math.max(end, visibleUntil) };
+  const seen = end === null ? -Infinity : endThatShows(task, Math.max(finishedAt, seenAt));
+  return { ...task, sweepAt: end === null ? null : Math.max(end, visibleUntil, seen) };
+}
+
+/** What an unfinished task shows as its end, where that moves: step by step, at most to the end of its run. */
+function endThatShows({ generation, expiry, createdAt, runUntil }: TaskRecord, at: number): number {
+  const hasTtl = generation === "2025-11-25" || generation === "2026-07-28";
+  if (!hasTtl || expiry.from === "created" || expiry.ms === null) return -Infinity;
+  const step = expiry.ms === 0 ? 1 : expiry.ms;
+  let end = createdAt + step;
+  while (end - at < step / 2) end += step;
+  return runUntil === null ? end : Math.max(createdAt + step, Math.min(end, runUntil));
 }
 
 const idle: Effect = { task: {}, idle: true };

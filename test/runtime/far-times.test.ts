@@ -52,14 +52,16 @@ async function started(options: Partial<RuntimeOptions>) {
   return { runtime, store, errors, call, reached: reached.promise };
 }
 
-it.each<[string, Partial<RuntimeOptions>]>([
-  ["as options are by default", {}],
+it.each<[string, Partial<RuntimeOptions>, number]>([
+  ["as options are by default, which refuse such waits", {}, 0],
   [
     "as far as options go",
     { ttlMs: far, maxRunMs: far, maxTtlMs: far, inputTimeoutMs: far, expiredVisibleMs: far },
+    2,
   ],
-  ["without a ttl", { ttlMs: null, maxRunMs: far }],
-])("times that lie too far ahead harm neither their task nor the store: %s", async (_, options) => {
+  ["without a ttl", { ttlMs: null, maxRunMs: far, requestedTtl: "task" }, 2],
+  ["kept from the end", { keepMs: far, maxRunMs: far, maxTtlMs: far }, 2],
+])("times that lie too far ahead harm neither their task nor the store: %s", async (_, options, waits) => {
   const first = await started(options);
   const ids = [
     await first.call("waits", { ttlMs: far }),
@@ -70,7 +72,7 @@ it.each<[string, Partial<RuntimeOptions>]>([
     await first.call("extends"),
   ];
   await first.reached;
-  await expect.poll(async () => (await first.store.journal(ids[4] ?? "")).length).toBe(2);
+  await expect.poll(async () => (await first.store.journal(ids[4] ?? "")).length).toBe(waits);
   await first.runtime.cancel(ids[0] ?? "", nobody);
   expect(await first.runtime.list(nobody, { limit: 99 })).toHaveLength(ids.length);
   await first.runtime.stop();

@@ -26,7 +26,13 @@ async function start(concurrency: number, more: Record<string, Handler> = {}): P
   const deaf: Handler = async () => (await gate.promise, text("too late"));
   const process = await Process.started({
     tools: { deaf, hello: () => text("hi"), gauge: gauge.handler, ...more },
-    options: { concurrency, cancelGraceMs: graceMs, maxLeakedHandlers: 2, stopDeadlineMs: 60_000 },
+    options: {
+      concurrency,
+      cancelGraceMs: graceMs,
+      maxLeakedHandlers: 2,
+      stopDeadlineMs: 60_000,
+      requestedTtl: "task",
+    },
   });
   return { process, gauge, release: gate.resolve };
 }

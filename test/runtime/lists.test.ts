@@ -84,9 +84,10 @@ describe("a list", () => {
   });
 });
 
-describe("a ttl that the requestor asks for", () => {
+describe("a ttl that the requestor asks for, of the whole task", () => {
   const tools = { hello: { config: { ttlMs: 5_000 }, handler: hello }, plain: hello };
-  const options = { ttlMs: 7_000, minTtlMs: 2_000, maxTtlMs: 9_000 };
+  const requestedTtl = "task";
+  const options = { ttlMs: 7_000, minTtlMs: 2_000, maxTtlMs: 9_000, requestedTtl } as const;
   const msOf = async (process: Process, tool: string, more: { readonly ttlMs?: number }) =>
     (await process.call(tool, more)).task.expiry;
 
@@ -104,7 +105,7 @@ describe("a ttl that the requestor asks for", () => {
     }
     expect(await msOf(process, "hello", {})).toEqual({ from: "created", ms: 5_000 });
     expect(await msOf(process, "plain", {})).toEqual({ from: "created", ms: 7_000 });
-    const wide = await Process.started({ tools, options: { ttlMs: null } });
+    const wide = await Process.started({ tools, options: { ttlMs: null, requestedTtl } });
     expect(await msOf(wide, "plain", {})).toEqual({ from: "created", ms: null });
     expect(await msOf(wide, "plain", { ttlMs: 0 })).toEqual({ from: "created", ms: 1_000 });
     expect(await msOf(wide, "plain", { ttlMs: 1e12 })).toEqual({ from: "created", ms: 30 * 24 * 3_600_000 });

@@ -3,7 +3,9 @@ import { defaultOptions, type RuntimeOptions } from "../../src/runtime/options.t
 import { resolveOptions } from "../../src/runtime/resolve-options.ts";
 import { Process, text, type Handler } from "./harness.ts";
 
-const names = Object.keys(defaultOptions) as (keyof RuntimeOptions)[];
+const names = (Object.keys(defaultOptions) as (keyof RuntimeOptions)[]).filter(
+  (name) => name !== "requestedTtl",
+);
 const limits = ["maxUnfinishedPerPrincipal", "maxUnfinished", "maxRetainedPerPrincipal", "maxRetained"];
 const nullable: readonly string[] = ["ttlMs", "inputTimeoutMs", ...limits];
 const fromOne: readonly string[] = [
@@ -23,7 +25,7 @@ const hello: Handler = () => text("hi");
 describe("options", () => {
   it("have their defaults where nothing is given, and where undefined is", () => {
     expect(resolveOptions({})).toEqual(defaultOptions);
-    const nothing = Object.fromEntries(names.map((name) => [name, undefined]));
+    const nothing = Object.fromEntries(Object.keys(defaultOptions).map((name) => [name, undefined]));
     expect(resolveOptions(nothing)).toEqual(defaultOptions);
   });
 
@@ -49,6 +51,18 @@ describe("options", () => {
     const others = name === "minTtlMs" ? { maxTtlMs: Number.MAX_SAFE_INTEGER } : { minTtlMs: 0 };
     for (const value of right) {
       expect(resolveOptions({ ...others, [name]: value })).toMatchObject({ [name]: value });
+    }
+  });
+
+  it("say what a ttl means that a client asks for", () => {
+    expect(resolveOptions({ requestedTtl: "task" })).toMatchObject({ requestedTtl: "task" });
+    for (const odd of ["both", null, 5]) {
+      expect(() => resolveOptions({ requestedTtl: odd as never })).toThrow(
+        expect.objectContaining({
+          code: "configuration",
+          message: expect.stringContaining("requestedTtl") as string,
+        }),
+      );
     }
   });
 

@@ -100,7 +100,7 @@ it("fails the question that is one too many, in its handler", async () => {
 it("has room again soon after calls whose results nobody comes back for", async () => {
   const options = { maxRetainedPerPrincipal: 2, ttlMs: 3_600_000 };
   const process = await Process.started({ tools: { add: () => text("3") }, options });
-  const waited = { ...alice, keptMs: 1_000 };
+  const waited = { ...alice, generation: "plain" as const, keptMs: 1_000 };
   const { task } = await process.call("add", waited);
   expect(task.expiry).toEqual({ from: "terminal", ms: 1_000 });
   expect(task.runUntil).toBe(task.createdAt + 3_600_000);

@@ -243,10 +243,11 @@ describe("what a handler changes of its task", () => {
   it("moves the end of life, both ways [X-023]", async () => {
     const waits: Handler = async (args, task) => {
       await task.extend(Number(args["ttl"]));
+      if (args["sleeps"] !== true) return never;
       return task.sleep("long", 20_000).then(() => text("slept"));
     };
     const process = await Process.started({ tools: { waits }, options: { ttlMs: 5_000 } });
-    const longer = await process.callId("waits", { arguments: { ttl: 30_000 } });
+    const longer = await process.callId("waits", { arguments: { ttl: 30_000, sleeps: true } });
     const shorter = await process.callId("waits", { arguments: { ttl: 1_000 } });
     await process.until(longer, ({ task }) => task.waiting);
     expect((await process.get(longer)).task.expiry).toEqual({ from: "created", ms: 30_000 });
@@ -315,6 +316,7 @@ it.each([0.5, 1e300])("keeps whole times alone, as databases do, where one is %d
       nap: nap(ms),
       asks: async (_, task) => text((await task.elicit("nap", question, { timeoutMs: ms })).action),
     },
+    options: { maxRunMs: Number.MAX_SAFE_INTEGER },
   });
   for (const tool of ["nap", "asks"]) {
     const id = await process.callId(tool);

@@ -14,16 +14,17 @@ function registry(...tools: Omit<ToolConfig, "inputSchema">[]): Registry {
 
 it.each([
   ["the server's own ttl", [{}], day, day],
+  ["as long as a result is kept, where there is no ttl", [{}, { ttlMs: 2 * day }], undefined, day / 2],
   ["the least of the tools", [{ ttlMs: 1_500 }, { ttlMs: 2_000 }, {}], day, 1_500],
   ["without end, where all are", [{ ttlMs: null }, {}], null, Infinity],
   ["of tools that make tasks alone", [{ ttlMs: 5_000 }, { ttlMs: 1, task: "forbidden" }], day, 5_000],
   ["without end, where there are none", [], day, Infinity],
 ] as const)("tells for how long every call is recognised: %s [A-48]", (_what, tools, ttlMs, expected) => {
-  expect(recognisedMs(registry(...tools), { ttlMs })).toBe(expected);
+  expect(recognisedMs(registry(...tools), { keepMs: day / 2, ttlMs })).toBe(expected);
 });
 
 it("counts the longest life that a client may ask for [A-15 A-48]", () => {
-  const options = { ttlMs: null, maxTtlMs: 3_600_000 };
+  const options = { keepMs: day, ttlMs: null, maxTtlMs: 3_600_000 };
   expect(recognisedMsOfAsked(registry({}), options)).toBe(3_600_000);
   expect(recognisedMsOfAsked(registry({ ttlMs: 1_500 }), options)).toBe(1_500);
 });

@@ -38,7 +38,12 @@ tasks.tool("echo", { inputSchema: z.object({ say: z.string() }) }, async ({ say 
   await task.status("works");
   return text(await task.step("say", () => say));
 });
-tasks.tool("naps", {}, async (_args, task) => (await task.sleep("nap", 3_600_000), text("woke")));
+tasks.tool("naps", {}, async (_args, task) => {
+  await task.sleep("nap", 5_000);
+  return new Promise<never>((_, reject) => {
+    task.signal.addEventListener("abort", () => reject(new Error("awake")), { once: true });
+  });
+});
 tasks.tool("chats", {}, async (_args, task) => {
   for (let time = 0; time < 50; time++) await task.status(`${time} ${"x".repeat(2_000)}`);
   return text("said");

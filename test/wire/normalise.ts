@@ -2,6 +2,8 @@ import type { Entry } from "./recorder.ts";
 
 const time = /"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g;
 const state = /"requestState":"(?<text>v1\.[\w-]+)"/g;
+/** That of a finished task without a hard end: its age and the time for which it is kept. */
+const lastTtl = /(?<before>"status":"(?:completed|failed|cancelled)"[^{}]*"ttlMs":)\d{5,}/g;
 const createdId = /"resultType":"task","taskId":"(?<text>[\w-]+)"/g;
 
 /**
@@ -15,7 +17,7 @@ export function normalise(entries: readonly Entry[]): string {
     lines,
   );
   // A time that is written in any other way stays, and shows.
-  return `${named.replaceAll(time, '"<time>"')}\n`;
+  return `${named.replaceAll(time, '"<time>"').replaceAll(lastTtl, '$<before>"<age and kept>"')}\n`;
 }
 
 function names(text: string, pattern: RegExp, kind: string): [value: string, name: string][] {

@@ -9,6 +9,7 @@ import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
 import { HandlerUpdates } from "./handler-updates.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
+import { LifeLimit } from "./life-limit.ts";
 import { loadTask, type LoadedTask } from "./load-task.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
@@ -149,7 +150,13 @@ export class Attempts {
     const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
     const { generation } = task;
     const asked = { origin, generation, maxInputs, timeoutMs };
-    const questions = new Questions({ attempt, store, clock, timers, ...asked });
+    const updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
+      if (ttlMs === undefined) return this.#update(attempt, changes);
+      const from = generation === "sep-1686" ? "terminal" : "created";
+      return this.#update(attempt, { ...changes, expiry: { from, ms: ttlMs } }, limit);
+    });
+    const limit = new LifeLimit(task.sweepAt, () => updates.written());
+    const questions = new Questions({ attempt, limit, store, clock, timers, ...asked });
     const ended = Promise.withResolvers<void>();
     if (this.#draining) attempt.prepareToLeave();
     this.#live.set(task.id, { attempt, questions, ended: ended.promise });
@@ -157,13 +164,9 @@ export class Attempts {
       this.#live.delete(task.id);
       ended.resolve();
     });
-    const updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
-      if (ttlMs === undefined) return this.#update(attempt, changes);
-      return this.#update(attempt, { ...changes, expiry: { from: task.expiry.from, ms: ttlMs } });
-    });
     return {
       attempt,
-      effects: this.#effects(attempt, questions, updates),
+      effects: this.#effects(attempt, limit, questions, updates),
       end: async (end) => {
         handlerEnded();
         await this.#end(attempt, updates, end);
@@ -172,7 +175,12 @@ export class Attempts {
     };
   }
 
-  #effects(attempt: Attempt, questions: Questions, updates: HandlerUpdates): ContextEffects {
+  #effects(
+    attempt: Attempt,
+    limit: LifeLimit,
+    questions: Questions,
+    updates: HandlerUpdates,
+  ): ContextEffects {
     const { timers } = this.#setup;
     const { clock } = this.#services;
     const report = (progress: Progress): Promise<void> => this.#update(attempt, { progress });
@@ -182,15 +190,18 @@ export class Attempts {
         updates.flush(); // clients see the question with the status text that was set before it
         return questions.ask(key, method, params, options);
       },
-      sleep: (key, ms) => sleep(attempt, questions, timers, clock, key, ms),
+      sleep: (key, ms) => sleep(attempt, limit, questions, timers, clock, key, ms),
       update: (changes) => updates.update(changes),
       progress: (progress) => reports.report(progress),
     };
   }
 
-  async #update(attempt: Attempt, changes: TaskChanges): Promise<void> {
+  async #update(attempt: Attempt, changes: TaskChanges, limit?: LifeLimit): Promise<void> {
     const result = await attempt.write("update", { changes });
-    if (result.ok) this.#setup.onSweepAt(result.task.sweepAt);
+    if (!result.ok) return;
+    const { sweepAt } = result.task;
+    limit?.move(sweepAt);
+    this.#setup.onSweepAt(sweepAt);
   }
 
   async #end(attempt: Attempt, updates: HandlerUpdates, end: HandlerEnd): Promise<void> {

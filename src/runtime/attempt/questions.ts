@@ -6,6 +6,7 @@ import { encodeJson } from "../../task/json.ts";
 import type { GenerationName, Origin } from "../../task/record.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Clock } from "../clock.ts";
+import type { LifeLimit } from "./life-limit.ts";
 import { inputFailed, isClientError } from "./input-failed.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { requestHash } from "../request-hash.ts";
@@ -15,6 +16,7 @@ import type { Timers } from "../timers.ts";
 
 export interface QuestionsSetup {
   readonly attempt: Attempt;
+  readonly limit: LifeLimit;
   readonly store: TaskStore;
   readonly origin: Origin;
   readonly generation: GenerationName;
@@ -51,11 +53,12 @@ export class Questions {
     key: JournalKey,
     method: InputMethod,
     params: object,
-    { timeoutMs = this.#setup.timeoutMs ?? undefined }: QuestionOptions,
+    { timeoutMs: ownMs }: QuestionOptions,
   ): Promise<unknown> {
+    const timeoutMs = ownMs ?? this.#setup.timeoutMs ?? undefined;
     if (timeoutMs !== undefined) assertDuration(timeoutMs);
     this.#assertCapability(method, { ...params });
-    const { attempt, clock } = this.#setup;
+    const { attempt, limit, clock } = this.#setup;
     const claimed = attempt.claim(key);
     this.#assertNotTooMany();
     const hash = requestHash(method, params);
@@ -69,6 +72,10 @@ export class Questions {
     await attempt.begin();
     const deadlineAt =
       entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
+    // A timeout that is not the question's own says how long any question may wait, within the life of its task.
+    if (entry === undefined && ownMs !== undefined && deadlineAt !== null && !limit.reaches(deadlineAt)) {
+      await limit.assertReaches(deadlineAt, `The question "${claimed}"`);
+    }
     const question = { key: claimed, method, params: raw, hash, deadlineAt };
     return answerOf(await attempt.whileWaiting(this.#put(question, entry !== undefined)));
   }

@@ -1,6 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import type { Attempt } from "./attempt.ts";
+import type { LifeLimit } from "./life-limit.ts";
 import type { Clock } from "../clock.ts";
 import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { Questions } from "./questions.ts";
@@ -9,6 +10,7 @@ import type { Timers } from "../timers.ts";
 /** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
 export async function sleep(
   attempt: Attempt,
+  limit: LifeLimit,
   questions: Questions,
   timers: Timers,
   clock: Clock,
@@ -30,8 +32,10 @@ export async function sleep(
     return;
   }
   await attempt.begin();
-  if (entry === undefined) await attempt.write("sleep", { key: claimed, until });
-  else await attempt.write("mark", { waiting: true });
+  if (entry === undefined) {
+    if (!limit.reaches(until)) await limit.assertReaches(until, `The sleep "${claimed}"`);
+    await attempt.write("sleep", { key: claimed, until });
+  } else await attempt.write("mark", { waiting: true });
   await attempt.whileWaiting(timers.until(until, attempt.signal));
   // What ended before this sleep is seen to end before it, now as on a replay.
   await Promise.all([attempt.recorded(), questions.deliver()]);

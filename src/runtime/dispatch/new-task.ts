@@ -44,29 +44,42 @@ export function newTask(
   };
 }
 
-/** How long the task may run, and how long it is kept. */
+/**
+ * How long the task may run, and how long it is kept. A ttl bounds both. Without one, the task ends after `maxRunMs` at the
+ * latest, and is kept from its end: nobody knows before when that is.
+ */
 function lifeOf(
   call: TaskCall,
   tool: Tool,
   options: RuntimeOptions,
   now: number,
 ): Pick<NewTask, "runUntil" | "expiry"> {
-  const runMs = tool.maxRunMs ?? options.maxRunMs;
-  const ttlMs = ttlOf(call, tool, options);
-  const { keptMs } = call;
-  if (call.keepAlive === true) return { runUntil: now + runMs, expiry: { from: "terminal", ms: ttlMs } };
-  if (keptMs === undefined) return { runUntil: now + runMs, expiry: { from: "created", ms: ttlMs } };
-  const mostMs = Math.min(runMs, ttlMs ?? Infinity);
-  return { runUntil: now + mostMs, expiry: { from: "terminal", ms: Math.min(keptMs, ttlMs ?? Infinity) } };
+  const runUntil = now + (tool.maxRunMs ?? options.maxRunMs);
+  const askedMs = requestedMs(call, options);
+  const ownMs = tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs;
+  if (call.keepAlive === true) {
+    const ms = askedMs ?? (ownMs === undefined ? options.keepMs : ownMs);
+    return { runUntil, expiry: { from: "terminal", ms } };
+  }
+  const boundsTask = askedMs !== undefined && options.requestedTtl === "task";
+  const ttlMs = boundsTask ? askedMs : ownMs;
+  const keptMs = call.keptMs ?? (boundsTask ? undefined : askedMs);
+  if (ttlMs === undefined) {
+    const ms = askedMs ?? Math.min(keptMs ?? Infinity, options.keepMs);
+    return { runUntil, expiry: { from: "terminal", ms } };
+  }
+  if (keptMs === undefined) return { runUntil, expiry: { from: "created", ms: ttlMs } };
+  if (ttlMs === null) return { runUntil, expiry: { from: "terminal", ms: keptMs } };
+  return { runUntil: now + ttlMs, expiry: { from: "terminal", ms: Math.min(keptMs, ttlMs) } };
 }
 
-/** What the requestor asked for, within bounds (A-15), else the tool's own or the server's. */
-function ttlOf({ ttlMs }: TaskCall, tool: Tool, options: RuntimeOptions): number | null {
-  if (ttlMs === undefined) return tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs;
+/** What the requestor asked for, within bounds (A-15). */
+function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeOptions): number | undefined {
+  if (ttlMs === undefined) return undefined;
   if (!Number.isFinite(ttlMs) || ttlMs < 0) {
     throw new HoldfastError("invalid_params", "A ttl is a number of milliseconds of at least 0.");
   }
-  return Math.min(Math.max(Math.floor(ttlMs), options.minTtlMs), options.maxTtlMs);
+  return Math.min(Math.max(Math.floor(ttlMs), minTtlMs), maxTtlMs);
 }
 
 function encodeCall(tool: Tool, args: unknown): { raw: string; hash: string } {

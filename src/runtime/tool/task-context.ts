@@ -26,7 +26,8 @@ export interface StepOptions {
 export interface QuestionOptions {
   /**
    * How long the question waits for its answer, in milliseconds; default: `inputTimeoutMs` of the tool or the server.
-   * After that the call rejects with `input_timeout`, on a replay too, and answers are ignored.
+   * After that the call rejects with `input_timeout`, on a replay too, and answers are ignored. A time that ends after the
+   * task itself rejects at once, with `outlives_task`.
    */
   readonly timeoutMs?: number;
 }
@@ -75,7 +76,8 @@ export interface TaskContext<Prepared = unknown> {
   roots(key: JournalKey, options?: QuestionOptions): Promise<ListRootsResult>;
   /**
    * Waits `ms` milliseconds, counted from the first attempt that got here: a restart does not start the wait again. It may
-   * last for months, and the handler gives its slot back meanwhile.
+   * last for months, and the handler gives its slot back meanwhile. Rejects at once, with `outlives_task`, where the task
+   * itself ends before: by a ttl, or by `maxRunMs`.
    */
   sleep(key: JournalKey, ms: number): Promise<void>;
   /**
@@ -89,7 +91,10 @@ export interface TaskContext<Prepared = unknown> {
    * total or message. Clients without progress notifications see it in the status text.
    */
   progress(progress: number, total?: number, message?: string): void;
-  /** Sets how long the task is kept, in milliseconds from its creation. `null` keeps it for ever. */
+  /**
+   * Sets the life of the task, its result included, in milliseconds from its creation; in SEP-1686, how long it is kept from
+   * its end. `null` keeps it for ever. In place of a ttl, and of `maxRunMs` unless it is `null`.
+   */
   extend(ttlMs: number | null): Promise<void>;
   /** Sets the poll interval that clients are told to keep, in milliseconds. */
   pollInterval(ms: number): Promise<void>;

@@ -76,7 +76,7 @@ export interface ToolConfig<
    * tool that is marked idempotent or read-only always. `true`: always. `false`: never, however the calls come.
    */
   readonly joinCalls?: boolean;
-  /** Overrides the server's `ttlMs`. */
+  /** Overrides the server's `ttlMs`: the life of a task, its result included, in milliseconds from its creation. */
   readonly ttlMs?: number | null;
   /** Overrides the server's `pollIntervalMs`. */
   readonly pollIntervalMs?: number;

@@ -33,11 +33,14 @@ export interface SessionCapabilities {
  * The shortest time, in ms from its creation, for which a call of any tool is recognised by its idempotency key: as long as
  * its task is stored; Infinity if tasks are stored without end. Tools that make no task refuse a repeat at any time.
  */
-export function recognisedMs(registry: Registry, options: Pick<RuntimeOptions, "ttlMs">): number {
+export function recognisedMs(
+  registry: Registry,
+  { keepMs, ttlMs: serverTtlMs = keepMs }: Pick<RuntimeOptions, "keepMs" | "ttlMs">,
+): number {
   const lives = registry
     .all()
     .filter(({ task }) => task !== "forbidden")
-    .map(({ ttlMs }) => (ttlMs === undefined ? options.ttlMs : ttlMs) ?? Infinity);
+    .map(({ ttlMs = serverTtlMs }) => ttlMs ?? Infinity);
   return Math.min(...lives);
 }
 
@@ -47,7 +50,7 @@ export function recognisedMs(registry: Registry, options: Pick<RuntimeOptions, "
  */
 export function recognisedMsOfAsked(
   registry: Registry,
-  options: Pick<RuntimeOptions, "ttlMs" | "maxTtlMs">,
+  options: Pick<RuntimeOptions, "keepMs" | "ttlMs" | "maxTtlMs">,
 ): number {
   return Math.min(recognisedMs(registry, options), options.maxTtlMs);
 }
@@ -55,7 +58,7 @@ export function recognisedMsOfAsked(
 /** What `server/discover` declares about tasks, and about repeating a call under its idempotency key (A-48). */
 export function extensions(
   registry: Registry,
-  options: Pick<RuntimeOptions, "ttlMs">,
+  options: Pick<RuntimeOptions, "keepMs" | "ttlMs">,
 ): Record<string, Record<string, number>> {
   return { [extensionId]: {}, [idempotencyKeyMeta]: { ...recognition(recognisedMs(registry, options)) } };
 }

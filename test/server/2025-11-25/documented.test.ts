@@ -11,14 +11,14 @@ const day = 24 * 60 * 60 * 1000;
 
 it("says where the id is the only key, and what to do about it [C-122]", async () => {
   expect(await page()).toContain("callers are not told apart: the id is the only key");
-  expect(await page()).toContain("Give such a server a short `ttlMs` and `maxTtlMs`");
+  expect(await page()).toContain("Give such a server a short `keepMs` or `ttlMs`, and a short `maxTtlMs`");
 });
 
 it("says how long a ttl can be, and how many tasks run at a time [C-127]", async () => {
-  const { minTtlMs, maxTtlMs, ttlMs, concurrency } = defaultOptions;
-  expect({ minTtlMs, maxTtlMs, ttlMs }).toEqual({ minTtlMs: 1_000, maxTtlMs: 30 * day, ttlMs: day });
+  const { minTtlMs, maxTtlMs, keepMs, concurrency } = defaultOptions;
+  expect({ minTtlMs, maxTtlMs, keepMs }).toEqual({ minTtlMs: 1_000, maxTtlMs: 30 * day, keepMs: day });
   const text = await page();
   expect(text).toContain("between `minTtlMs` and `maxTtlMs`: 1 second and 30 days by default");
-  expect(text).toContain("holds: 24 hours by default");
+  expect(text).toContain("`keepMs` from its end, 24 hours by default");
   expect(text).toContain(`\`concurrency\` handlers run at a time, ${concurrency} by default`);
 });

@@ -21,10 +21,10 @@ function tools(tasks: Tasks): void {
 }
 
 it("shows a task whole and alike wherever it shows one [C-037 C-038 C-047 C-048 C-049]", async () => {
-  const { server } = await house(tools, { pollIntervalMs: 250 });
+  const { server } = await house(tools, { pollIntervalMs: 250, requestedTtl: "task" });
   const session = await Session.open(server);
   const created = CreateTaskResultSchema.parse(
-    await session.result(session.call("sleeps", {}, { task: { ttl: 90_000 } })),
+    await session.result(session.call("sleeps", {}, { task: { ttl: 7_200_000 } })),
   );
   const { taskId, createdAt } = created.task;
   const told = TaskStatusNotificationSchema.parse(await session.asked("notifications/tasks/status"));
@@ -35,7 +35,7 @@ it("shows a task whole and alike wherever it shows one [C-037 C-038 C-047 C-048 
     taskId,
     createdAt,
     lastUpdatedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
-    ttl: 90_000,
+    ttl: 7_200_000,
     pollInterval: 250,
   };
   const shown = [created.task, told.params, got, ...tasks, cancelled];

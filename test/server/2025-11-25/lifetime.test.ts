@@ -16,7 +16,7 @@ function tools(tasks: Tasks): void {
   });
 }
 
-const short = { minTtlMs: 1, expiredVisibleMs: 50 };
+const short = { minTtlMs: 1, expiredVisibleMs: 50, requestedTtl: "task" } as const;
 
 async function untilGone(session: Session, taskId: string): Promise<object> {
   for (;;) {
@@ -63,7 +63,7 @@ it("deletes a task when its ttl is over, whatever it is doing [C-104 C-115 C-126
 
 it("counts the ttl from the creation, however late the task ends [C-P-003]", async () => {
   const store = memoryStore();
-  const { server } = await house(tools, { store });
+  const { server } = await house(tools, { store, requestedTtl: "task" });
   const session = await Session.open(server);
   const taskId = await session.start("endless", {}, { task: { ttl: 60_000 } });
   await pause(20);

@@ -1,4 +1,5 @@
 import { createRuntime } from "../../../runtime/create-runtime.ts";
+import type { RuntimeOptions } from "../../../runtime/options.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import type { TaskStore } from "../../../store/store.ts";
 import type { ReceiveTasksOptions } from "../../connect-options.ts";
@@ -25,7 +26,8 @@ interface Shared extends Omit<SharedRuntime, "release"> {
 const inUse = new WeakMap<TaskStore, Shared>();
 
 /** Questions wait for people: many run at once, and they survive any number of restarts. */
-const runtimeOptions = {
+const runtimeOptions: Partial<RuntimeOptions> = {
+  requestedTtl: "task", // after its own ttl, a server waits for the answer no more
   concurrency: 10_000,
   maxLeakedHandlers: 10_000,
   maxCrashes: 1_000_000,

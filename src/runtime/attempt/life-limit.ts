@@ -1,0 +1,40 @@
+import { HoldfastError } from "../../task/fault.ts";
+
+/** When the task of an attempt ends at the latest, which its handler can move with `task.extend`. */
+export class LifeLimit {
+  readonly #extended: () => Promise<void>;
+  #endsAt: number | null;
+
+  /** `extended` resolves when all that the handler changed so far is written, and `move` was told. */
+  constructor(endsAt: number | null, extended: () => Promise<void>) {
+    this.#endsAt = endsAt;
+    this.#extended = extended;
+  }
+
+  move(endsAt: number | null): void {
+    this.#endsAt = endsAt;
+  }
+
+  /** Whether the task can live until `at` (epoch ms), as far as is known. */
+  reaches(at: number): boolean {
+    return this.#endsAt === null || at <= this.#endsAt;
+  }
+
+  /**
+   * Rejects with `outlives_task` where the task cannot live until `at` (epoch ms): the wait would be in vain. It is not
+   * journalled, since a replay, which comes later, rejects too.
+   */
+  async assertReaches(at: number, what: string): Promise<void> {
+    await this.#extended();
+    if (this.reaches(at)) return;
+    throw new HoldfastError(
+      "outlives_task",
+      `${what} would end at ${iso(at)}, but its task ends at ${iso(this.#endsAt ?? at)}. ` +
+        "Raise the ttlMs or the maxRunMs of the tool or the server, or call task.extend first.",
+    );
+  }
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,62 @@
+import type { GenerationName, TaskRecord } from "./record.ts";
+import { latestTime, storable } from "./time.ts";
+
+/** Where clients see a ttl from creation. `keepAlive` of SEP-1686 counts from the end, and plain calls show neither. */
+const showsTtl: Readonly<Record<GenerationName, boolean>> = {
+  "sep-1686": false,
+  "2025-11-25": true,
+  "2026-07-28": true,
+  plain: false,
+};
+
+interface GrowingTtl {
+  /** From creation, in ms. */
+  readonly ttlMs: number;
+  /** When it last grew (epoch ms). */
+  readonly since: number;
+}
+
+/**
+ * The ttl that clients see of an unfinished task which is kept from its end: nobody knows yet when that is. The ttl begins
+ * with the time for which the task is kept, and grows by as much whenever less than half of it is left, up to `runUntil`.
+ * Undefined where it does not grow. It follows from the record and the time alone, and never shrinks unless the clock goes
+ * back behind the last change of the task.
+ */
+function growingTtl(task: TaskRecord, now: number): GrowingTtl | undefined {
+  const { generation, expiry, createdAt, updatedAt, runUntil } = task;
+  if (!showsTtl[generation] || expiry.from === "created" || expiry.ms === null) return undefined;
+  const step = Math.max(expiry.ms, 1);
+  const longest = Math.max(step, (runUntil ?? latestTime) - createdAt);
+  const age = Math.max(now, updatedAt, createdAt) - createdAt;
+  const steps = Math.min(Math.max(1, Math.ceil(age / step + 0.5)), Math.ceil(longest / step));
+  const since = steps === 1 ? 0 : Math.floor((steps - 1.5) * step) + 1;
+  return { ttlMs: Math.min(steps * step, longest), since: createdAt + since };
+}
+
+/**
+ * The task as its clients see it at `now`: where they see a ttl from creation, its expiry counts from there, and the last
+ * growth of the ttl is a change of the task (A-44).
+ */
+export function shownTask(task: TaskRecord, now: number): TaskRecord {
+  const growing = growingTtl(task, now);
+  if (growing === undefined) return task;
+  const { createdAt, updatedAt, finishedAt, sweepAt } = task;
+  if (finishedAt !== null) {
+    return { ...task, expiry: { from: "created", ms: sweepAt === null ? null : sweepAt - createdAt } };
+  }
+  const { ttlMs, since } = growing;
+  return { ...task, expiry: { from: "created", ms: ttlMs }, updatedAt: Math.max(updatedAt, since) };
+}
+
+/**
+ * When a task that ends at `finishedAt` may be deleted (epoch ms), or null to keep it: not before the ttl that its clients
+ * have seen.
+ */
+export function deletableAt(task: TaskRecord, finishedAt: number): number | null {
+  const { expiry, createdAt } = task;
+  if (expiry.ms === null) return null;
+  if (expiry.from === "created") return storable(createdAt + expiry.ms);
+  const keptUntil = finishedAt + expiry.ms;
+  const seen = growingTtl(task, finishedAt);
+  return storable(seen === undefined ? keptUntil : Math.max(keptUntil, createdAt + seen.ttlMs));
+}
