@@ -3,7 +3,12 @@ import { generation } from "../../generation/2026-07-28/name.ts";
 import { detailedTask, type DetailedTask } from "../../generation/2026-07-28/project.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import { isHidden } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+
+const shortestPauseMs = 1_000;
+/** Clocks jump ahead, and laptops sleep. */
+const longestPauseMs = 3_600_000;
 
 /**
  * The tasks that changed and whose new state a listener does not have yet. It stores ids only: a task is read when the
@@ -25,6 +30,8 @@ export class TaskFeed {
   readonly #digests: Map<string, string>;
   /** In the order of their oldest change that was not taken, so that no task delays the others. */
   readonly #changed: Set<string>;
+  /** The ways to call off the next look at a task whose ttl may grow, which is no change that the store tells of. */
+  readonly #looks = new Map<string, () => void>();
   readonly #unwatch: () => void;
   readonly #onClose: () => void;
   #closed = false;
@@ -64,9 +71,7 @@ export class TaskFeed {
     // All are read again when they are taken, so that no change before this line is missed.
     this.#changed = new Set(accepted);
     this.#unwatch = runtime.watch(accepted, (id) => {
-      if (!this.#digests.has(id)) return;
-      this.#changed.add(id);
-      this.#wake();
+      if (this.#digests.has(id)) this.#mark(id);
     });
   }
 
@@ -94,21 +99,44 @@ export class TaskFeed {
     }
     const task = detailedTask(snapshot);
     const digest = hash("sha256", JSON.stringify(task), "base64");
-    if (digest === this.#digests.get(id)) return undefined;
-    if (snapshot.task.finishedAt === null) this.#digests.set(id, digest);
-    else this.#forget(id); // it never changes again
-    return task;
+    const isNews = digest !== this.#digests.get(id);
+    if (snapshot.task.finishedAt === null) {
+      this.#digests.set(id, digest);
+      this.#lookAgain(id, snapshot.task);
+    } else this.#forget(id); // it never changes again
+    return isNews ? task : undefined;
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#unwatch();
+    for (const callOff of this.#looks.values()) callOff();
     this.#wake();
     this.#onClose();
   }
 
+  #mark(id: string): void {
+    this.#changed.add(id);
+    this.#wake();
+  }
+
+  /** Its ttl grows before it is over: a look at half of what is left of it is early enough, and costs little. */
+  #lookAgain(id: string, { createdAt, expiry: { ms } }: TaskRecord): void {
+    const { clock } = this.#runtime;
+    this.#looks.get(id)?.();
+    if (ms === null) return;
+    const leftMs = createdAt + ms - clock.now();
+    const pauseMs = Math.min(Math.max(leftMs / 2, shortestPauseMs), longestPauseMs);
+    this.#looks.set(
+      id,
+      clock.after(pauseMs, () => this.#mark(id)),
+    );
+  }
+
   #forget(id: string): void {
+    this.#looks.get(id)?.();
+    this.#looks.delete(id);
     this.#digests.delete(id);
     this.#changed.delete(id);
   }
