@@ -18,7 +18,7 @@ import type { DispatchedServer } from "./dispatch/dispatched-server.ts";
 import type { SessionDispatcher } from "./sessions/session-dispatcher.ts";
 import type { Streams } from "./streams.ts";
 
-/** The author's servers with the task tools added, for `serveHttp` and `serveStdio`. */
+/** The author's servers with the task tools added, for `serveHttp`, `serveStdio` and handlers to mount. */
 export interface TaskServer {
   readonly options: RuntimeOptions;
   readonly onError: OnError;

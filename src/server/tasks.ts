@@ -78,7 +78,7 @@ export interface Tasks {
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void;
   /**
-   * Adds the tools to the servers that `factory` makes, for `serveHttp` and `serveStdio`. The factory returns a new server
+   * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and handlers to mount. The factory returns a new server
    * on each call, with tools, resources and prompts of its own.
    *
    * ```ts
@@ -88,7 +88,7 @@ export interface Tasks {
   server(factory: ServerFactory): TaskServer;
   /**
    * Opens the store and takes over the tasks of an earlier process; no tool can be added after it. `serveHttp` and
-   * `serveStdio` call it.
+   * `serveStdio` call it; a handler that is mounted does so with its first request. Idempotent.
    */
   start(): Promise<void>;
   /** Waits up to `stopDeadlineMs` for running handlers, gives the other tasks back to the store and closes it. */

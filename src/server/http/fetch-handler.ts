@@ -45,13 +45,17 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
     notify: handler.notify,
     async fetch(request, { parsedBody, authInfo } = {}) {
       const ended = open.begin(request.method === "GET" || isListen(request));
-      const response = await handler.fetch(request, {
+      const outgoing = await handler.answer(request, {
         parsed: parsedBody === undefined ? undefined : { value: parsedBody },
         upstream: { auth: authInfo },
       });
-      const { body, status, headers } = response;
-      if (body !== null && isStream(response)) {
-        return new Response(watchedStream(body, request.signal, ended).readable, { status, headers });
+      const response = handler.response(request, outgoing);
+      // Of what is no stream, the response is not looked at: adapters would have to make a whole one of it.
+      if (outgoing instanceof Response && isStream(outgoing)) {
+        const { body, status, headers } = response;
+        if (body !== null) {
+          return new Response(watchedStream(body, request.signal, ended).readable, { status, headers });
+        }
       }
       ended();
       return response;

@@ -33,6 +33,10 @@ export interface Arrival {
 /** What serves requests, for `createFetchHandler` and `createNodeHandler`. It starts the tasks; it does not stop them. */
 export interface Handler {
   fetch(request: Request, arrival?: Arrival): Promise<Response>;
+  /** What goes out for a request; never rejects. */
+  answer(request: Request, arrival: Arrival): Promise<Outgoing>;
+  /** The same as a response to it. Most are made of plain parts, which adapters send without looking at each. */
+  response(request: Request, outgoing: Outgoing): Response;
   readonly notify: ServerNotifier;
   /** Whether a request of this path is ours; `request` makes it, if more has to be known of it. */
   serves(method: string, pathname: string, request: () => Request | undefined): boolean;
@@ -113,6 +117,13 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     server.onError(error);
     return refuse(500, "Internal error", {}, -32603);
   };
+  const answer: Handler["answer"] = (request, arrival) => admit(request, arrival).catch(failed);
+  const response: Handler["response"] = (request, outgoing) => {
+    const origin = request.headers.get("origin");
+    return origin === null && outgoing !== undefined && !(outgoing instanceof Response)
+      ? responseOf(outgoing, plainHeaders)
+      : withAnswerHeaders(responseOf(outgoing), origin, cors);
+  };
   const { maxBytes } = limits;
   const head = {
     server,
@@ -143,14 +154,9 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     fastPath: new FastPath(head),
     unread,
     holderOf: (request) => holders.get(request) ?? null,
-    async fetch(request, arrival = {}) {
-      const outgoing = await admit(request, arrival).catch(failed);
-      const origin = request.headers.get("origin");
-      // In one go: adapters send what was made of plain parts without looking at each.
-      return origin === null && outgoing !== undefined && !(outgoing instanceof Response)
-        ? responseOf(outgoing, plainHeaders)
-        : withAnswerHeaders(responseOf(outgoing), origin, cors);
-    },
+    fetch: async (request, arrival = {}) => response(request, await answer(request, arrival)),
+    answer,
+    response,
     async close() {
       closed = true;
       bodies.close();

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, type Tasks, type TasksOptions } from "holdfast";
 import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "holdfast/http";
@@ -41,12 +41,14 @@ export function handlerOf({ tools, server, options, http }: Mounting = {}): {
 }
 
 /** The origin of a server of ours with that listener, such as an Express application. */
-export async function served(listener: RequestListener): Promise<{ origin: string; port: number }> {
+export async function served(
+  listener: RequestListener,
+): Promise<{ readonly origin: string; readonly port: number; readonly node: Server }> {
   const node = createServer(listener);
   const port = await listen(node, "127.0.0.1", 0);
   onTestFinished(() => {
     node.close();
     node.closeAllConnections();
   });
-  return { origin: `http://127.0.0.1:${port}`, port };
+  return { origin: `http://127.0.0.1:${port}`, port, node };
 }

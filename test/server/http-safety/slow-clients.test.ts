@@ -1,5 +1,8 @@
+import type { McpServer } from "@modelcontextprotocol/server";
+import express from "express";
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
+import { handlerOf, served } from "../http-mount/mount.ts";
 import { serve, text } from "../peer.ts";
 import { discover, head, initialize, Raw } from "./raw.ts";
 
@@ -63,13 +66,32 @@ it("gives up the slowest when those that are being received are too large togeth
   for (const other of slow.slice(1)) expect(await other.statuses(2)).toEqual([100, 400]);
 });
 
-it("hangs up on who does not read an answer", async () => {
-  const large = "x".repeat(30 * 1024 * 1024);
-  const { http, errors } = await serve({
-    tools: () => undefined,
-    server: (mcp) => mcp.registerTool("large", {}, () => text(large)),
-    http: { stallTimeoutMs: 300, maxConnections: 1 },
-  });
+const large = (mcp: McpServer): unknown =>
+  mcp.registerTool("large", {}, () => text("x".repeat(30 * 1024 * 1024)));
+
+/** The port of a server that has one connection at a time. */
+const single: [string, () => Promise<{ port: number; errors: unknown[] }>][] = [
+  [
+    "of a server of ours",
+    async () => {
+      const limits = { stallTimeoutMs: 300, maxConnections: 1 };
+      const { http, errors } = await serve({ tools, server: large, http: limits });
+      return { port: http.port, errors };
+    },
+  ],
+  [
+    "where it is mounted",
+    async () => {
+      const { handler, errors } = handlerOf({ server: large, http: { stallTimeoutMs: 300 } });
+      const { port, node } = await served(express().use(handler));
+      node.maxConnections = 1;
+      return { port, errors };
+    },
+  ],
+];
+
+it.each(single)("hangs up on who does not read an answer %s", async (_, start) => {
+  const { port, errors } = await start();
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -77,12 +99,12 @@ it("hangs up on who does not read an answer", async () => {
   const params = { name: "large", arguments: {}, _meta };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
   const own = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: large"];
-  const raw = await Raw.to(http.port);
+  const raw = await Raw.to(port);
   raw.socket.pause();
   raw.send(`${head(`Content-Length: ${body.length}`, ...own)}${body}`);
   // The only place is free again when the server has hung up.
   await expect
-    .poll(async () => (await Raw.to(http.port, discover())).statuses(), { timeout: 20_000 })
+    .poll(async () => (await Raw.to(port, discover())).statuses(), { timeout: 20_000 })
     .toEqual([200]);
   expect(errors).toEqual([]);
 });
