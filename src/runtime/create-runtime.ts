@@ -124,10 +124,12 @@ class LocalRuntime implements Runtime {
     return this.#services.store.find(wire);
   }
 
-  async delivered(id: string, requestor: Requestor): Promise<void> {
-    const task = await this.#record(id, requestor);
-    if (task.finishedAt === null || task.idempotencyKey === null) return;
-    await this.#services.store.write({ type: "release_key", now: this.clock.now(), id });
+  async delivered(id: string, requestor: Requestor, deleteBy = Infinity): Promise<void> {
+    const { finishedAt, idempotencyKey, sweepAt } = await this.#record(id, requestor);
+    const isKept = (sweepAt ?? Infinity) > deleteBy;
+    if (finishedAt === null || (idempotencyKey === null && !isKept)) return;
+    const release = { type: "release_key", now: this.clock.now(), id } as const;
+    await this.#services.store.write(isKept ? { ...release, deleteBy } : release);
   }
 
   watch(ids: readonly string[], watcher: Watcher): () => void {
@@ -164,6 +166,16 @@ class LocalRuntime implements Runtime {
     if (result.ok) return this.#shown({ task: result.task, inputs: [], outcome: null });
     if (result.reason === "unknown") throw unknownTask();
     throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
+  }
+
+  async scheduleCancel(id: string, requestor: Requestor, cancelBy: number | null): Promise<TaskRecord> {
+    await this.#record(id, requestor);
+    const { store, clock } = this.#services;
+    const schedule = { type: "schedule_cancel", now: clock.now(), id, cancelBy } as const;
+    const result = await store.write<"schedule_cancel">(schedule);
+    if (!result.ok) return this.#record(id, requestor);
+    this.#parts.sweeper.consider(result.task.sweepAt);
+    return result.task;
   }
 
   async delete(id: string, requestor: Requestor): Promise<void> {

@@ -111,9 +111,10 @@ export interface Runtime {
   find(wire: WireName): Promise<string | undefined>;
   /**
    * The result of a finished task reached the caller who knows it by its call: the same call under the same idempotency
-   * key is a new one from now on. Does nothing to another task.
+   * key is a new one from now on. With `deleteBy` (epoch ms) the task is deleted then, if not earlier. Does nothing to another
+   * task.
    */
-  delivered(id: string, requestor: Requestor): Promise<void>;
+  delivered(id: string, requestor: Requestor, deleteBy?: number): Promise<void>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /**
    * The requestor's own tasks, newest first, as far as `get` would show them (C-075). One that can be read no more is left
@@ -137,6 +138,11 @@ export interface Runtime {
   secret(name: string): Promise<Uint8Array>;
   /** Makes the request durable and tells the handler; nothing happens on a finished task (A-22). */
   cancel(id: string, requestor: Requestor): Promise<void>;
+  /**
+   * The requestor left, and the task is cancelled at `cancelBy` (epoch ms) unless it comes back; `null`: it came back. Resolves
+   * with the task as it is now, which may have ended.
+   */
+  scheduleCancel(id: string, requestor: Requestor, cancelBy: number | null): Promise<TaskRecord>;
   /**
    * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts
    * (C-079 to C-081). A handler that goes on all the same keeps its slot for `cancelGraceMs`. Rejects with `finished`

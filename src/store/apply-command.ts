@@ -124,11 +124,11 @@ function deleteFinished(tables: TaskTables, { id }: TaskCommand<"delete">): Appl
 }
 
 /** No change that anybody could see: a finished task stays as it is. */
-function releaseKey(tables: TaskTables, { id }: TaskCommand<"release_key">): Applied {
+function releaseKey(tables: TaskTables, { id, deleteBy }: TaskCommand<"release_key">): Applied {
   const task = tables.task(id);
   if (task === undefined) return { result: { ok: false, reason: "unknown" }, changes: [] };
   if (!isTerminal(task.state)) return { result: { ok: false, reason: "state" }, changes: [] };
-  if (task.idempotencyKey !== null) tables.releaseKey(id);
+  tables.releaseKey(id, deleteBy === undefined ? null : storable(deleteBy));
   return { result: { ok: true }, changes: [] };
 }
 

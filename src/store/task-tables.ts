@@ -18,8 +18,8 @@ export interface TaskTables {
   save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void;
   /** Unfinished tasks with ids above `after` that have not expired at `now`, in order of id. */
   recoverable(after: string, limit: number, now: number): readonly string[];
-  /** Takes the idempotency key from a task. */
-  releaseKey(id: string): void;
+  /** Takes the idempotency key from a finished task, and has it deleted at `deleteBy` if that is not null, or earlier. */
+  releaseKey(id: string, deleteBy: number | null): void;
   /** Finished tasks to be deleted at `now`, earliest first. */
   deletable(now: number, limit: number): readonly string[];
   /** Keeps `value` under `name` unless there is one; returns the one that is kept. */

@@ -87,7 +87,10 @@ export interface TaskCommands {
     readonly statusMessage?: string;
   };
   fail: { readonly id: string; readonly outcome: Outcome; readonly statusMessage: string };
-  /** Refused as `not_due` while the task's end of life lies after `now`. Visible until `visibleUntil`. */
+  /**
+   * Refused as `not_due` while the task's end of life lies after `now`, and where it is to be cancelled. Visible until
+   * `visibleUntil`.
+   */
   expire: {
     readonly id: string;
     readonly outcome: Outcome;
@@ -96,8 +99,13 @@ export interface TaskCommands {
   };
   /** Changes nothing where it was requested before. */
   request_cancel: { readonly id: string };
-  /** Ends a task as cancelled; counts as the request too where none came before. */
-  cancel: { readonly id: string; readonly statusMessage?: string };
+  /** The task is to be cancelled at `cancelBy` (epoch ms), or not any more. */
+  schedule_cancel: { readonly id: string; readonly cancelBy: number | null };
+  /**
+   * Ends a task as cancelled; counts as the request too where none came before. With `scheduled` it is refused as `not_due`
+   * unless `cancelBy` has come.
+   */
+  cancel: { readonly id: string; readonly statusMessage?: string; readonly scheduled?: true };
   /**
    * Gives running tasks back to the queue: their owner is gone. Only for who owns the whole store. In pages, so that no
    * transaction grows with the store: looks at up to `limit` unfinished tasks with ids above `after`. One that has expired
@@ -105,10 +113,10 @@ export interface TaskCommands {
    */
   recover: { readonly after: string; readonly limit: number };
   /**
-   * A finished task gives up its idempotency key: the same call is a new one from now on. Refused as `state` before its
-   * end. Nothing else of the task changes.
+   * A finished task gives up its idempotency key, if it has one: the same call is a new one from now on. Refused as `state`
+   * before its end. With `deleteBy` (epoch ms) it is deleted then, if not earlier. Nothing else of the task changes.
    */
-  release_key: { readonly id: string };
+  release_key: { readonly id: string; readonly deleteBy?: number };
   /** Deletes a finished task with all that belongs to it, before its time. Refused as `state` before its end. */
   delete: { readonly id: string };
   /** Keeps `value` under `name`, unless there is one already; answers with the one that is kept. */
@@ -156,7 +164,7 @@ export type Refusal =
   | "conflict"
   /** another task has the id, or the wire id in this generation and scope */
   | "taken"
-  /** the task was extended; its end of life is still to come */
+  /** the time of the event is still to come */
   | "not_due"
   /** the queue has as many messages as it may have */
   | "full";

@@ -21,6 +21,7 @@ export function createRecord({ task, token, now }: TaskCommand<"create">): TaskR
     progress: null,
     openInputs: 0,
     cancelRequestedAt: null,
+    cancelBy: null,
     attempt: token === null ? 0 : 1,
     token,
     startedAt: token === null ? null : now,

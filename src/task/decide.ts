@@ -1,5 +1,5 @@
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
-import { expiresAt, storableExpiry } from "./expiry.ts";
+import { endsAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
 import { furthest } from "./progress.ts";
@@ -77,8 +77,14 @@ function guard(task: TaskRecord, command: TaskChangeCommand): Refusal | undefine
     return transitions[event].underToken ? "fenced" : "state";
   }
   if ("token" in command && transitions[event].underToken && command.token !== task.token) return "fenced";
-  if (command.type === "expire" && (task.sweepAt === null || task.sweepAt > now)) return "not_due";
+  const isToCancel = isDue(task.cancelBy, now);
+  if (command.type === "expire" && (isToCancel || !isDue(task.sweepAt, now))) return "not_due";
+  if (command.type === "cancel" && command.scheduled === true && !isToCancel) return "not_due";
   return undefined;
+}
+
+function isDue(at: number | null, now: number): boolean {
+  return at !== null && at <= now;
 }
 
 function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLookup): Decision | Refuse {
@@ -164,6 +170,11 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
     }
     case "request_cancel":
       return task.cancelRequestedAt === null ? decision({ ...task, cancelRequestedAt: now }) : nothing(task);
+    case "schedule_cancel": {
+      const cancelBy = command.cancelBy === null ? null : storable(command.cancelBy);
+      if (cancelBy === task.cancelBy) return nothing(task);
+      return decision({ ...task, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) });
+    }
     case "cancel": {
       const statusMessage = command.statusMessage ?? task.statusMessage;
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
@@ -198,7 +209,7 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
     progress: changes.progress === undefined ? task.progress : furthest(task.progress, changes.progress),
     waiting: changes.waiting ?? task.waiting,
     expiry,
-    sweepAt: expiresAt(expiry, task.createdAt, task.runUntil),
+    sweepAt: endsAt({ ...task, expiry }),
     updatedAt: now,
   };
 }
@@ -224,6 +235,7 @@ function finish(task: TaskRecord, now: number): TaskRecord {
     token: null,
     waiting: false,
     openInputs: 0,
+    cancelBy: null,
     finishedAt: now,
     updatedAt: now,
     sweepAt: deletableAt(task, now),

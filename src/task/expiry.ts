@@ -23,7 +23,20 @@ export function expiresAt(expiry: Expiry, createdAt: number, runUntil: number | 
   return expiry.from === "created" && expiry.ms !== null ? storable(createdAt + expiry.ms) : runUntil;
 }
 
-/** Whether an unfinished task has reached its end of life: it ends as expired, whoever sees that first. */
+/** When an unfinished task ends at the latest (epoch ms): its life is over, or its caller left and did not come back. */
+export function endsAt({ expiry, createdAt, runUntil, cancelBy }: Life): number | null {
+  const end = expiresAt(expiry, createdAt, runUntil);
+  return end === null || cancelBy === null ? (end ?? cancelBy) : Math.min(end, cancelBy);
+}
+
+interface Life {
+  readonly expiry: Expiry;
+  readonly createdAt: number;
+  readonly runUntil: number | null;
+  readonly cancelBy: number | null;
+}
+
+/** Whether an unfinished task's time is over: it ends as expired or cancelled, whoever sees that first. */
 export function hasExpired(task: Due, now: number): boolean {
   return !isTerminal(task.state) && isDue(task, now);
 }

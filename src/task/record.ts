@@ -63,7 +63,7 @@ export interface TaskRecord {
   readonly expiry: Expiry;
   /** When an unfinished task ends at the latest although its expiry sets it no end (epoch ms). */
   readonly runUntil: number | null;
-  /** When the sweeper has to act next: expire an unfinished task, delete a finished one. */
+  /** When the sweeper has to act next: end an unfinished task, delete a finished one. */
   readonly sweepAt: number | null;
   readonly pollIntervalMs: number;
   readonly statusMessage: string | null;
@@ -71,6 +71,8 @@ export interface TaskRecord {
   readonly progress: Progress | null;
   readonly openInputs: number;
   readonly cancelRequestedAt: number | null;
+  /** When the task is cancelled, since its caller left and may come back until then (epoch ms); null: not at all. */
+  readonly cancelBy: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
   /** Held by the attempt that may write; null while queued or finished. */

@@ -119,6 +119,14 @@ export const transitions = {
     underToken: false,
     meaning: "the requestor asked to cancel; the request is durable, the handler is told",
   },
+  schedule_cancel: {
+    from: unfinished,
+    to: "same",
+    by: "requestor",
+    underToken: false,
+    meaning:
+      "the caller left, and the task is cancelled at a given time unless it comes back; or it came back",
+  },
   cancel: {
     from: unfinished,
     to: "cancelled",

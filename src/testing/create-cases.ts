@@ -165,6 +165,22 @@ export const createCases = storeCases("create", {
     assert.equal(await store.find({ ...wire, wireId: "task-a" }), undefined);
   },
 
+  "a finished task that gives up its key is deleted when that says so, or earlier": async ({ store }) => {
+    const lives = { a: 30, b: 10, c: null };
+    for (const [name, ms] of Object.entries(lives)) {
+      const idempotencyKey = name === "a" ? name : null;
+      await store.write(createQueued(name, { idempotencyKey, expiry: { from: "created", ms } }));
+      await store.write({ type: "cancel", now: noon, id: `task-${name}` });
+      await store.write({ type: "release_key", now: noon, id: `task-${name}`, deleteBy: noon + 20 });
+    }
+    assertMembers(await store.get("task-a"), { idempotencyKey: null, sweepAt: noon + 20 });
+    assertMembers(await store.get("task-b"), { sweepAt: noon + 10 });
+    assertMembers(await store.get("task-c"), { sweepAt: noon + 20 });
+    assert.equal(await store.nextSweepAt(noon + 10), noon + 20);
+    const sweep = { type: "delete_expired", now: noon + 20, limit: 9 } as const;
+    assert.deepEqual(await store.write(sweep), { ok: true, deleted: ["task-b", "task-a", "task-c"] });
+  },
+
   "a finished task gives up its idempotency key and nothing else": async ({ store }) => {
     await store.write(createRunning("a", { idempotencyKey: "i" }));
     const release = { type: "release_key", now: noon, id: "task-a" } as const;

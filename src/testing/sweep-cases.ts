@@ -46,6 +46,39 @@ export const sweepCases = storeCases("sweep", {
     assert.deepEqual(await store.write(expire(noon + 49, noon + 99)), { ok: false, reason: "not_due" });
   },
 
+  "a task that is to be cancelled is due then, and no more once that is taken back": async ({ store }) => {
+    await store.write(createRunning("a", lives(100)));
+    const about = { now: noon, id: "task-a" };
+    const cancel = { type: "cancel", ...about, scheduled: true } as const;
+    await store.write({ type: "schedule_cancel", ...about, cancelBy: noon + 20 });
+    assertMembers(await store.get("task-a"), { cancelBy: noon + 20, sweepAt: noon + 20 });
+    assert.equal(await store.nextSweepAt(noon), noon + 20);
+    await store.write({ type: "schedule_cancel", ...about, cancelBy: null });
+    assertMembers(await store.get("task-a"), { cancelBy: null, sweepAt: noon + 100 });
+    assert.deepEqual(await store.due(noon + 20, 10), []);
+    assert.deepEqual(await store.write({ ...cancel, now: noon + 20 }), { ok: false, reason: "not_due" });
+
+    await store.write({ type: "schedule_cancel", ...about, cancelBy: noon + 30 });
+    assert.deepEqual(await store.due(noon + 30, 10), ["task-a"]);
+    assert.deepEqual(await store.write(expire(noon + 30, noon + 99)), { ok: false, reason: "not_due" });
+    assert.deepEqual(await store.write({ ...cancel, now: noon + 29 }), { ok: false, reason: "not_due" });
+    const cancelled = await store.write({ ...cancel, now: noon + 30 });
+    assertMembers(cancelled, { ok: true, task: { state: "cancelled", cancelBy: null, sweepAt: noon + 100 } });
+    const late = await store.write({ type: "schedule_cancel", ...about, cancelBy: null });
+    assert.deepEqual(late, { ok: false, reason: "finished" });
+  },
+
+  "a task that is to be cancelled is not given back to the queue once its time has come": async ({
+    store,
+  }) => {
+    await store.write(createRunning("a", lives(null)));
+    await store.write({ type: "schedule_cancel", now: noon, id: "task-a", cancelBy: noon + 20 });
+    const recover = { type: "recover", after: "", limit: 10 } as const;
+    assertMembers(await store.write({ ...recover, now: noon + 20 }), { recovered: 0 });
+    assertMembers(await store.write({ ...recover, now: noon + 19 }), { recovered: 1 });
+    assertMembers(await store.get("task-a"), { state: "queued", cancelBy: noon + 20, sweepAt: noon + 20 });
+  },
+
   "a task without an end of its own is due at the limit of its run": async ({ store }) => {
     await store.write(createRunning("a", { ...lives(20, "terminal"), runUntil: noon + 30 }));
     assert.equal(await store.nextSweepAt(noon), noon + 30);

@@ -41,7 +41,9 @@ export function refusal({ task }: ModelTask, command: ChangeCommand): Refusal | 
   if (task.finishedAt !== null) return "finished";
   if (command.type === "start" || command.type === "fail") return task.token === null ? undefined : "state";
   if ("token" in command && command.token !== task.token) return "fenced";
-  if (command.type === "expire" && (task.sweepAt ?? Infinity) > command.now) return "not_due";
+  const isToCancel = (task.cancelBy ?? Infinity) <= command.now;
+  if (command.type === "expire" && (isToCancel || (task.sweepAt ?? Infinity) > command.now)) return "not_due";
+  if (command.type === "cancel" && command.scheduled && !isToCancel) return "not_due";
   return undefined;
 }
 
@@ -60,7 +62,8 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
     state: "settled" | "cancelled",
     statusMessage = task.statusMessage,
   ): Partial<TaskRecord> => {
-    return { state, statusMessage, ...held(null), openInputs: 0, finishedAt: now, updatedAt: now };
+    const ended = { openInputs: 0, cancelBy: null, finishedAt: now, updatedAt: now };
+    return { state, statusMessage, ...held(null), ...ended };
   };
   switch (command.type) {
     case "start": {
@@ -108,6 +111,10 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
     }
     case "request_cancel":
       return task.cancelRequestedAt === null ? { task: { cancelRequestedAt: now } } : idle;
+    case "schedule_cancel": {
+      const { cancelBy } = command;
+      return cancelBy === task.cancelBy ? idle : { task: { cancelBy } };
+    }
     case "settle":
     case "fail":
     case "expire": {
@@ -140,14 +147,17 @@ export function changed(old: ModelTask, { task, entries = [], outcome, visibleUn
 }
 
 /**
- * Unfinished: the end of its life, else of its run. Finished: the end of its life, and not before `visibleUntil`, nor before
- * the end that its clients saw until then.
+ * Unfinished: the end of its life, else of its run, or the cancel that is to come. Finished: the end of its life, and not
+ * before `visibleUntil`, nor before the end that its clients saw until then.
  */
 export function withSweepAt(task: TaskRecord, visibleUntil = -Infinity, seenAt = task.updatedAt): TaskRecord {
-  const { expiry, createdAt, finishedAt, runUntil } = task;
+  const { expiry, createdAt, finishedAt, runUntil, cancelBy } = task;
   const start = expiry.from === "created" ? createdAt : finishedAt;
   const end = expiry.ms === null || start === null ? null : start + expiry.ms;
-  if (finishedAt === null) return { ...task, sweepAt: end ?? runUntil };
+  if (finishedAt === null) {
+    const first = Math.min(end ?? runUntil ?? Infinity, cancelBy ?? Infinity);
+    return { ...task, sweepAt: first === Infinity ? null : first };
+  }
   const seen = end === null ? -Infinity : endThatShows(task, Math.max(finishedAt, seenAt));
   return { ...task, sweepAt: end === null ? null : Math.max(end, visibleUntil, seen) };
 }

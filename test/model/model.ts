@@ -42,7 +42,11 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
       const old = model.tasks.get(command.id);
       if (old === undefined) return refuse(model, "unknown");
       if (old.task.finishedAt === null) return refuse(model, "state");
-      return unchanged(put(model, { ...old, task: { ...old.task, idempotencyKey: null } }), { ok: true });
+      const first = Math.min(old.task.sweepAt ?? Infinity, command.deleteBy ?? Infinity);
+      const sweepAt = first === Infinity ? null : first;
+      return unchanged(put(model, { ...old, task: { ...old.task, idempotencyKey: null, sweepAt } }), {
+        ok: true,
+      });
     }
     case "delete": {
       const old = model.tasks.get(command.id);
@@ -97,7 +101,7 @@ function create(
   const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0 };
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };
   const marks = { progress: null, journalled: false, waiting: false, cancelRequestedAt: null, sweepAt: null };
-  const ends = { outcomeKind: null };
+  const ends = { cancelBy: null, outcomeKind: null };
   const state = runs ? "running" : "queued";
   const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends });
   const next = put(model, { task, request, journal: [], outcome: null, messages: [] });

@@ -15,6 +15,7 @@ describe("createRecord", () => {
       progress: null,
       openInputs: 0,
       cancelRequestedAt: null,
+      cancelBy: null,
       attempt: 0,
       token: null,
       startedAt: null,

@@ -29,6 +29,7 @@ const samples: Samples = {
   fail: { type: "fail", now, id, outcome: failure, statusMessage: "failed" },
   expire: { type: "expire", now, id, outcome: failure, statusMessage: "expired", visibleUntil: now + 9 },
   request_cancel: { type: "request_cancel", now, id },
+  schedule_cancel: { type: "schedule_cancel", now, id, cancelBy: now + 50 },
   cancel: { type: "cancel", now, id },
 };
 const names = Object.keys(samples) as TaskChangeName[];
@@ -367,6 +368,30 @@ describe("ends", () => {
     expect(changed(held, samples.request_cancel)).toEqual({ cancelRequestedAt: now, version: 2 });
     const requested = runningRecord({ cancelRequestedAt: noon + 1 });
     expect(changed(requested, samples.request_cancel)).toEqual({});
+  });
+
+  test("a cancel that is scheduled comes before the end of life, waits for its time, and can be taken back", () => {
+    const late = runningRecord({ expiry: { from: "created", ms: 1_000 }, sweepAt: noon + 1_000 });
+    const { task: left } = accepted(late, samples.schedule_cancel);
+    expect(left).toEqual({ ...late, cancelBy: now + 50, sweepAt: now + 50, version: 2 });
+    expect(changed(left, samples.schedule_cancel)).toEqual({});
+    const back = accepted(left, { ...samples.schedule_cancel, cancelBy: null }).task;
+    expect(back).toEqual({ ...late, version: 3 });
+
+    const scheduled = { ...samples.cancel, scheduled: true } as const;
+    expect(decideWith(left, scheduled)).toEqual(refused("not_due"));
+    expect(decideWith(late, scheduled)).toEqual(refused("not_due"));
+    const due = { ...left, cancelBy: now, sweepAt: now };
+    expect(accepted(due, scheduled).task).toMatchObject({ state: "cancelled", cancelBy: null });
+    expect(decideWith(due, samples.expire)).toEqual(refused("not_due"));
+
+    const soon = runningRecord({ expiry: { from: "created", ms: 10 }, sweepAt: noon + 10 });
+    expect(accepted(soon, samples.schedule_cancel).task.sweepAt).toBe(noon + 10);
+    const extended = accepted(left, {
+      ...samples.update,
+      changes: { expiry: { from: "created", ms: 5_000 } },
+    });
+    expect(extended.task.sweepAt).toBe(now + 50);
   });
 
   test("a result that says that the tool failed is told apart in the record", () => {

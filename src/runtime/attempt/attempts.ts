@@ -1,5 +1,6 @@
 import type { TaskChange } from "../../store/store.ts";
 import type { TaskChanges } from "../../task/command.ts";
+import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
@@ -155,7 +156,7 @@ export class Attempts {
       const from = generation === "sep-1686" ? "terminal" : "created";
       return this.#update(attempt, { ...changes, expiry: { from, ms: ttlMs } }, limit);
     });
-    const limit = new LifeLimit(task.sweepAt, () => updates.written());
+    const limit = new LifeLimit(endOfLife(task), () => updates.written());
     const questions = new Questions({ attempt, limit, store, clock, timers, ...asked });
     const ended = Promise.withResolvers<void>();
     if (this.#draining) attempt.prepareToLeave();
@@ -199,9 +200,8 @@ export class Attempts {
   async #update(attempt: Attempt, changes: TaskChanges, limit?: LifeLimit): Promise<void> {
     const result = await attempt.write("update", { changes });
     if (!result.ok) return;
-    const { sweepAt } = result.task;
-    limit?.move(sweepAt);
-    this.#setup.onSweepAt(sweepAt);
+    limit?.move(endOfLife(result.task));
+    this.#setup.onSweepAt(result.task.sweepAt);
   }
 
   async #end(attempt: Attempt, updates: HandlerUpdates, end: HandlerEnd): Promise<void> {
@@ -253,4 +253,9 @@ function diagnostics(outcome: Outcome): { statusMessage?: string } {
   if (outcome.kind !== "error") return {};
   const { message } = JSON.parse(outcome.body) as JsonRpcError;
   return { statusMessage: message };
+}
+
+/** Not the time of a cancel that its caller may take back. */
+function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
+  return expiresAt(expiry, createdAt, runUntil);
 }

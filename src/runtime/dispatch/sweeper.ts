@@ -10,6 +10,8 @@ const batch = 200;
 /** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
+/** The status text of a task that is cancelled by itself. */
+const callerLeft = "The caller left and did not call again.";
 
 /** The part of the services that it needs, so that others who keep tasks can sweep too. */
 export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
@@ -55,7 +57,7 @@ export class Sweeper {
     const { store, clock } = this.#services;
     const now = clock.now();
     if (!hasExpired(task, now)) return task;
-    await this.#expire(task.id, now);
+    await this.#end(task.id, now);
     return (await store.get(task.id)) ?? task;
   }
 
@@ -80,7 +82,7 @@ export class Sweeper {
   async #sweepOnce(): Promise<void> {
     const { store, clock, onError } = this.#services;
     try {
-      const sweptUntil = await this.#expireDue();
+      const sweptUntil = await this.#endDue();
       await this.#deleteDue();
       // What could not be ended is still due: to try again at once would be a loop without a pause.
       this.consider(
@@ -93,7 +95,7 @@ export class Sweeper {
   }
 
   /** Resolves with the time until which all due tasks have ended, or undefined where one has to be tried again. */
-  async #expireDue(): Promise<number | undefined> {
+  async #endDue(): Promise<number | undefined> {
     const { store, clock } = this.#services;
     const failed = new Set<string>();
     for (;;) {
@@ -101,7 +103,7 @@ export class Sweeper {
       const passedOver = failed.size + this.#unreadable.size;
       const found = await store.due(now, batch + passedOver);
       const due = found.filter((id) => !failed.has(id) && !this.#unreadable.has(id));
-      const ended = await Promise.all(due.map((id) => this.#expire(id, now)));
+      const ended = await Promise.all(due.map((id) => this.#end(id, now)));
       // One that cannot be ended must not keep the others alive.
       for (const [index, id] of due.entries()) if (ended[index] === false) failed.add(id);
       const storeFails = due.length > 0 && !ended.includes(true);
@@ -110,19 +112,16 @@ export class Sweeper {
   }
 
   /** False where the store failed, and the same may succeed later. */
-  async #expire(id: string, now: number): Promise<boolean> {
+  async #end(id: string, now: number): Promise<boolean> {
     const { store, options, onError, unreadable } = this.#services;
     const visibleUntil = now + options.expiredVisibleMs;
+    const outcome = errorOutcome(expiredError);
     const statusMessage = expiredError.message;
     try {
-      await store.write({
-        type: "expire",
-        now,
-        id,
-        outcome: errorOutcome(expiredError),
-        statusMessage,
-        visibleUntil,
-      });
+      const expiry = { type: "expire", now, id, outcome, statusMessage, visibleUntil } as const;
+      const result = await store.write<"expire">(expiry);
+      if (!result.ok && result.reason === "not_due")
+        await store.write({ type: "cancel", now, id, statusMessage: callerLeft, scheduled: true });
       return true;
     } catch (error) {
       if (!isUnreadable(error)) {

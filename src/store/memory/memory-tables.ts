@@ -101,11 +101,15 @@ export class MemoryTables implements TaskTables {
     if (outcome !== null) stored.outcome = outcome;
   }
 
-  releaseKey(id: string): void {
+  releaseKey(id: string, deleteBy: number | null): void {
     const stored = this.stored.get(id);
     if (stored === undefined) return;
-    this.#forgetKey(stored.record);
-    stored.record = { ...stored.record, idempotencyKey: null };
+    const { record } = stored;
+    this.#forgetKey(record);
+    this.#unindex(record);
+    const sweepAt = deleteBy === null ? record.sweepAt : Math.min(record.sweepAt ?? Infinity, deleteBy);
+    stored.record = { ...record, idempotencyKey: null, sweepAt };
+    this.#index(stored.record);
   }
 
   find(wire: WireName): string | undefined {

@@ -6,6 +6,7 @@ import { usage } from "./migrations/0004-usage.ts";
 import { scopes } from "./migrations/0005-scopes.ts";
 import { requiredScopes } from "./migrations/0006-required-scopes.ts";
 import { generations } from "./migrations/0007-generations.ts";
+import { cancelBy } from "./migrations/0011-cancel-by.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -17,6 +18,7 @@ export const migrations: readonly string[] = [
   scopes,
   requiredScopes,
   generations,
+  cancelBy,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */

@@ -119,7 +119,9 @@ export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
 
 export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner = ?";
 
-export const updateKeyReleased = "UPDATE task SET idempotency_key = NULL WHERE id = ?";
+/** `min` is null if one of its values is. */
+export const updateKeyReleased = `
+  UPDATE task SET idempotency_key = NULL, sweep_at = coalesce(min(sweep_at, ?1), sweep_at, ?1) WHERE id = ?2`;
 
 export const selectIdByWireId = `
   SELECT id FROM task INDEXED BY task_wire_id WHERE generation = ? AND scope = ? AND wire_id = ?`;

@@ -123,8 +123,8 @@ export class SqliteTables implements TaskTables {
     this.#insertOutcome.run(id, kind, toStored(outcome.body));
   }
 
-  releaseKey(id: string): void {
-    this.#releaseKey.run(toStored(id));
+  releaseKey(id: string, deleteBy: number | null): void {
+    this.#releaseKey.run(deleteBy, toStored(id));
   }
 
   recoverable(after: string, limit: number, now: number): readonly string[] {

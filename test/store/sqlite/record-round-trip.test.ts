@@ -50,6 +50,7 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   progress: fc.option(progress),
   openInputs: count,
   cancelRequestedAt: fc.option(time),
+  cancelBy: fc.option(time),
   attempt: count,
   token: fc.option(text),
   startedAt: fc.option(time),
