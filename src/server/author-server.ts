@@ -9,8 +9,8 @@ import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { scopeOf, type PlainOwner } from "./plain/plain-call.ts";
-import { nameTaken, pollingToolKinds, type PlainPolicies } from "./plain/plain-policies.ts";
-import { pollingToolDefinitions } from "./plain/polling-tool-definitions.ts";
+import { nameTaken, type PlainPolicies } from "./plain/plain-policies.ts";
+import { definitionOf } from "./plain/polling-tool-definitions.ts";
 
 /**
  * Creates the author's own server: for each session, for each connection on stdio, and for each request of 2026-07-28 over HTTP that
@@ -108,18 +108,17 @@ export class AuthorServers {
   }
 
   #registerPollingTools(mcp: McpServer, owner: PlainOwner): void {
-    if (!this.#policies.hasTickets) return;
     const { names } = this.#policies;
-    for (const kind of pollingToolKinds) {
+    for (const [kind, name] of this.#policies.pollingTools) {
       // A caller without principal and session has no tasks that can be listed.
       if (kind === "list" && scopeOf(owner) === undefined) continue;
-      const { description, annotations, inputSchema } = pollingToolDefinitions[kind];
+      const { description, annotations, inputSchema } = definitionOf(kind, names);
       const schema = schemaOf({ input: () => inputSchema, output: () => inputSchema });
       const config = { description: description(names), inputSchema: schema, annotations };
       try {
-        mcp.registerTool(names[kind], config, neverReached);
+        mcp.registerTool(name, config, neverReached);
       } catch (cause) {
-        throw nameTaken(kind, names[kind], cause);
+        throw nameTaken(kind, name, cause);
       }
     }
   }

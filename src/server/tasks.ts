@@ -34,15 +34,21 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
    */
   readonly listRequiredTools?: boolean;
   /**
-   * How clients without tasks are answered when they call an optional tool. `wait` (default): when the work is done.
-   * `ticket`: when the work is done, or after `plainDeadlineMs` with a reference that the model uses to fetch the result
-   * later. A tool can override it.
+   * How clients without tasks are answered when they call an optional tool. `ticket`: when the work is done, or after
+   * `plainDeadlineMs` with a reference that the model uses to fetch the result later. `wait`: when the work is done. Default
+   * `ticket`, and `wait` for tools with an output schema. A tool can override it.
    */
   readonly plain?: PlainPolicy;
   /** How long such a call waits before it is answered with a ticket, in milliseconds. Default 45 seconds. */
   readonly plainDeadlineMs?: number;
   /**
-   * Other names for the polling tools, which go with tickets: `task_result`, `task_cancel`, `task_answer` and `task_list`.
+   * How long the task of such a call goes on after its client ran out of time, in milliseconds, so that the same call finds
+   * it; then it is cancelled. 0 cancels it at once. Default 10 minutes.
+   */
+  readonly plainGraceMs?: number;
+  /**
+   * The names of the polling tools, which go with tickets. `result` and `cancel` are `task_result` and `task_cancel` by
+   * default; `answer` and `list` are there only if they are named.
    */
   readonly companions?: Partial<CompanionNames>;
   /** Rate limits of one principal. Those left out have their defaults. */
@@ -110,8 +116,9 @@ export function createTasks(given: TasksOptions): Tasks {
     legacyErrorCodes = false,
     requireTasks = false,
     listRequiredTools = false,
-    plain = "wait",
+    plain,
     plainDeadlineMs = 45_000,
+    plainGraceMs = 600_000,
     companions = {},
     rates = {},
     maxListensPerPrincipal = defaultListenLimits.maxListensPerPrincipal,
@@ -120,7 +127,7 @@ export function createTasks(given: TasksOptions): Tasks {
   } = given;
   const onError = errorReporter(report);
   const registry = new Registry();
-  const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, companions });
+  const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, plainGraceMs, companions });
   const setup = {
     legacyErrorCodes,
     requireTasks,
@@ -151,6 +158,7 @@ const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
   listRequiredTools: true,
   plain: true,
   plainDeadlineMs: true,
+  plainGraceMs: true,
   companions: true,
   rates: true,
   maxListensPerPrincipal: true,

@@ -22,7 +22,11 @@ export function tools(tasks: Tasks): void {
 }
 
 /** So that clients without tasks are answered soon, and can ask for what became of their calls. */
-export const tickets = { plain: "ticket", plainDeadlineMs: 20 } as const;
+export const tickets = {
+  plain: "ticket",
+  plainDeadlineMs: 20,
+  companions: { answer: "task_answer", list: "task_list" },
+} as const;
 
 /** What a client knows that is in the middle of something, so that requests can be about it. */
 export interface Known {

@@ -29,7 +29,8 @@ async function earlier(url: string, who: string): Promise<Call> {
 }
 
 async function stage(http: HttpOptions): Promise<string> {
-  const options = { plain: "ticket", plainDeadlineMs: 20 } as const;
+  const companions = { answer: "task_answer", list: "task_list" };
+  const options = { plain: "ticket", plainDeadlineMs: 20, companions } as const;
   return (await serve({ tools, http, options })).http.url;
 }
 

@@ -8,7 +8,7 @@ import { PlainPolicies } from "../../src/server/plain/plain-policies.ts";
 import { text } from "./peer.ts";
 
 const nobody = { principal: null, session: undefined };
-const plain = { plain: "ticket", plainDeadlineMs: 1_000, companions: {} } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 1_000, plainGraceMs: 0, companions: {} } as const;
 const makeServer = (): McpServer => new McpServer({ name: "jobs", version: "1.0.0" });
 
 function serversOf(registry: Registry, factory: ServerFactory = makeServer): AuthorServers {
@@ -58,8 +58,6 @@ it("lists the tools on each server, and makes the JSON form of their schemas onc
     },
     { name: "task_result", inputSchema: { required: ["reference"] } },
     { name: "task_cancel" },
-    { name: "task_answer" },
-    { name: "task_list" },
   ]);
   expect(converted()).toBe(1);
 });
@@ -67,9 +65,20 @@ it("lists the tools on each server, and makes the JSON form of their schemas onc
 it("lists no tasks to a caller of whom nothing is known", async () => {
   const registry = new Registry();
   registry.add("report", {}, () => text("done"));
-  const client = await clientOf(await serversOf(registry).make({ era: "legacy" }, nobody, []));
-  expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain("task_list");
-  await client.close();
+  const companions = { list: "task_list" };
+  const servers = new AuthorServers(
+    makeServer,
+    registry,
+    new PlainPolicies(registry, { ...plain, companions }),
+  );
+  for (const [principal, expected] of [
+    [null, false],
+    ["ann", true],
+  ] as const) {
+    const client = await clientOf(await servers.make({ era: "legacy" }, { ...nobody, principal }, []));
+    expect((await client.listTools()).tools.some(({ name }) => name === "task_list")).toBe(expected);
+    await client.close();
+  }
 });
 
 it("answers no call itself", async () => {

@@ -10,10 +10,10 @@ let handled = 0;
 
 function tools(tasks: Tasks): void {
   const inputSchema = z.object({ word: z.string() });
-  tasks.tool("shout", { inputSchema }, ({ word }) => text(word));
+  tasks.tool("shout", { plain: "wait", inputSchema }, ({ word }) => text(word));
   tasks.tool("long", { task: "required", inputSchema }, () => (handled++, text("long")));
   tasks.tool("quick", { task: "forbidden" }, () => text("quick"));
-  tasks.tool("asks", { requires: ["elicitation"] }, () => text("asked"));
+  tasks.tool("asks", { plain: "wait", requires: ["elicitation"] }, () => text("asked"));
 }
 
 it.each(["tasks/get", "tasks/update", "tasks/cancel"])(

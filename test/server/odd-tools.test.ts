@@ -21,7 +21,9 @@ it("a tool that is never a task and asks while it runs is told so, and its clien
 it("a tool that asks what its client cannot be asked is told so, and so is a client without tasks [X-B-011]", async () => {
   const peer = await Peer.of({
     tools: (tasks) =>
-      tasks.tool("asks", {}, async (_, task) => text((await task.elicit("q", question)).action)),
+      tasks.tool("asks", { plain: "wait" }, async (_, task) =>
+        text((await task.elicit("q", question)).action),
+      ),
   });
   const { result } = await peer.call("asks", {}, { capabilities: {} });
   expect(result).toMatchObject({

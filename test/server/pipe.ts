@@ -26,8 +26,8 @@ export class Pipe {
     this.write({ id, method: "subscriptions/listen", params: listenParams(notifications, capabilities) });
   }
 
-  cancel(requestId: string | number): void {
-    this.write({ method: "notifications/cancelled", params: { requestId } });
+  cancel(requestId: string | number, reason?: string): void {
+    this.write({ method: "notifications/cancelled", params: { requestId, ...(reason && { reason }) } });
   }
 
   /** The next message, or undefined at the end; whatever is no message is a failure. */

@@ -84,14 +84,14 @@ export function assertToolConfig(
 
 /** Of required and forbidden tools no call without a task is kept. */
 function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolConfig, "prepare">): void {
-  if (plainDeadlineMs !== undefined) assertPlainDeadline(`Tool "${name}": plainDeadlineMs`, plainDeadlineMs);
+  if (plainDeadlineMs !== undefined) assertPlainMs(`Tool "${name}": plainDeadlineMs`, plainDeadlineMs);
   if (plain === undefined) return;
   if (task === "required" || task === "forbidden")
     throw wrong(name, `plain means nothing where task is "${task}"`);
 }
 
-/** Throws `configuration`, naming `what`, for a time that no call can wait. */
-export function assertPlainDeadline(what: string, ms: unknown): void {
+/** Throws `configuration`, naming `what`, for what is no time in ms. */
+export function assertPlainMs(what: string, ms: unknown): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return;
   throw new HoldfastError("configuration", `${what} has to be a whole number of at least 0.`);
 }

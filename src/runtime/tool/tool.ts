@@ -66,7 +66,7 @@ export interface ToolConfig<
    * the task runs. Must not be empty.
    */
   readonly immediateResponse?: string;
-  /** Overrides the server's `plain` for an optional tool. */
+  /** Overrides the server's `plain` for an optional tool. Default `wait` for one with an output schema, if that is left out too. */
   readonly plain?: PlainPolicy;
   /** Overrides the server's `plainDeadlineMs`, in milliseconds. */
   readonly plainDeadlineMs?: number;

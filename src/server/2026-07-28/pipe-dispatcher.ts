@@ -90,8 +90,8 @@ export class PipeDispatcher implements WireDispatcher {
         this.#wire?.send(message, { relatedRequestId: request }).catch(() => undefined);
       },
       afterAnswer: (action) => this.#wire?.afterAnswer(request, action),
-      get leftByClient() {
-        return !isClosed();
+      get leftBy() {
+        return isClosed() ? undefined : "cancelling";
       },
     };
   }

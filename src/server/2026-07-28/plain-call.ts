@@ -1,6 +1,7 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import { completeAnswerOf } from "../answer.ts";
 import { progressTokenOf, type Caller, type ToolRequest } from "../request.ts";
+import { departureAfter, departureByReason } from "../plain/departure.ts";
 import type { PlainCall } from "../plain/plain-call.ts";
 import { askByAnswer } from "./mrtr.ts";
 import type { RequestStream } from "./request-stream.ts";
@@ -14,6 +15,7 @@ export function plainCall(
 ): PlainCall {
   const { params, signal } = request;
   const progressToken = progressTokenOf(params);
+  const arrivedAt = runtime.clock.now();
   return {
     request,
     owner: { principal, session: undefined, scopes: request.access?.scopes },
@@ -26,6 +28,11 @@ export function plainCall(
     },
     afterAnswer: (action) => stream.afterAnswer((end) => action(end === "sent")),
     isWaitedFor: () => !signal.aborted,
-    calledOff: () => signal.aborted && stream.leftByClient,
+    departure() {
+      if (!signal.aborted || stream.leftBy === undefined) return undefined;
+      return stream.leftBy === "closing"
+        ? departureAfter(runtime.clock.now() - arrivedAt)
+        : departureByReason(signal.reason);
+    },
   };
 }

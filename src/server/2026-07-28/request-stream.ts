@@ -6,6 +6,9 @@ export interface RequestStream {
   notify(method: string, params: object): void;
   /** Runs `action` once the answer is sent, or never will be. */
   afterAnswer(action: (end: AnswerEnd) => void): void;
-  /** Of a request whose signal has aborted: whether its client did that, and not a server that stops. */
-  readonly leftByClient: boolean;
+  /**
+   * Of a request whose signal has aborted: what its client did; undefined if it did nothing, since the server stops or the
+   * connection ended.
+   */
+  readonly leftBy: "closing" | "cancelling" | undefined;
 }

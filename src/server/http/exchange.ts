@@ -65,8 +65,8 @@ export class Exchange implements RequestStream {
     return this.#over !== undefined;
   }
 
-  get leftByClient(): boolean {
-    return this.#over !== "closed by us";
+  get leftBy(): "closing" | undefined {
+    return this.#over === "closed by us" ? undefined : "closing";
   }
 
   notify(method: string, params: object): void {

@@ -6,8 +6,9 @@ import { HoldfastError, isUnknownTask, isUnreadable } from "../../task/fault.ts"
 import type { TaskRecord } from "../../task/record.ts";
 import { originOf } from "../request.ts";
 import { askable } from "./capabilities.ts";
-import { KeyClaims, callKey, furtherKey, isCallKey } from "./call-keys.ts";
-import type { Deliveries, MayComeBack } from "./delivery.ts";
+import { callKey, furtherKey, isCallKey } from "./call-keys.ts";
+import { retryMs, type Deliveries, type MayComeBack } from "./delivery.ts";
+import { KeyClaims } from "./key-claims.ts";
 import { generation, scopeOf, type PlainCall } from "./plain-call.ts";
 import { newReference } from "./references.ts";
 
@@ -35,10 +36,9 @@ export interface Opened {
 interface Found {
   readonly task: TaskRecord;
   readonly isNew: boolean;
+  /** Whether the task was to be cancelled, since its last caller left without a way back but the same call. */
+  readonly wasLeft?: boolean;
 }
-
-/** How long a result is kept that only the same call can find, in ms, so that a caller whose connection broke can retry. */
-const retryMs = 600_000;
 
 /** How often a new reference may be taken already. With 39 bits, the first one is almost always free. */
 const mostTries = 20;
@@ -52,7 +52,7 @@ export class CallTasks {
   constructor(runtime: Runtime, deliveries: Deliveries) {
     this.#runtime = runtime;
     this.#deliveries = deliveries;
-    this.#claims = new KeyClaims(runtime, (task) => deliveries.isAwaited(task));
+    this.#claims = new KeyClaims(runtime, deliveries);
   }
 
   /**
@@ -70,10 +70,10 @@ export class CallTasks {
       const { task } = await this.#create(ownKey, opening);
       return { task, mayComeBack: ownKey === undefined ? "no" : "yes", release: () => undefined };
     }
-    const { task, isNew, release } = joinsWhileAwaited(tool)
+    const { task, isNew, wasLeft, release } = joinsWhileAwaited(tool)
       ? { ...(await this.#joinAny(key, opening)), release: () => undefined }
       : await this.#joinFree(key, opening);
-    return { task, mayComeBack: isNew || policy === "wait" ? "no" : "unknown", release };
+    return { task, mayComeBack: isNew || wasLeft === true || policy === "wait" ? "no" : "unknown", release };
   }
 
   /** Joins the task that has the key, whoever waits for it; creates it if there is none. */
@@ -125,14 +125,20 @@ export class CallTasks {
     }
   }
 
-  /** Undefined if the result has reached a caller. An answer that is on its way is waited for. */
+  /**
+   * The task, which is not to be cancelled any more; undefined if its result has reached a caller, or if it was cancelled. An
+   * answer that is on its way is waited for.
+   */
   async #unlessDelivered(found: Found, key: string): Promise<Found | undefined> {
-    const { task, isNew } = found;
-    if (isNew || task.finishedAt === null) return found;
-    if (task.state === "cancelled") await this.#deliveries.release(task); // there is no result
-    await this.#deliveries.settled(task.id);
+    if (found.isNew) return found;
+    const { id, cancelBy } = found.task;
+    const wasLeft = cancelBy !== null;
     try {
-      const now = await this.#runtime.get(task.id, task);
+      const task = wasLeft ? await this.#runtime.scheduleCancel(id, found.task, null) : found.task;
+      if (task.finishedAt === null) return { task, isNew: false, wasLeft };
+      if (task.state === "cancelled") await this.#deliveries.release(task); // there is no result
+      await this.#deliveries.settled(id);
+      const now = await this.#runtime.get(id, task);
       return now.task.idempotencyKey === key ? found : undefined;
     } catch (error) {
       if (isUnknownTask(error)) return undefined;

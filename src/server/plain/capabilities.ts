@@ -3,7 +3,7 @@ import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { missingForInput, type InputRequest } from "../../task/input.ts";
 import { HoldfastError } from "../../task/fault.ts";
 
-/** What the model can answer with `task_answer` if the client cannot be asked. */
+/** What the model can answer with a polling tool if the client cannot be asked. */
 const answeredByModel: readonly string[] = ["elicitation", "sampling"];
 
 /** The questions that a task may ask: those that the client can answer and, with tickets, those that its model can. */

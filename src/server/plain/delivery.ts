@@ -3,46 +3,17 @@ import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isStopping, type OnError } from "../faults.ts";
 import { isCallKey } from "./call-keys.ts";
+import { nextState, type DeliveryEvent, type DeliveryState } from "./delivery-state.ts";
 import type { PlainCall } from "./plain-call.ts";
-
-/**
- * Where the result of a task is on its way to the callers that wait for it in this process.
- *
- * | state       | when the last caller calls off | a new call that is the same      |
- * | ----------- | ------------------------------ | -------------------------------- |
- * | `awaited`   | the task is cancelled          | joins                            |
- * | `kept`      | the task goes on               | joins                            |
- * | `sending`   | nothing: the task has ended    | waits, then joins or begins anew |
- * | `delivered` | nothing: the task has ended    | begins anew                      |
- * | `abandoned` | nothing: it is being cancelled | waits, then begins anew          |
- *
- * `kept` means that somebody may come back for the result: with a ticket, with an idempotency key, or because the answer
- * was lost.
- */
-export type DeliveryState = "awaited" | "kept" | "sending" | "delivered" | "abandoned";
-
-/**
- * `keep`: a caller was told how to come back. `call_off`: the last caller left and wants no result. `end_cancel`: the
- * cancellation succeeded or failed. `send`: an answer with the result goes out. `arrive`: it arrived, and the task has
- * given up its key. `lose`: no answer arrived, and no other is on its way.
- */
-export type DeliveryEvent = "keep" | "call_off" | "end_cancel" | "send" | "arrive" | "lose";
-
-/** Events that are not listed change nothing. */
-const transitions: Readonly<Record<DeliveryState, Partial<Record<DeliveryEvent, DeliveryState>>>> = {
-  awaited: { keep: "kept", call_off: "abandoned", send: "sending" },
-  kept: { send: "sending" },
-  sending: { arrive: "delivered", lose: "kept" },
-  delivered: {},
-  abandoned: { end_cancel: "kept" },
-};
-
-export function nextState(state: DeliveryState, event: DeliveryEvent): DeliveryState {
-  return transitions[state][event] ?? state;
-}
 
 /** Whether somebody who does not wait may come back for a task; `unknown` for a task that the call found. */
 export type MayComeBack = "yes" | "no" | "unknown";
+
+/** How much later than the next call of its client the news that a call was given up may come, in ms. */
+const overtakenMs = 1_000;
+
+/** How long a result is kept that only the same call can find, in ms, so that a caller whose connection broke can retry. */
+export const retryMs = 600_000;
 
 /** A call that waits for a task. */
 export interface Waiting {
@@ -52,13 +23,25 @@ export interface Waiting {
   send(): (arrived: boolean) => void;
   /** The caller leaves and wants no result. If nobody else wants it, this resolves when the task is cancelled. */
   callOff(): Promise<void>;
+  /**
+   * The caller leaves since its time is over. If nobody else wants the result and the same call finds the task, it goes on
+   * for the grace, and this resolves when that is stored; else it is as `callOff`.
+   */
+  timeOut(): Promise<void>;
+  /** To be called with the task whenever it changes: one that somebody waits for is not to be cancelled. */
+  changed(task: TaskRecord): void;
   /** The call waits no longer. Idempotent. */
   leave(): void;
 }
 
 interface Delivery {
   state: DeliveryState;
-  readonly callers: Set<PlainCall>;
+  /** Whether a caller may know another way to the result than the same call. */
+  isKnown: boolean;
+  /** With the time since when each waits (epoch ms). */
+  readonly callers: Map<PlainCall, number>;
+  /** Called whenever one of them leaves. */
+  readonly listeners: Set<() => void>;
   /** Answers on their way, or the cancellation. */
   readonly work: Set<Promise<void>>;
 }
@@ -66,11 +49,14 @@ interface Delivery {
 /** The deliveries of the tasks that a call waits for or whose result is on its way, by the ids of the tasks. */
 export class Deliveries {
   readonly #runtime: Runtime;
+  readonly #graceMs: number;
   readonly #onError: OnError;
   readonly #deliveries = new Map<string, Delivery>();
 
-  constructor(runtime: Runtime, onError: OnError) {
+  /** `graceMs`: how long a task goes on whose caller's time was over. */
+  constructor(runtime: Runtime, graceMs: number, onError: OnError) {
     this.#runtime = runtime;
+    this.#graceMs = graceMs;
     this.#onError = onError;
   }
 
@@ -78,25 +64,46 @@ export class Deliveries {
     const { id } = task;
     const delivery = this.#deliveries.get(id) ?? {
       state: mayComeBack === "no" ? "awaited" : "kept",
-      callers: new Set(),
+      isKnown: mayComeBack !== "no",
+      callers: new Map(),
+      listeners: new Set(),
       work: new Set(),
     };
     this.#deliveries.set(id, delivery);
-    delivery.callers.add(call);
+    delivery.callers.set(call, this.#runtime.clock.now());
+    const keep = (): void => {
+      delivery.isKnown = true;
+      move(delivery, "keep");
+    };
     // "unknown" changes no delivery that this process has followed from the start.
-    if (mayComeBack === "yes") move(delivery, "keep");
+    if (mayComeBack === "yes") keep();
+    const depart = (): void => {
+      if (!delivery.callers.delete(call)) return;
+      for (const listener of delivery.listeners) listener();
+    };
     const leave = (): void => {
-      delivery.callers.delete(call);
+      depart();
       this.#forgetIfIdle(id, delivery);
     };
+    const callOff = async (): Promise<void> => {
+      depart();
+      const isAbandoned = delivery.callers.size === 0 && move(delivery, "call_off");
+      if (isAbandoned) await this.#work(id, delivery, () => this.#abandon(task));
+      else leave();
+    };
     return {
-      keep: () => void move(delivery, "keep"),
+      keep,
       send: () => this.#send(task, delivery),
-      callOff: async () => {
-        delivery.callers.delete(call);
-        const isAbandoned = delivery.callers.size === 0 && move(delivery, "call_off");
-        if (isAbandoned) await this.#work(id, delivery, () => this.#abandon(task));
-        else leave();
+      callOff,
+      timeOut: async () => {
+        if (this.#graceMs === 0 || !isCallKey(task.idempotencyKey)) return callOff();
+        depart();
+        const isLast = delivery.callers.size === 0 && delivery.state === "awaited";
+        if (isLast) await this.#schedule(task, this.#runtime.clock.now() + this.#graceMs);
+        return leave();
+      },
+      changed: ({ cancelBy }) => {
+        if (cancelBy !== null) void this.#schedule(task, null);
       },
       leave,
     };
@@ -104,8 +111,35 @@ export class Deliveries {
 
   /** Whether a client waits for the task now: not if its connection broke. */
   isAwaited(id: string): boolean {
-    const callers = this.#deliveries.get(id)?.callers ?? [];
+    const callers = this.#deliveries.get(id)?.callers.keys() ?? [];
     return [...callers].some((call) => call.isWaitedFor());
+  }
+
+  /**
+   * A client whose time is over cancels its call and may make it again in the same moment, each on a connection of its own. So
+   * if calls of its session have waited for these tasks for some time, the news that one has left may still be under way:
+   * resolves with whether it came.
+   */
+  async hasLeft(ids: readonly string[], { owner }: PlainCall): Promise<boolean> {
+    const { clock } = this.#runtime;
+    const before = clock.now() - overtakenMs;
+    const waitedFor = ids.flatMap((id) => {
+      const delivery = this.#deliveries.get(id);
+      const callers = [...(delivery?.callers ?? [])];
+      const isLong = callers.some(([call, since]) => call.owner.session === owner.session && since <= before);
+      return delivery !== undefined && isLong ? [delivery] : [];
+    });
+    if (waitedFor.length === 0) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const listener = (): void => resolve(true);
+    const callOff = clock.after(overtakenMs, () => resolve(false));
+    for (const { listeners } of waitedFor) listeners.add(listener);
+    try {
+      return await promise;
+    } finally {
+      callOff();
+      for (const { listeners } of waitedFor) listeners.delete(listener);
+    }
   }
 
   isAbandoned(id: string): boolean {
@@ -118,11 +152,11 @@ export class Deliveries {
     if (delivery !== undefined) await Promise.all(delivery.work);
   }
 
-  /** Cancels the task, so that the same call begins anew; false if the task has ended before. */
-  async cancel(task: TaskRecord): Promise<boolean> {
+  /** Cancels the task, so that the same call begins anew; false if the task has ended before. `isKnown` as in `release`. */
+  async cancel(task: TaskRecord, isKnown = true): Promise<boolean> {
     try {
       const snapshot = await this.#runtime.cancelNow(task.id, task);
-      await this.release(snapshot.task);
+      await this.release(snapshot.task, isKnown);
       return true;
     } catch (error) {
       if (error instanceof HoldfastError && error.code === "finished") return false;
@@ -130,24 +164,37 @@ export class Deliveries {
     }
   }
 
-  /** Makes an ended task give up its key, so that the same call begins anew. Never rejects. */
-  async release(task: TaskRecord): Promise<void> {
+  /**
+   * Makes an ended task give up its key, so that the same call begins anew. Unless it `isKnown` to somebody who may ask for it
+   * by other means, it is then kept for `retryMs` only, or callers with many calls would fill their quota. Never rejects.
+   */
+  async release(task: TaskRecord, isKnown = true): Promise<void> {
     try {
-      await this.#runtime.delivered(task.id, task);
+      const deleteBy = isKnown ? undefined : this.#runtime.clock.now() + retryMs;
+      await this.#runtime.delivered(task.id, task, deleteBy);
     } catch (error) {
       // The same call then gets this result again, which is better than none.
       if (!isStopping(error)) this.#onError(error);
     }
   }
 
+  /** Never rejects. */
+  async #schedule(task: TaskRecord, cancelBy: number | null): Promise<void> {
+    try {
+      await this.#runtime.scheduleCancel(task.id, task, cancelBy);
+    } catch (error) {
+      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
+    }
+  }
+
   #send(task: TaskRecord, delivery: Delivery): (arrived: boolean) => void {
     // A key that the caller chose finds the result as often as the caller asks.
-    if (!isCallKey(task.idempotencyKey)) return () => undefined;
+    if (task.idempotencyKey !== null && !isCallKey(task.idempotencyKey)) return () => undefined;
     move(delivery, "send");
     const answer = Promise.withResolvers<boolean>();
     void this.#work(task.id, delivery, async () => {
       if (!(await answer.promise)) return "lose";
-      await this.release(task);
+      await this.release(task, delivery.isKnown);
       return "arrive";
     });
     return answer.resolve;
@@ -155,7 +202,7 @@ export class Deliveries {
 
   async #abandon(task: TaskRecord): Promise<DeliveryEvent> {
     try {
-      await this.cancel(task);
+      await this.cancel(task, false);
     } catch (error) {
       if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
     }

@@ -4,6 +4,7 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Answer } from "../answer.ts";
 import type { ToolRequest } from "../request.ts";
+import type { Departure } from "./departure.ts";
 
 /** The generation of tasks whose callers know no tasks. */
 export const generation = "plain";
@@ -45,6 +46,6 @@ export interface PlainCall {
   afterAnswer(action: (arrived: boolean) => void): void;
   /** Whether the client waits for the answer now, as far as the transport knows: not if its connection broke. */
   isWaitedFor(): boolean;
-  /** Whether the signal aborted because the client does not want the result any more. */
-  calledOff(): boolean;
+  /** How the client left, if the signal aborted since it did. */
+  departure(): Departure | undefined;
 }

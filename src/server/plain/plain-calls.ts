@@ -29,7 +29,7 @@ export class PlainCalls {
     this.policies = policies;
     this.#runtime = runtime;
     this.#onError = onError;
-    this.#deliveries = new Deliveries(runtime, onError);
+    this.#deliveries = new Deliveries(runtime, policies.graceMs, onError);
     this.#tasks = new CallTasks(runtime, this.#deliveries);
   }
 
@@ -90,6 +90,7 @@ export class PlainCalls {
     let last: TaskSnapshot | undefined;
     const isAnswerable = (snapshot: TaskSnapshot): boolean => {
       last = snapshot;
+      waiting.changed(snapshot.task);
       keepAlive.changed(snapshot.task);
       return snapshot.task.finishedAt !== null || needsItsCaller(snapshot, call);
     };
@@ -103,7 +104,9 @@ export class PlainCalls {
         waiting.keep();
         return this.ticketOf(last ?? (await this.#runtime.get(task.id, task)), call);
       }
-      if (signal.aborted && call.calledOff()) await waiting.callOff();
+      const departure = signal.aborted ? call.departure() : undefined;
+      if (departure === "cancelled") await waiting.callOff();
+      if (departure === "timed_out") await waiting.timeOut();
       throw error;
     } finally {
       waiting.leave();

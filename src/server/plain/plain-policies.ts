@@ -1,51 +1,69 @@
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
-import { assertPlainDeadline } from "../../runtime/tool/assert-tool-config.ts";
+import { assertPlainMs } from "../../runtime/tool/assert-tool-config.ts";
 import { HoldfastError } from "../../task/fault.ts";
 
 /** The polling tools, which a model uses after a ticket: they get the result, cancel, answer a question, list calls. */
-export const pollingToolKinds = ["result", "cancel", "answer", "list"] as const;
+const pollingToolKinds = ["result", "cancel", "answer", "list"] as const;
 
 export type PollingToolKind = (typeof pollingToolKinds)[number];
 
-/** The names of the polling tools. */
-export type CompanionNames = Readonly<Record<PollingToolKind, string>>;
+/**
+ * The names of the polling tools. Those for `answer` and `list` are there only if they have a name; without the former, the
+ * tool for `result` takes answers too.
+ */
+export interface CompanionNames {
+  readonly result: string;
+  readonly cancel: string;
+  readonly answer?: string;
+  readonly list?: string;
+}
 
-export const defaultNames: CompanionNames = {
-  result: "task_result",
-  cancel: "task_cancel",
-  answer: "task_answer",
-  list: "task_list",
-};
+const defaultNames: CompanionNames = { result: "task_result", cancel: "task_cancel" };
 
 /** How the server answers clients without tasks. */
 export interface PlainOptions {
-  readonly plain: PlainPolicy;
+  /** Undefined: tickets, but for tools with an output schema. */
+  readonly plain: PlainPolicy | undefined;
   readonly plainDeadlineMs: number;
+  readonly plainGraceMs: number;
   readonly companions: Partial<CompanionNames>;
 }
 
 /** How the calls of each tool are answered to clients without tasks. */
 export class PlainPolicies {
   readonly names: CompanionNames;
+  readonly #named: readonly (readonly [kind: PollingToolKind, name: string])[];
   readonly #registry: Registry;
   readonly #options: PlainOptions;
   #hasTickets: boolean | undefined;
 
   /** Throws `configuration` for invalid options. */
   constructor(registry: Registry, options: PlainOptions) {
-    if (options.plain !== "wait" && options.plain !== "ticket") {
+    if (options.plain !== undefined && options.plain !== "wait" && options.plain !== "ticket") {
       throw new HoldfastError("configuration", 'plain has to be "wait" or "ticket".');
     }
-    assertPlainDeadline("plainDeadlineMs", options.plainDeadlineMs);
+    assertPlainMs("plainDeadlineMs", options.plainDeadlineMs);
+    assertPlainMs("plainGraceMs", options.plainGraceMs);
     this.#registry = registry;
     this.#options = options;
     this.names = namesFrom(options.companions);
+    this.#named = pollingToolKinds.flatMap((kind) => {
+      const name = this.names[kind];
+      return name === undefined ? [] : [[kind, name] as const];
+    });
   }
 
   /** Undefined for a tool whose calls have no task for such a client. */
   of(tool: Tool): PlainPolicy | undefined {
-    return tool.task === "optional" ? (tool.plain ?? this.#options.plain) : undefined;
+    if (tool.task !== "optional") return undefined;
+    // A ticket does not fit an output schema, and hosts that use one need the result itself.
+    return tool.plain ?? this.#options.plain ?? (tool.outputSchema === undefined ? "ticket" : "wait");
+  }
+
+  /** How long the task of a call goes on whose caller's time was over, in ms. */
+  get graceMs(): number {
+    return this.#options.plainGraceMs;
   }
 
   /** How long a call of the tool, or of `task_result` for it, waits before it gets a ticket, in ms. */
@@ -59,17 +77,21 @@ export class PlainPolicies {
     return this.#hasTickets;
   }
 
+  /** The polling tools that there are, with their names. Read it when all tools are registered. */
+  get pollingTools(): readonly (readonly [kind: PollingToolKind, name: string])[] {
+    if (!this.hasTickets) return [];
+    return this.#named;
+  }
+
   /** The polling tool of that name; undefined if there is none. */
   pollingTool(name: unknown): PollingToolKind | undefined {
-    if (!this.hasTickets) return undefined;
-    return pollingToolKinds.find((kind) => this.names[kind] === name);
+    return this.pollingTools.find(([, own]) => own === name)?.[0];
   }
 
   /** Throws `configuration` if a tool has the name of a polling tool. */
   assertNoCollision(): void {
-    if (!this.hasTickets) return;
-    for (const kind of pollingToolKinds) {
-      if (this.#registry.get(this.names[kind]) !== undefined) throw nameTaken(kind, this.names[kind]);
+    for (const [kind, name] of this.pollingTools) {
+      if (this.#registry.get(name) !== undefined) throw nameTaken(kind, name);
     }
   }
 }
@@ -79,14 +101,15 @@ function namesFrom(companions: Readonly<Record<string, unknown>>): CompanionName
   const given = Object.entries(companions).filter(([, name]) => name !== undefined);
   const names: Readonly<Record<string, unknown>> = { ...defaultNames, ...Object.fromEntries(given) };
   const all = Object.values(names);
+  const known = Object.keys(names).every((kind) => pollingToolKinds.some((each) => each === kind));
   const fit = all.every((name) => typeof name === "string" && /^[\w.-]{1,128}$/.test(name) && !(name in {}));
-  if (!fit || all.length > pollingToolKinds.length || new Set(all).size < all.length) {
+  if (!fit || !known || new Set(all).size < all.length) {
     throw new HoldfastError(
       "configuration",
       "Each of the polling tools in companions needs a name of its own.",
     );
   }
-  return names as CompanionNames;
+  return { ...defaultNames, ...names };
 }
 
 /** The fault of a server that has a tool with the name of a polling tool. */

@@ -10,8 +10,9 @@ interface Definition {
   readonly annotations: ToolAnnotations;
 }
 
-function objectOf(properties: Record<string, object>): JsonSchema {
-  return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
+function objectOf(required: Record<string, object>, optional: Record<string, object> = {}): JsonSchema {
+  const properties = { ...required, ...optional };
+  return { type: "object", properties, required: Object.keys(required), additionalProperties: false };
 }
 
 const reference = {
@@ -19,18 +20,33 @@ const reference = {
   description: "The reference, exactly as an earlier answer gave it. Never make one up.",
 };
 
+const answer = {
+  anyOf: [{ type: "object" }, { type: "string" }],
+  description:
+    'An object with the fields of the question, or "decline" or "cancel"; a string where a message is asked for.',
+};
+
+const getsResult =
+  "Gets the result of a tool call that was answered with a reference, and waits for it a while. If the answer says that it " +
+  "is still running, call this again. Not for calls that were answered with their result, and not without a reference";
+
 /**
  * The polling tools as they are listed. The SDK caches what it compiles from a schema object and never frees it, so all
  * servers share these objects.
  */
-export const pollingToolDefinitions: Readonly<Record<PollingToolKind, Definition>> = {
+const definitions: Readonly<Record<PollingToolKind | "result_and_answer", Definition>> = {
   result: {
     description: ({ list }) =>
-      "Gets the result of a tool call that was answered with a reference, and waits for it a while. If the answer says " +
-      "that it is still running, call this again. Not for calls that were answered with their result, and not " +
-      `without a reference: ${list} finds a lost one, where it is there.`,
+      list === undefined ? `${getsResult}.` : `${getsResult}: ${list} finds a lost one, where it is there.`,
     inputSchema: objectOf({ reference }),
     annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+  result_and_answer: {
+    description: (names) =>
+      `${definitions.result.description(names)} If the last answer shows a question, give its answer too, once; ask the ` +
+      "user unless you know.",
+    inputSchema: objectOf({ reference }, { answer }),
+    annotations: { destructiveHint: false, openWorldHint: false },
   },
   cancel: {
     description: ({ result }) =>
@@ -43,14 +59,7 @@ export const pollingToolDefinitions: Readonly<Record<PollingToolKind, Definition
     description: ({ result }) =>
       "Answers the question that a tool call with a reference waits for. Only when an answer shows such a question; ask " +
       `the user unless you know. Then call ${result}.`,
-    inputSchema: objectOf({
-      reference,
-      answer: {
-        anyOf: [{ type: "object" }, { type: "string" }],
-        description:
-          'An object with the fields of the question, or "decline" or "cancel"; a string where a message is asked for.',
-      },
-    }),
+    inputSchema: objectOf({ reference, answer }),
     annotations: { destructiveHint: false, openWorldHint: false },
   },
   list: {
@@ -62,13 +71,18 @@ export const pollingToolDefinitions: Readonly<Record<PollingToolKind, Definition
   },
 };
 
+/** A polling tool as it is listed. Without a tool for answers, that for results takes them. */
+export function definitionOf(kind: PollingToolKind, { answer: name }: CompanionNames): Definition {
+  return definitions[kind === "result" && name === undefined ? "result_and_answer" : kind];
+}
+
 /** The compiled schemas, for the same reason. */
-const schemas = new Map<PollingToolKind, ReturnType<typeof fromJsonSchema>>();
+const schemas = new Map<Definition, ReturnType<typeof fromJsonSchema>>();
 
 /** What is wrong with the arguments of a polling tool, in the words of the SDK; undefined if they are valid. */
-export async function faultOfArguments(kind: PollingToolKind, given: unknown): Promise<string | undefined> {
-  const schema = schemas.get(kind) ?? fromJsonSchema(pollingToolDefinitions[kind].inputSchema);
-  schemas.set(kind, schema);
+export async function faultOfArguments(definition: Definition, given: unknown): Promise<string | undefined> {
+  const schema = schemas.get(definition) ?? fromJsonSchema(definition.inputSchema);
+  schemas.set(definition, schema);
   const { issues } = await schema["~standard"].validate(given ?? {});
   return issues === undefined ? undefined : describeIssues(issues);
 }

@@ -12,7 +12,7 @@ import { canBeAsked } from "./capabilities.ts";
 import { scopeOf, type PlainCall } from "./plain-call.ts";
 import type { PlainCalls } from "./plain-calls.ts";
 import type { PollingToolKind } from "./plain-policies.ts";
-import { faultOfArguments } from "./polling-tool-definitions.ts";
+import { definitionOf, faultOfArguments } from "./polling-tool-definitions.ts";
 import { answerFor, describeQuestion } from "./question-text.ts";
 import { findTask, unfinishedTasks } from "./references.ts";
 import { resultCall, statusText } from "./ticket.ts";
@@ -32,12 +32,13 @@ export class PollingTools {
   /** Rejects with a `HoldfastError`, and with the reason of the call's signal. */
   async answer(kind: PollingToolKind, call: PlainCall): Promise<Answer> {
     const given = call.request.params["arguments"];
-    const name = this.#calls.policies.names[kind];
+    const { names } = this.#calls.policies;
+    const name = String(names[kind]);
     // A caller without a scope is not listed this tool, since it is not known which tasks are the caller's.
     if (kind === "list" && scopeOf(call.owner) === undefined) {
       throw toolNotFound(name);
     }
-    const fault = await faultOfArguments(kind, given);
+    const fault = await faultOfArguments(definitionOf(kind, names), given);
     if (fault !== undefined) {
       return say(call, `Input validation error: Invalid arguments for tool ${name}: ${fault}`, true);
     }
@@ -49,7 +50,9 @@ export class PollingTools {
     if (snapshot === undefined) return this.#unknown(typed, call);
     switch (kind) {
       case "result":
-        return this.#calls.result(snapshot.task, call);
+        return (
+          (await this.#answered(snapshot, args["answer"], call)) ?? this.#calls.result(snapshot.task, call)
+        );
       case "cancel":
         return this.#cancel(snapshot.task, call);
       case "answer":
@@ -62,11 +65,23 @@ export class PollingTools {
     return say(call, `${task.tool} had ended before. ${this.#howToGetResult(task)}`);
   }
 
-  async #answer({ task, inputs }: TaskSnapshot, answer: unknown, call: PlainCall): Promise<Answer> {
-    const question = inputs.find((input) => !canBeAsked(input, call.capabilities)) ?? inputs[0];
-    if (question === undefined) {
+  async #answer(snapshot: TaskSnapshot, answer: unknown, call: PlainCall): Promise<Answer> {
+    const { task, inputs } = snapshot;
+    if (inputs.length === 0) {
       return say(call, `${task.tool} has no open question. ${this.#howToGetResult(task)}`, true);
     }
+    const refusal = await this.#answered(snapshot, answer, call);
+    return refusal ?? this.#calls.ticketOf(await this.#runtime.get(task.id, task), call);
+  }
+
+  /** Answers the question that the model was shown, if there is an answer; resolves with what says that it does not fit. */
+  async #answered(
+    { task, inputs }: TaskSnapshot,
+    answer: unknown,
+    call: PlainCall,
+  ): Promise<Answer | undefined> {
+    const question = inputs.find((input) => !canBeAsked(input, call.capabilities)) ?? inputs[0];
+    if (question === undefined || answer === undefined) return undefined;
     try {
       await this.#runtime.answer(task.id, task, [answerFor(question, answer)]);
     } catch (error) {
@@ -75,7 +90,7 @@ export class PollingTools {
       const problem = `That does not answer the question, which is still open. ${error.message}`;
       return say(call, `${problem}\n${text}\nGive as answer ${form}.`, true);
     }
-    return this.#calls.ticketOf(await this.#runtime.get(task.id, task), call);
+    return undefined;
   }
 
   async #list(call: PlainCall): Promise<Answer> {

@@ -35,7 +35,9 @@ export function ticket(parts: TicketParts): CallToolResult {
       pollAfterMs: task.pollIntervalMs,
       ...(described === undefined ? {} : { question: described.data }),
       next:
-        described === undefined ? resultCall(task, names) : { tool: names.answer, arguments: { reference } },
+        described === undefined
+          ? resultCall(task, names)
+          : { tool: names.answer ?? names.result, arguments: { reference } },
     },
   };
 }
@@ -68,11 +70,15 @@ function running({ task, names, deadlineMs }: TicketParts): string {
 function waiting({ task, names }: TicketParts, { text, form }: DescribedQuestion): string {
   const reference = task.wireId;
   const [before] = argument({ reference }).split("}");
+  const after =
+    names.answer === undefined
+      ? "It waits for the result too."
+      : `After that, call ${names.result} with ${argument({ reference })}.`;
   return [
     `${task.tool} waits for an answer and cannot go on without it.`,
     text,
-    `Ask the user, unless you know the answer. Then call ${names.answer} with ${before ?? ""}, "answer": …}, ` +
-      `where answer is ${form}. After that, call ${names.result} with ${argument({ reference })}.`,
+    `Ask the user, unless you know the answer. Then call ${names.answer ?? names.result} with ${before ?? ""}, ` +
+      `"answer": …}, where answer is ${form}. ${after}`,
     ...spare(task),
   ].join("\n");
 }

@@ -5,6 +5,7 @@ import { answerOf, type Answer } from "../answer.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { OnError } from "../faults.ts";
+import { departureByReason } from "../plain/departure.ts";
 import type { PlainCall } from "../plain/plain-call.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
@@ -74,7 +75,8 @@ export class DirectCalls {
       afterAnswer: (action) => connection.afterAnswer(id, (end) => action(end === "sent")),
       isWaitedFor: () => !signal.aborted && !connection.isBroken(id),
       // The end of a connection aborts all its requests, which does not cancel them.
-      calledOff: () => signal.aborted && !connection.closing.aborted,
+      departure: () =>
+        signal.aborted && !connection.closing.aborted ? departureByReason(signal.reason) : undefined,
     };
   }
 }

@@ -9,7 +9,7 @@ let handled = 0;
 
 function tools(tasks: Tasks): void {
   const handler = (): ReturnType<typeof text> => (handled++, text("asked"));
-  tasks.tool("asks", { requires: ["elicitation", "sampling"] }, handler);
+  tasks.tool("asks", { plain: "wait", requires: ["elicitation", "sampling"] }, handler);
   tasks.tool("only", { task: "required", requires: ["sampling"] }, handler);
   tasks.tool("draft", { plain: "ticket", requires: ["sampling"] }, handler);
 }

@@ -192,7 +192,7 @@ it("asks on the call itself where there is no task", async () => {
 });
 
 it("answers with isError where the client cannot be asked and the tool did not say that it asks", async () => {
-  const { server } = await house(tools);
+  const { server } = await house(tools, { plain: "wait" });
   const session = await Session.open(server);
   expect(await session.result(session.call("confirm"))).toMatchObject({ isError: true });
   const taskId = await session.start("confirm");

@@ -4,7 +4,7 @@ import { withTask } from "../../../src/generation/sep-1686/create.ts";
 import { form } from "../prepare-caller.ts";
 import { Listener } from "../listener.ts";
 import { Peer, text } from "../peer.ts";
-import { ticketOf } from "../plain/job.ts";
+import { fourTools, ticketOf } from "../plain/job.ts";
 import { about, related } from "../sep-1686/sep.ts";
 import { SessionPeer, type Message } from "../session-peer.ts";
 import { metadataUrl, protectedServer, type ProtectedServer } from "./protected-server.ts";
@@ -138,7 +138,7 @@ describe("SEP-1686, a task whose tool needs a scope", () => {
 
 describe("a call with a ticket whose tool needs a scope", () => {
   it("is waited for, answered, stopped and listed with that scope only", async () => {
-    const { url, as } = await guarded({ plain: "ticket", plainDeadlineMs: 20 });
+    const { url, as } = await guarded({ plain: "ticket", plainDeadlineMs: 20, companions: fourTools });
     const peer = new Peer(url);
     const [ann, weak] = [await as("ann", full), await as("ann", less)];
     const plain = { capabilities: {} };

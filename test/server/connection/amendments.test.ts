@@ -14,7 +14,12 @@ it.each(["tools/list", "initialize"])(
   async (method) => {
     const registry = new Registry();
     registry.add("own", {}, () => ({ content: [] }));
-    const policies = new PlainPolicies(registry, { plain: "wait", plainDeadlineMs: 0, companions: {} });
+    const policies = new PlainPolicies(registry, {
+      plain: "wait",
+      plainDeadlineMs: 0,
+      plainGraceMs: 0,
+      companions: {},
+    });
     // It needs no more of them to amend an answer.
     const runtime = { registry, options: defaultOptions };
     const services = { runtime, policies, subscriptions: {} } as unknown as SessionServices;

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
-import { callKey, furtherKey, isCallKey, KeyClaims } from "../../../src/server/plain/call-keys.ts";
+import { callKey, furtherKey, isCallKey } from "../../../src/server/plain/call-keys.ts";
+import { KeyClaims } from "../../../src/server/plain/key-claims.ts";
 import { scopeOf, type PlainCall } from "../../../src/server/plain/plain-call.ts";
 import type { KeyedTask } from "../../../src/store/store.ts";
 
@@ -32,7 +33,8 @@ function claimsOf(keyed: readonly KeyedTask[], awaited: readonly string[] = []):
     clock: { uniqueName: () => `${++names}` },
     withKeys: async (_principal: string, _prefix: string, limit: number) => keyed.slice(0, limit),
   };
-  return new KeyClaims(runtime as unknown as Runtime, (id) => awaited.includes(id));
+  const isAwaited = (id: string): boolean => awaited.includes(id);
+  return new KeyClaims(runtime as unknown as Runtime, { isAwaited, hasLeft: async () => false });
 }
 
 const many: readonly KeyedTask[] = Array.from({ length: 40 }, (_, index) => ({

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { askable, lacking } from "../../../src/server/plain/capabilities.ts";
 import type { Tool } from "../../../src/runtime/tool/tool.ts";
 
-it("lets task_answer stand in for forms and sampling, with tickets only", () => {
+it("lets the model stand in for forms and sampling, with tickets only", () => {
   const tool = { requires: ["elicitation", "sampling", "roots"] } as unknown as Tool;
   expect(lacking(tool, {}, "wait")).toEqual(["elicitation", "sampling", "roots"]);
   expect(lacking(tool, {}, "ticket")).toEqual(["roots"]);

@@ -1,12 +1,11 @@
 import { expect, it } from "vitest";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
+import { Deliveries, type MayComeBack } from "../../../src/server/plain/delivery.ts";
 import {
-  Deliveries,
   nextState,
   type DeliveryEvent,
   type DeliveryState,
-  type MayComeBack,
-} from "../../../src/server/plain/delivery.ts";
+} from "../../../src/server/plain/delivery-state.ts";
 import { callKey } from "../../../src/server/plain/call-keys.ts";
 import type { PlainCall } from "../../../src/server/plain/plain-call.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
@@ -35,15 +34,21 @@ interface Setup {
   readonly deliveries: Deliveries;
   /** What the runtime was asked to do. */
   readonly done: string[];
+  /** After how long tasks are deleted whose result somebody had, in ms. */
+  readonly deletions: number[];
   readonly errors: unknown[];
   /** Lets the runtime answer. */
   readonly open: () => void;
 }
 
+const graceMs = 600_000;
+const noon = Date.UTC(2026, 0, 1, 12);
+
 function setup({ cancelled = undefined as Error | undefined, held = false } = {}): Setup {
   const gate = Promise.withResolvers<void>();
   if (!held) gate.resolve();
   const done: string[] = [];
+  const deletions: number[] = [];
   const errors: unknown[] = [];
   const runtime = {
     cancelNow: async (id: string) => {
@@ -52,14 +57,22 @@ function setup({ cancelled = undefined as Error | undefined, held = false } = {}
       done.push(`cancel ${id}`);
       return { task };
     },
-    delivered: async (id: string) => {
+    delivered: async (id: string, _requestor: unknown, deleteBy?: number) => {
       await gate.promise;
       done.push(`release ${id}`);
+      if (deleteBy !== undefined) deletions.push(deleteBy - noon);
     },
+    scheduleCancel: async (id: string, _requestor: unknown, cancelBy: number | null) => {
+      await gate.promise;
+      if (cancelled !== undefined) throw cancelled;
+      done.push(cancelBy === null ? `spare ${id}` : `cancel ${id} in ${cancelBy - noon}`);
+    },
+    clock: { now: () => noon },
   } as unknown as Runtime;
   return {
-    deliveries: new Deliveries(runtime, (error) => errors.push(error)),
+    deliveries: new Deliveries(runtime, graceMs, (error) => errors.push(error)),
     done,
+    deletions,
     errors,
     open: gate.resolve,
   };
@@ -171,4 +184,54 @@ it("knows whether a client waits whose connection is not gone", () => {
   expect(deliveries.isAwaited("t")).toBe(true);
   for (const each of [waiting, waiting, gone]) each.leave();
   expect(deliveries.isAwaited("t")).toBe(false);
+});
+
+it("gives a task a grace when the time of its last caller is over, and takes it back when somebody waits", async () => {
+  const { deliveries, done } = setup();
+  const [first, last] = [deliveries.wait(task, caller(), "no"), deliveries.wait(task, caller(), "no")];
+  await first.timeOut();
+  expect(done).toEqual([]);
+  await last.timeOut();
+  expect(done).toEqual([`cancel t in ${graceMs}`]);
+  const again = deliveries.wait(task, caller(), "no");
+  again.changed({ ...task, cancelBy: null });
+  again.changed({ ...task, cancelBy: noon });
+  await rest();
+  expect(done.slice(1)).toEqual(["spare t"]);
+  await again.callOff();
+  expect(done.slice(2)).toEqual(["cancel t", "release t"]);
+});
+
+it.each<[string, MayComeBack, string | null, readonly string[]]>([
+  ["that the same call cannot find", "no", null, ["cancel t", "release t"]],
+  ["that can be found by a key of its own", "yes", "own", []],
+  ["that has a ticket", "yes", key ?? "", []],
+  ["that was there before", "unknown", key ?? "", []],
+])("gives no grace to a task %s", async (_, mayComeBack, idempotencyKey, expected) => {
+  const { deliveries, done } = setup();
+  await deliveries.wait({ ...task, idempotencyKey }, caller(), mayComeBack).timeOut();
+  expect(done).toEqual(expected);
+});
+
+it.each([
+  ["has ended", new HoldfastError("unknown_task", "unknown"), 0],
+  ["cannot be changed", new HoldfastError("store_failed", "full"), 1],
+])("goes on if the grace of a task that %s cannot be stored", async (_, cancelled, reported) => {
+  const { deliveries, errors } = setup({ cancelled });
+  const waiting = deliveries.wait(task, caller(), "no");
+  waiting.changed({ ...task, cancelBy: noon });
+  await waiting.timeOut();
+  expect(errors).toHaveLength(2 * reported);
+});
+
+it.each<[string, MayComeBack, string | null, readonly number[]]>([
+  ["a result that the same call alone can find", "no", key ?? "", [600_000]],
+  ["one that nobody can find", "no", null, [600_000]],
+  ["one with a ticket", "yes", key ?? "", []],
+  ["one that may have a ticket", "unknown", key ?? "", []],
+])("says when to delete %s, once it was delivered", async (_, mayComeBack, idempotencyKey, expected) => {
+  const { deliveries, done, deletions } = setup();
+  deliveries.wait({ ...task, idempotencyKey }, caller(), mayComeBack).send()(true);
+  await deliveries.settled("t");
+  expect([done, deletions]).toEqual([["release t"], expected]);
 });

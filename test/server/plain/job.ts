@@ -1,6 +1,9 @@
 import type { Tasks, ToolConfig } from "holdfast";
 import { text } from "../peer.ts";
 
+/** Names of all four polling tools, of which two are there by default. */
+export const fourTools = { answer: "task_answer", list: "task_list" } as const;
+
 type Options = Pick<
   ToolConfig,
   "plain" | "plainDeadlineMs" | "joinCalls" | "outputSchema" | "task" | "annotations"
@@ -16,7 +19,7 @@ export class Job {
   readonly end = (): void => this.#gate.resolve();
 
   /** Registers the tool `job`, whose result says how many runs there were. */
-  add(tasks: Tasks, options: Options = {}): void {
+  add(tasks: Pick<Tasks, "tool">, options: Options = {}): void {
     tasks.tool("job", options, async (_args, task) => {
       this.runs += 1;
       task.signal.addEventListener("abort", () => this.stopped.resolve());
@@ -29,7 +32,7 @@ export class Job {
 }
 
 /** Registers the tool `confirm`, which asks once. */
-export function addConfirm(tasks: Tasks, options: Options = {}): void {
+export function addConfirm(tasks: Pick<Tasks, "tool">, options: Options = {}): void {
   tasks.tool("confirm", { ...options, requires: ["elicitation"] }, async (_args, task) => {
     const answer = await task.elicit("ok", {
       message: "Send 12 rows?",

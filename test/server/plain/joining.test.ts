@@ -1,12 +1,14 @@
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
+import type { TaskRecord } from "../../../src/task/record.ts";
+import { rest } from "../../runtime/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
 import { Peer, serve, text } from "../peer.ts";
 import { SessionPeer } from "../session-peer.ts";
-import { Job, ticketOf } from "./job.ts";
+import { fourTools, Job, ticketOf } from "./job.ts";
 
-const plain = { plain: "ticket", plainDeadlineMs: 20 } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
 const without = { capabilities: {} };
 const key = { "holdfast/idempotencyKey": "k".repeat(22) };
 
@@ -147,14 +149,16 @@ it("keeps the result of a call whose stream broke for the same call", async () =
 });
 
 it("answers a caller that joins a call and cannot be asked its question with an error, and asks the other", async () => {
-  const { server } = await house((tasks) =>
-    tasks.tool("asks", { joinCalls: true }, async (_args, task) => {
-      const { action } = await task.elicit("sure", {
-        message: "Sure?",
-        requestedSchema: { type: "object", properties: {} },
-      });
-      return text(action);
-    }),
+  const { server } = await house(
+    (tasks) =>
+      tasks.tool("asks", { joinCalls: true }, async (_args, task) => {
+        const { action } = await task.elicit("sure", {
+          message: "Sure?",
+          requestedSchema: { type: "object", properties: {} },
+        });
+        return text(action);
+      }),
+    { plain: "wait" },
   );
   const able = await Session.open(server, { capabilities: { elicitation: {} } });
   const call = able.call("asks");
@@ -177,20 +181,35 @@ it("lists a running call, however many newer ones have ended", async () => {
   expect(JSON.stringify(await called(session, "task_list"))).toContain(reference);
 });
 
-it("keeps a result without a ticket for ten minutes after its end, and one with a ticket for its ttl", async () => {
+it("keeps a result without a ticket for ten minutes after it was delivered, and one with a ticket for its ttl", async () => {
   const store = memoryStore();
+  const job = new Job();
+  const ttlMs = 3_600_000;
   const { server } = await house(
     (tasks) => {
       tasks.tool("waits", { plain: "wait" }, () => text("here"));
-      tasks.tool("tickets", { plain: "ticket" }, () => text("here"));
+      tasks.tool("quick", {}, () => text("here"));
+      job.add(tasks);
     },
-    { store, ttlMs: 3_600_000 },
+    { ...plain, store, ttlMs },
   );
+  // Of callers that are told apart, and of one who is not.
+  for (const principal of ["ann", null]) {
+    const session = await Session.open(server, { principal });
+    for (const name of ["waits", "quick"]) expect(await called(session, name)).toEqual(text("here"));
+  }
   const session = await Session.open(server);
-  for (const name of ["waits", "tickets"]) expect(await called(session, name)).toEqual(text("here"));
+  const { reference } = ticketOf(await called(session));
+  job.end();
+  expect(await called(session, "task_result", { reference })).toEqual(text("run 1"));
+  await rest();
   const kept = await store.list({ generation: "plain" }, null, 10, 0);
-  expect(Object.fromEntries(kept.map(({ tool, expiry }) => [tool, expiry]))).toEqual({
-    waits: { from: "terminal", ms: 600_000 },
-    tickets: { from: "created", ms: 3_600_000 },
-  });
+  const keptMs = ({ sweepAt, createdAt }: TaskRecord): number => Number(sweepAt) - createdAt;
+  const byTool = (name: string): number[] => kept.filter(({ tool }) => tool === name).map(keptMs);
+  expect(byTool("job")).toEqual([ttlMs]);
+  for (const ms of [...byTool("waits"), ...byTool("quick")]) {
+    expect(ms).toBeGreaterThanOrEqual(600_000);
+    expect(ms).toBeLessThan(ttlMs);
+  }
+  expect(kept).toHaveLength(5);
 });

@@ -10,7 +10,7 @@ import { house, Session } from "../2025-11-25/session.ts";
 import { Peer, serve, text } from "../peer.ts";
 import { Pipe } from "../pipe.ts";
 import { SessionPeer } from "../session-peer.ts";
-import { Job, ticketOf } from "./job.ts";
+import { fourTools, Job, ticketOf } from "./job.ts";
 
 const without = { capabilities: {} };
 const shared = { anonymous: "shared" } as const;
@@ -58,6 +58,7 @@ it("cancels a task without a ticket when all callers that waited have left", asy
   const { http } = await serve({
     tools: (tasks) => job.add(tasks, { plain: "ticket", joinCalls: true }),
     http: shared,
+    options: { companions: fourTools },
   });
   const peer = new Peer(http.url);
   const callers = [new AbortController(), new AbortController()];

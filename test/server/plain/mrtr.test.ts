@@ -92,7 +92,7 @@ it("asks what prepare asks before what the handler asks", async () => {
 });
 
 it("names the capability that the questions need, and not the extension [X-B-011]", async () => {
-  const { http } = await serve({ tools: addConfirm });
+  const { http } = await serve({ tools: addConfirm, options: { plain: "wait" } });
   const { status, error } = await new Peer(http.url).call("confirm", {}, { capabilities: {} });
   expect([status, error]).toMatchObject([
     400,

@@ -9,7 +9,7 @@ import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session } from "../2025-11-25/session.ts";
 import { form } from "../prepare-caller.ts";
 import { Peer, serve, text } from "../peer.ts";
-import { ticketOf } from "./job.ts";
+import { fourTools, ticketOf } from "./job.ts";
 
 const without = { capabilities: {} };
 
@@ -146,7 +146,7 @@ it("joins a call with a ticket, unless its caller waits in task_result", async (
         return text("stopped");
       });
     },
-    { plain: "ticket" },
+    { plain: "ticket", companions: fourTools },
   );
   const session = await Session.open(server, { capabilities: {} });
   const call = async (name: string, args = {}): Promise<string> =>

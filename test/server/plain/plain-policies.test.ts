@@ -1,6 +1,9 @@
-import { createTasks, type ToolConfig } from "holdfast";
+import { createTasks, type PlainPolicy, type ToolConfig } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
+import * as z from "zod";
+import { Registry } from "../../../src/runtime/tool/registry.ts";
+import { PlainPolicies } from "../../../src/server/plain/plain-policies.ts";
 import { house, Session, type House } from "../2025-11-25/session.ts";
 import { Peer, text } from "../peer.ts";
 import { Job, ticketOf } from "./job.ts";
@@ -22,14 +25,16 @@ it.each<[string, Partial<ToolConfig>]>([
 it("refuses a polling tool's name that a tool of the author has, at the start and on the author's server", async () => {
   const withTool = (name: string, companions = {}): Promise<House> =>
     house((tasks) => tasks.tool(name, {}, () => text("a")), { ...plain, companions });
-  await expect(withTool("task_list")).rejects.toMatchObject({ code: "configuration" });
+  await expect(withTool("task_cancel")).rejects.toMatchObject({ code: "configuration" });
+  await withTool("task_list"); // there is no polling tool of that name
+  await expect(withTool("task_list", { list: "task_list" })).rejects.toMatchObject({ code: "configuration" });
   await expect(withTool("fetch_it", { result: "fetch_it" })).rejects.toMatchObject({ code: "configuration" });
   await expect(withTool("a", { result: "same", cancel: "same" })).rejects.toMatchObject({
     code: "configuration",
   });
   const { server, errors } = await house(
     (tasks) => tasks.tool("job", {}, () => text("a")),
-    plain,
+    { ...plain, companions: { answer: "task_answer" } },
     (mcp) => void mcp.registerTool("task_answer", {}, () => text("own")),
   );
   await expect(server.create({ era: "legacy" }, { principal: "ann" })).rejects.toMatchObject({
@@ -41,7 +46,9 @@ it("refuses a polling tool's name that a tool of the author has, at the start an
 
 it.each([
   { result: "a", cancel: "a" },
-  { result: "task_list" },
+  { result: "task_cancel" },
+  { answer: "task_result" },
+  { answer: "same", list: "same" },
   { result: "toString" },
   { result: "" },
   { result: 5 },
@@ -72,4 +79,31 @@ it("gives the polling tools the names that the author chose", async () => {
   expect(said).toContain(`call fetch_it with {"reference":"${reference}"}`);
   job.end();
   expect(await session.result(session.call("fetch_it", { reference }))).toEqual(text("run 1"));
+});
+
+it.each([-1, 0.5, Number.NaN, "1000", null])("refuses %j as plainGraceMs", (plainGraceMs) => {
+  expect(() => createTasks({ store: memoryStore(), plainGraceMs: plainGraceMs as number })).toThrow(
+    "plainGraceMs",
+  );
+});
+
+it("gives tickets by default, but for tools with an output schema, whose calls wait", async () => {
+  const outputSchema = z.object({});
+  const policies = (given: PlainPolicy | undefined): (PlainPolicy | undefined)[] => {
+    const registry = new Registry();
+    const configs: readonly ToolConfig[] = [
+      {},
+      { outputSchema },
+      { outputSchema, plain: "ticket" },
+      { plain: "wait" },
+      { task: "required" },
+    ];
+    for (const [index, config] of configs.entries()) registry.add(`t${index}`, config, () => text("a"));
+    const options = { plain: given, plainDeadlineMs: 0, plainGraceMs: 0, companions: {} };
+    const all = new PlainPolicies(registry, options);
+    return registry.all().map((tool) => all.of(tool));
+  };
+  expect(policies(undefined)).toEqual(["ticket", "wait", "ticket", "wait", undefined]);
+  expect(policies("ticket")).toEqual(["ticket", "ticket", "ticket", "wait", undefined]);
+  expect(policies("wait")).toEqual(["wait", "wait", "ticket", "wait", undefined]);
 });

@@ -5,9 +5,9 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { house, Session } from "../2025-11-25/session.ts";
 import { Peer, serve, tasksExtension, text } from "../peer.ts";
-import { Job } from "./job.ts";
+import { fourTools, Job } from "./job.ts";
 
-const plain = { plain: "ticket", plainDeadlineMs: 20 } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
 const without = { capabilities: {} };
 
 interface Config {
@@ -30,7 +30,7 @@ function noting(): { mcp: McpServer; schemas: unknown[] } {
 it.each(["legacy", "modern"] as const)(
   "registers the same schema objects with all %s servers, since the SDK keeps what it makes of each",
   async (era) => {
-    const tasks = createTasks({ store: memoryStore(), plain: "ticket" });
+    const tasks = createTasks({ store: memoryStore(), companions: fourTools });
     tasks.tool("job", {}, () => text("done"));
     const made: unknown[][] = [];
     const server = tasks.server(() => {
@@ -85,7 +85,7 @@ it("lists polling tools to clients without tasks only, and no output schema for 
 });
 
 it("leaves the list as it is if no tool has tickets", async () => {
-  const peer = await Peer.of({ tools: (tasks) => new Job().add(tasks) });
+  const peer = await Peer.of({ tools: (tasks) => new Job().add(tasks, { plain: "wait" }) });
   const { tools, cacheScope } = await peer.result("tools/list", {}, without);
   const { tools: others, cacheScope: othersScope } = await peer.result("tools/list");
   expect([tools, cacheScope]).toEqual([others, othersScope]);

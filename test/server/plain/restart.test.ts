@@ -8,7 +8,7 @@ import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { Peer, text } from "../peer.ts";
 import { SessionPeer, type Message } from "../session-peer.ts";
-import { ticketOf } from "./job.ts";
+import { fourTools, ticketOf } from "./job.ts";
 
 /** A server, and its restart on the same file. Its tool asks a question, which comes with the ticket. */
 async function twoServers(http: HttpOptions): Promise<{
@@ -26,6 +26,7 @@ async function twoServers(http: HttpOptions): Promise<{
       stopDeadlineMs: 50,
       plain: "ticket",
       plainDeadlineMs: 10_000,
+      companions: fourTools,
     });
     tasks.tool("report", {}, async (_args, task) => {
       const rows = await task.step("rows", () => ++steps);

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
 import { Peer, text } from "../peer.ts";
-import { addConfirm, Job, ticketOf } from "./job.ts";
+import { addConfirm, fourTools, Job, ticketOf } from "./job.ts";
 
-const plain = { plain: "ticket", plainDeadlineMs: 20 } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
 const without = { capabilities: {} };
 
 function tickets(job: Job): Promise<House> {
@@ -234,4 +234,48 @@ it("cancels a task, lists running ones, and lists them for an unknown reference"
   expect(ticketOf(await called(session, "task_cancel", { reference })).text).toContain("had ended before");
   // The same call begins anew from now on.
   expect(ticketOf(await called(session, "job")).reference).not.toBe(reference);
+});
+
+it("takes the answer by task_result, which then waits, if there is no tool for answers", async () => {
+  const { server } = await house(addConfirm, { plainDeadlineMs: 10_000 });
+  const session = await Session.open(server);
+  const { tools } = await session.request("tools/list");
+  expect((tools as { name: string }[]).map(({ name }) => name)).toEqual([
+    "confirm",
+    "task_result",
+    "task_cancel",
+  ]);
+  const asked = ticketOf(await called(session, "confirm"));
+  const { reference } = asked;
+  expect(asked.text).toContain(
+    `Then call task_result with {"reference":"${reference}", "answer": …}, where answer is an object of the fields above, ` +
+      'or "decline" or "cancel". It waits for the result too.',
+  );
+  expect(asked.data["next"]).toEqual({ tool: "task_result", arguments: { reference } });
+  // Without an answer it shows the question again, and so it does with one that does not fit.
+  expect(ticketOf(await called(session, "task_result", { reference })).data).toEqual(asked.data);
+  const wrong = await called(session, "task_result", { reference, answer: { nota: "x" } });
+  expect(wrong).toMatchObject({ isError: true });
+  expect(ticketOf(wrong).text).toMatch(/^That does not answer the question, .* required property 'note'/);
+  const answer = { note: "go" };
+  expect(await called(session, "task_result", { reference, answer })).toEqual(text("sent: go"));
+  // Models repeat their arguments when they ask again.
+  expect(await called(session, "task_result", { reference, answer })).toEqual(text("sent: go"));
+  for (const name of ["task_answer", "task_list"]) {
+    expect(await session.error("tools/call", { name, arguments: { reference } })).toMatchObject({
+      code: -32602,
+    });
+  }
+});
+
+it("takes no answer by task_result if there is a tool for answers", async () => {
+  const { server } = await tickets(new Job());
+  const session = await Session.open(server);
+  const { reference } = ticketOf(await called(session, "confirm"));
+  const refused = await called(session, "task_result", { reference, answer: { note: "go" } });
+  expect(refused).toMatchObject({ isError: true });
+  expect(ticketOf(refused).text).toContain("Invalid arguments for tool task_result");
+  const { tools } = await session.request("tools/list");
+  const listed = Object.fromEntries((tools as { name: string }[]).map((tool) => [tool.name, tool]));
+  expect(listed["task_result"]).toMatchObject({ annotations: { readOnlyHint: true } });
 });

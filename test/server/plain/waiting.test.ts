@@ -59,7 +59,7 @@ it("asks on the stream of the call without naming a task, and on that of the sam
 });
 
 it("answers with an error result if the client cannot be asked", async () => {
-  const { server } = await house(addConfirm);
+  const { server } = await house(addConfirm, { plain: "wait" });
   const session = await Session.open(server);
   expect(await session.result(session.call("confirm"))).toMatchObject({ isError: true });
 });
