@@ -8,6 +8,7 @@ import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import type { Services } from "./services.ts";
 import { Timers } from "./timers.ts";
+import { Credentials } from "./tool/credentials.ts";
 import { Watchers } from "./watchers.ts";
 
 /** What a runtime consists of. */
@@ -29,7 +30,8 @@ export function makeParts(services: Services): Parts {
   const sweeper = new Sweeper(services);
   const leaked = new LeakedHandlers(services);
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
-  const attempts = new Attempts({ services, leaked, slots, timers, onSweepAt });
+  const credentials = new Credentials();
+  const attempts = new Attempts({ services, leaked, slots, timers, credentials, onSweepAt });
   const dispatcher = new Dispatcher(services, slots, attempts, leaked);
   return {
     timers,
@@ -38,7 +40,7 @@ export function makeParts(services: Services): Parts {
     cancellation: new Cancellation(services),
     sweeper,
     recovery: new Recovery(services, dispatcher),
-    creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher }),
+    creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),
     watchers: new Watchers(),
   };
 }

@@ -35,6 +35,8 @@ export interface TaskCall extends Requestor {
    */
   readonly prepareInTask?: true;
   readonly origin: Origin;
+  /** What `authenticate` returned as `credentials`, for the handler; it is not stored. */
+  readonly credentials?: unknown;
   /** The scopes that the task needs, beyond those of every request; by default none. */
   readonly requiredScopes?: readonly string[];
   /**

@@ -1,7 +1,10 @@
 import type { Capabilities } from "../generation/2026-07-28/negotiate.ts";
 import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
 import { metaOf } from "../generation/meta.ts";
-import type { Origin } from "../task/record.ts";
+import type { MessageExtraInfo } from "@modelcontextprotocol/server";
+import { taskCaller, type TaskCaller } from "../runtime/tool/caller.ts";
+import { encodeJson } from "../task/json.ts";
+import type { CallerDetails, Origin } from "../task/record.ts";
 
 /** What the sender of a request is allowed to do, where its token limits that. */
 export interface Access {
@@ -11,12 +14,24 @@ export interface Access {
   neededFor(tool: string): readonly string[];
 }
 
+/** What authentication says of a sender besides its principal. */
+export interface AuthContext extends CallerDetails {
+  /** For work on the sender's behalf: handed to handlers, and stored nowhere. */
+  readonly credentials?: unknown;
+}
+
+/** What transports tell of a message beside what the SDK knows. */
+export interface MessageContext extends MessageExtraInfo {
+  readonly auth?: AuthContext;
+}
+
 /** Whose tasks a request is about. */
 export interface Owner {
   /** Null if the server does not tell callers apart. */
   readonly principal: string | null;
   /** Left out: the principal may do everything. */
   readonly access?: Access;
+  readonly auth?: AuthContext;
 }
 
 /** Who sent a request of 2026-07-28, and what it declares. */
@@ -35,6 +50,7 @@ export interface ToolRequest {
   readonly signal: AbortSignal;
   /** What its sender is allowed to do; left out: everything that its principal may. */
   readonly access?: Access | undefined;
+  readonly auth?: AuthContext | undefined;
 }
 
 /** Under which the sender of a request wants progress; undefined: it wants none. */
@@ -43,17 +59,36 @@ export function progressTokenOf(params: JsonObject): string | number | undefined
   return typeof progressToken === "string" || typeof progressToken === "number" ? progressToken : undefined;
 }
 
+/**
+ * What is kept of a sender. The first attempt gets the claims as later ones do, who read them from the store; throws
+ * `not_json` for what cannot be stored.
+ */
+function callerDetails(auth: AuthContext | undefined): CallerDetails | undefined {
+  if (auth === undefined) return undefined;
+  const { credentials: _, claims, ...others } = auth;
+  if (claims === undefined) return others;
+  const json = encodeJson(claims, "The claims that authenticate returned");
+  return { ...others, claims: JSON.parse(json) as JsonObject };
+}
+
+/** The sender of a request, as the handler of a tool knows it. */
+export function callerOf({ auth }: Pick<ToolRequest, "auth">, principal: string | null): TaskCaller {
+  return taskCaller(principal, callerDetails(auth));
+}
+
 /** What a task stores of the request that created it, and of the session in which that came. */
 export function originOf(
-  { id, params }: Pick<ToolRequest, "id" | "params">,
+  { id, params, auth }: Pick<ToolRequest, "id" | "params" | "auth">,
   capabilities: JsonObject,
   session?: string,
 ): Origin {
   const { traceparent, tracestate } = metaOf(params);
   const progressToken = progressTokenOf(params);
+  const caller = callerDetails(auth);
   return {
     requestId: id,
     capabilities,
+    ...(caller !== undefined && { caller }),
     ...(progressToken !== undefined && { progressToken }),
     ...(typeof traceparent === "string" && {
       trace: { traceparent, ...(typeof tracestate === "string" && { tracestate }) },

@@ -32,6 +32,8 @@ export type FaultCode =
   | "input_timeout"
   // a sleep or a question that would end after its task
   | "outlives_task"
+  // what authenticate returned as credentials is not in this process
+  | "no_credentials"
   // the client answered a question with an error
   | "input_failed"
   // a handler goes on although its task has ended, or its caller has left
@@ -89,7 +91,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
 };
 
 /** Faults that say how a tool's own work went: uncaught, they are a result with `isError` and not a JSON-RPC error. */
-const endsOfWork: ReadonlySet<FaultCode> = new Set(["step_timeout", "input_failed"]);
+const endsOfWork: ReadonlySet<FaultCode> = new Set(["step_timeout", "input_failed", "no_credentials"]);
 
 /** Whether `thrown` is a fault of ours that tells of a mistake or of the machinery, and not of how a tool's work went. */
 export function isFault(thrown: unknown): thrown is HoldfastError {

@@ -12,6 +12,16 @@ export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain";
 export type TaskMethod =
   "tools/call" | "resources/read" | "prompts/get" | "sampling/createMessage" | "elicitation/create" | "other";
 
+/** What authentication said of a caller besides the principal: what is kept with a task, and never a token. */
+export interface CallerDetails {
+  /** The OAuth client. */
+  readonly clientId?: string;
+  /** Those of the caller's token. */
+  readonly scopes?: readonly string[];
+  /** What the server's author chose to keep: plain JSON data. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
 /** Where a task came from: what later decides how it may talk to its client. */
 export interface Origin {
   readonly session?: string;
@@ -19,6 +29,7 @@ export interface Origin {
   readonly progressToken?: string | number;
   /** The client's capabilities on the creating request. */
   readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly caller?: CallerDetails;
   /** W3C trace context of the creating request. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
   /** The tool's `prepare` runs inside the task, where the creating request has no rounds for its questions. */

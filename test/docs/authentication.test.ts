@@ -5,8 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
+import { sqliteStore } from "holdfast/sqlite";
+import { decodeJwt } from "jose";
 import { makeVerifier } from "../../examples/authentication/introspection.ts";
+import {
+  addBookRoom,
+  calendarCredentials,
+  type CalendarTokens,
+} from "../../examples/authentication/on-behalf.ts";
 import { AuthorizationServer, audience, keyPair } from "../server/auth/authorization-server.ts";
+import { protectedServer, type ProtectedServer } from "../server/auth/protected-server.ts";
 import { Peer, type Sending } from "../server/peer.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -15,7 +23,12 @@ const jwtExample = new URL("examples/authentication/jwt.ts", root);
 it("shows the code that is run below, to the letter", async () => {
   const page = await readFile(new URL("docs/authentication.md", root), "utf8");
   const blocks = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
-  const files = ["authentication/jwt.ts", "authentication/introspection.ts", "everything/authenticate.ts"];
+  const files = [
+    "authentication/jwt.ts",
+    "authentication/introspection.ts",
+    "everything/authenticate.ts",
+    "authentication/on-behalf.ts",
+  ];
   expect(blocks).toEqual(
     await Promise.all(files.map((file) => readFile(new URL(`examples/${file}`, root), "utf8"))),
   );
@@ -57,4 +70,39 @@ it("shows how to ask for tokens", async () => {
   issuer.tokens.set("opaque", { sub: "ann", aud: audience });
   const token = await makeVerifier(issuer.issuer, "secret").verifyAccessToken("opaque");
   expect(token).toMatchObject({ subject: "ann", token: "opaque" });
+});
+
+it("shows how to act for a caller, before and after a restart", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-on-behalf-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const used: string[] = [];
+  const tokens: CalendarTokens = {
+    exchange: async (token) => `exchanged for one of ${String(decodeJwt(token).sub)}`,
+    forUser: async (subject) => `granted by ${subject}`,
+  };
+  const serving = (): Promise<ProtectedServer> =>
+    protectedServer(
+      { credentials: calendarCredentials(tokens), principal: ({ subject }) => String(subject) },
+      {
+        tools: (tasks) => addBookRoom(tasks, tokens, async (token) => `room ${used.push(token)}`),
+        options: { store: sqliteStore(join(folder, "tasks.db")) },
+      },
+    );
+  const book = async ({ url, as }: ProtectedServer): Promise<string> =>
+    new Peer(url).start("book_room", {}, await as("ann"));
+  const agree = async ({ url, as }: ProtectedServer, taskId: string): Promise<void> => {
+    const ann = await as("ann");
+    const task = async (): Promise<unknown> => (await new Peer(url).get(taskId, ann))["status"];
+    await expect.poll(task).toBe("input_required");
+    const inputResponses = { agree: { action: "accept", content: {} } };
+    await new Peer(url).result("tasks/update", { taskId, inputResponses }, ann);
+    await expect.poll(task).toBe("completed");
+  };
+  const first = await serving();
+  await agree(first, await book(first));
+  const later = await book(first);
+  await first.close();
+  const second = await serving();
+  await agree(second, later);
+  expect(used).toEqual(["exchanged for one of ann", "granted by ann"]);
 });

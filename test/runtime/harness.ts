@@ -3,6 +3,7 @@ import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
+import type { TaskCaller } from "../../src/runtime/tool/caller.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
@@ -24,6 +25,9 @@ export interface Setup {
 
 /** A caller who is not told apart from others. */
 export const nobody: Requestor = { generation: "2026-07-28", principal: null };
+
+/** The same as a handler sees it. */
+export const anonymous: TaskCaller = { principal: null, claims: {} };
 
 /** A process of its own, as far as a runtime can tell: its tools, its clock, and a store that outlives it. */
 export class Process {
@@ -100,7 +104,8 @@ export class Process {
     const tool = this.runtime.registry.get(name);
     if (tool === undefined) throw new Error(`no tool ${name}`);
     const ask = (): Promise<never> => Promise.reject(new Error("nobody to ask"));
-    return this.runtime.runInline({ tool, arguments: {}, signal: new AbortController().signal, ask });
+    const { signal } = new AbortController();
+    return this.runtime.runInline({ tool, arguments: {}, signal, ask, caller: anonymous });
   }
 
   /** Resolves once an entry of the task's journal is committed. */

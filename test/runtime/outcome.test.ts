@@ -1,7 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { bodyOf, nobody, Process, text } from "./harness.ts";
+import { anonymous, bodyOf, nobody, Process, text } from "./harness.ts";
 
 const bob = { ...nobody, principal: "bob" };
 const noAnswer = (): Promise<never> => Promise.reject(new Error("nobody to ask"));
@@ -52,9 +52,8 @@ describe("how a task ends", () => {
       const tool = process.runtime.registry.get(name);
       if (tool === undefined) throw new Error(name);
       const signal = new AbortController().signal;
-      expect(await process.runtime.runInline({ tool, arguments: {}, signal, ask: noAnswer })).toEqual(
-        ended.outcome,
-      );
+      const run = { tool, arguments: {}, signal, ask: noAnswer, caller: anonymous };
+      expect(await process.runtime.runInline(run)).toEqual(ended.outcome);
     }
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PrepareContext } from "../../src/runtime/tool/prepare-context.ts";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
-import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+import { anonymous, bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 const never = new Promise<never>(() => undefined);
@@ -192,7 +192,14 @@ describe("a direct run", () => {
     const tool = process.runtime.registry.get("tool");
     if (tool === undefined) throw new Error("no tool");
     const ask = async () => yes;
-    const outcome = await process.runtime.runInline({ tool, arguments: {}, signal, ask, ...more });
+    const outcome = await process.runtime.runInline({
+      tool,
+      arguments: {},
+      signal,
+      ask,
+      caller: anonymous,
+      ...more,
+    });
     return JSON.parse(outcome.body) as unknown;
   };
 

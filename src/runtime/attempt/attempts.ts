@@ -6,16 +6,19 @@ import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
 import type { Origin, Progress, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
+import { ends } from "../../task/transition.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
 import { HandlerUpdates } from "./handler-updates.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { LifeLimit } from "./life-limit.ts";
 import { loadTask, type LoadedTask } from "./load-task.ts";
-import { makeContext, type ContextEffects } from "./make-context.ts";
+import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import { Questions } from "./questions.ts";
+import { taskCaller } from "../tool/caller.ts";
+import type { Credentials } from "../tool/credentials.ts";
 import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
 import type { Services } from "../services.ts";
 import { sleep } from "./sleep.ts";
@@ -30,6 +33,7 @@ export interface AttemptsSetup {
   readonly slots: Slots;
   readonly timers: Timers;
   readonly leaked: LeakedHandlers;
+  readonly credentials: Credentials;
   /** Hears when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
 }
@@ -82,12 +86,16 @@ export class Attempts {
     if (this.#stopped) return; // the next server finds it running
     const { origin, journal } = loaded;
     const { attempt, effects, end } = this.#take(task, tool, origin, { journal });
+    const call: CallContext = {
+      caller: taskCaller(task.principal, origin.caller),
+      credentials: () => this.#setup.credentials.of(task.id),
+    };
     const contextFor = async (validated: unknown): Promise<TaskContext> => {
       const prepared =
         origin.prepareInTask === true
-          ? await prepareInTask(tool, validated, attempt, effects)
+          ? await prepareInTask(tool, validated, attempt, effects, call.caller)
           : loaded.prepared;
-      return makeContext(attempt, effects, this.#services.clock, prepared);
+      return makeContext(attempt, effects, this.#services.clock, call, prepared);
     };
     void runToEnd(tool, loaded.arguments, contextFor, attempt.maxBodyBytes).then(end);
     // A cancel that came while the journal was read found nobody to tell.
@@ -104,6 +112,7 @@ export class Attempts {
   /** Hears every committed change of the store. */
   onChanges(changes: readonly TaskChange[]): void {
     for (const { id, event, inputs } of changes) {
+      if (event !== "create" && event !== "delete" && ends(event)) this.#setup.credentials.forget(id);
       const live = this.#live.get(id);
       if (live === undefined) continue;
       if (event === "answer_inputs") void live.questions.deliver(inputs);

@@ -7,6 +7,7 @@ import type { AttemptJournal } from "./attempt-journal.ts";
 import type { Clock } from "../clock.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-changes.ts";
 import { assertOutsideStep, runStep } from "./step.ts";
+import type { TaskCaller } from "../tool/caller.ts";
 import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "../tool/task-context.ts";
 
 /** How a context reaches its client and its record. */
@@ -24,11 +25,18 @@ const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
+/** What a handler is given of its call, besides the arguments. */
+export interface CallContext {
+  readonly caller: TaskCaller;
+  readonly credentials: () => Promise<unknown>;
+}
+
 /** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */
 export function makeContext(
   journal: AttemptJournal,
   effects: ContextEffects,
   clock: Clock,
+  { caller, credentials }: CallContext,
   prepared: string | null,
 ): TaskContext {
   const ask = <T>(
@@ -67,6 +75,8 @@ export function makeContext(
 
   return {
     prepared: prepared === null ? undefined : (JSON.parse(prepared) as unknown),
+    caller,
+    credentials: () => handled(credentials()),
     id: journal.taskId,
     wireId: journal.wireId,
     attempt: journal.attempt,

@@ -3,6 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod } from "../../task/input.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
+import type { TaskCaller } from "../tool/caller.ts";
 import type { PrepareContext } from "../tool/prepare-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
@@ -22,6 +23,7 @@ export async function prepareInTask(
   args: unknown,
   journal: AttemptJournal,
   effects: Pick<ContextEffects, "ask">,
+  caller: TaskCaller,
 ): Promise<string | null> {
   if (tool.prepare === undefined) return null;
   // The registry paired `prepare` with the schema that has just accepted the arguments.
@@ -33,14 +35,18 @@ export async function prepareInTask(
     return entry.value;
   }
   await journal.begin(); // it only reads and asks, so a lost attempt of it can run again
-  const returned = await prepare(args, contextOf(journal, effects));
+  const returned = await prepare(args, contextOf(journal, effects, caller));
   const value = returned === undefined ? null : encodePrepared(tool, returned, journal.maxBodyBytes);
   await journal.checkpoint();
   await journal.recordPrepared(key, value);
   return value;
 }
 
-function contextOf(journal: AttemptJournal, effects: Pick<ContextEffects, "ask">): PrepareContext {
+function contextOf(
+  journal: AttemptJournal,
+  effects: Pick<ContextEffects, "ask">,
+  caller: TaskCaller,
+): PrepareContext {
   const keys = new ClaimedKeys();
   const put = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> => {
     const asked = (async () => effects.ask([reserved, keys.claim(key)], method, params, {}) as Promise<T>)();
@@ -48,6 +54,7 @@ function contextOf(journal: AttemptJournal, effects: Pick<ContextEffects, "ask">
     return asked;
   };
   return {
+    caller,
     signal: journal.signal,
     elicit: (key, params) => put<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }),
     sample: (key, params) => put<CreateMessageResult>(key, "sampling/createMessage", params),

@@ -7,7 +7,7 @@ import type { TakenAttempt } from "./attempts.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { Clock } from "../clock.ts";
 import type { HandlerChanges } from "./handler-changes.ts";
-import { makeContext, type ContextEffects } from "./make-context.ts";
+import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
 import type { Timers } from "../timers.ts";
 import type { TaskContext } from "../tool/task-context.ts";
@@ -21,6 +21,7 @@ export interface PromotableSetup {
   readonly arguments: unknown;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared: string | null;
+  readonly call: CallContext;
   /** Aborts the handler while there is no task. */
   readonly signal: AbortSignal;
   readonly promoteAfterMs: number;
@@ -71,7 +72,7 @@ export class PromotableRun implements AttemptJournal {
 
   /** Resolves with the direct answer, or as soon as there is a task. */
   async run(): Promise<PromotableEnd> {
-    const { tool, prepared, signal, clock, timers, promoteAfterMs } = this.#setup;
+    const { tool, call, prepared, signal, clock, timers, promoteAfterMs } = this.#setup;
     const onAbort = (): void => {
       if (this.#promotion !== undefined) return;
       this.#over.abort(); // nobody would know the task
@@ -80,7 +81,7 @@ export class PromotableRun implements AttemptJournal {
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     const callOff = timers.at(clock.now() + promoteAfterMs, () => void this.promoteInTime());
-    const ended = this.#runHandler(tool, () => makeContext(this, this.#effects(), clock, prepared));
+    const ended = this.#runHandler(tool, () => makeContext(this, this.#effects(), clock, call, prepared));
     try {
       return await Promise.race([ended, this.#promoted.promise]);
     } finally {

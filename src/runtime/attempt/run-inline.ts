@@ -7,6 +7,8 @@ import type { Clock } from "../clock.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
+import type { TaskCaller } from "../tool/caller.ts";
+import { credentialsOf } from "../tool/credentials.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
@@ -18,6 +20,9 @@ export type Ask = ContextEffects["ask"];
 export interface InlineRun {
   readonly tool: Tool;
   readonly arguments: unknown;
+  readonly caller: TaskCaller;
+  /** What `authenticate` returned as `credentials`. */
+  readonly credentials?: unknown;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared?: string | null;
   /** True where the tool's `prepare` did not run before: it runs now, and asks through `ask` as the handler does. */
@@ -78,9 +83,10 @@ export async function runInline(
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const prepared =
       run.prepareInTask === true
-        ? await prepareInTask(run.tool, args, journal, effects)
+        ? await prepareInTask(run.tool, args, journal, effects, run.caller)
         : (run.prepared ?? null);
-    return makeContext(journal, effects, clock, prepared);
+    const credentials = (): Promise<unknown> => credentialsOf(run.credentials);
+    return makeContext(journal, effects, clock, { caller: run.caller, credentials }, prepared);
   };
   const end = await runToEnd(run.tool, run.arguments, contextFor, maxBodyBytes);
   return end.outcome;

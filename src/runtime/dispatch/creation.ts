@@ -17,6 +17,8 @@ import type { Slots } from "./slots.ts";
 import { stopping } from "../stopping.ts";
 import type { Sweeper } from "./sweeper.ts";
 import type { Timers } from "../timers.ts";
+import { taskCaller } from "../tool/caller.ts";
+import { credentialsOf, type Credentials } from "../tool/credentials.ts";
 import type { Tool } from "../tool/tool.ts";
 
 export interface CreationSetup {
@@ -27,6 +29,7 @@ export interface CreationSetup {
   readonly sweeper: Sweeper;
   readonly attempts: Attempts;
   readonly dispatcher: Dispatcher;
+  readonly credentials: Credentials;
 }
 
 /** Makes tasks of calls. */
@@ -102,6 +105,10 @@ export class Creation {
       id: fresh.task.id,
       arguments: JSON.parse(fresh.request.arguments),
       prepared: fresh.request.prepared,
+      call: {
+        caller: taskCaller(call.principal, call.origin.caller),
+        credentials: () => credentialsOf(call.credentials),
+      },
       signal,
       promoteAfterMs,
       maxBodyBytes: options.maxBodyBytes,
@@ -137,19 +144,24 @@ export class Creation {
   }
 
   async #create(call: TaskCall, tool: Tool): Promise<TaskSnapshot> {
-    const { services, slots, sweeper, dispatcher } = this.#setup;
+    const { services, slots, sweeper, dispatcher, credentials } = this.#setup;
     const { store, clock, options } = services;
     const fresh = newTask(call, tool, options, clock);
+    credentials.keep(fresh.task.id, call.credentials);
     const token = call.queued !== true && dispatcher.tryTakeSlot(tool) ? clock.uniqueName() : null;
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
     const command = { type: "create", now: clock.now(), ...fresh, token, quota: quotaOf(options) } as const;
-    const result = await store.write<"create">(command).catch((error: unknown) => {
+    const notCreated = (): void => {
       giveSlot();
+      credentials.forget(fresh.task.id);
+    };
+    const result = await store.write<"create">(command).catch((error: unknown) => {
+      notCreated();
       throw error;
     });
-    if (!result.ok || !result.created) giveSlot();
+    if (!result.ok || !result.created) notCreated();
     if (!result.ok && result.reason === "quota") throw noRoom();
     if (!result.ok && result.reason === "taken") {
       if (await this.#isOver(fresh.task)) return this.#create(call, tool);

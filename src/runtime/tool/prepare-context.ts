@@ -5,6 +5,7 @@ import type {
   ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
+import type { TaskCaller } from "./caller.ts";
 import type { ElicitParams } from "./task-context.ts";
 
 /**
@@ -20,6 +21,8 @@ import type { ElicitParams } from "./task-context.ts";
  * and `input_failed`, as the task's own questions do.
  */
 export interface PrepareContext {
+  /** Who called, as the handler finds it in `task.caller`. */
+  readonly caller: TaskCaller;
   /** Aborts when the client left or cancelled its call. */
   readonly signal: AbortSignal;
   /** Asks the client's user. Declining and cancelling are answers too. */

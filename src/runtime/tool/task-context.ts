@@ -7,6 +7,7 @@ import type {
   ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
+import type { TaskCaller } from "./caller.ts";
 
 /** What a step's function gets. */
 export interface StepContext {
@@ -43,6 +44,13 @@ export type ElicitParams =
 export interface TaskContext<Prepared = unknown> {
   /** What the tool's `prepare` returned; undefined for a tool without one. */
   readonly prepared: Prepared;
+  /** Who called: the same in every attempt, and in `prepare`. */
+  readonly caller: TaskCaller;
+  /**
+   * What `authenticate` returned as `credentials` for the call, to work on the caller's behalf. Rejects with `no_credentials`
+   * where it returned none, and after a restart: they are in memory only, and not kept with the task.
+   */
+  credentials(): Promise<unknown>;
   /** The task's id. For a call that is answered directly, an id of this run only. */
   readonly id: string;
   /**

@@ -55,7 +55,7 @@ export function refuseCall(params: JsonObject, called: Called): void {
  */
 export async function createTask(tool: Tool, request: ToolRequest, session: TaskSession): Promise<Answer> {
   const { runtime, subscriptions, connection } = session;
-  const { id, params, signal, access } = request;
+  const { id, params, signal, access, auth } = request;
   const validated = await validateArguments(tool, params["arguments"]);
   if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
   const task = readTaskParams(params);
@@ -70,6 +70,7 @@ export async function createTask(tool: Tool, request: ToolRequest, session: Task
     tool: tool.name,
     arguments: params["arguments"],
     origin,
+    credentials: auth?.credentials,
     ...(task?.ttlMs === undefined ? {} : { ttlMs: task.ttlMs }),
     ...(tool.prepare === undefined ? {} : { prepareInTask: true }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),

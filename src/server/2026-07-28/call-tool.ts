@@ -10,7 +10,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import { becomesTask } from "./admission.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
-import { originOf, type Caller, type ToolRequest } from "../request.ts";
+import { callerOf, originOf, type Caller, type ToolRequest } from "../request.ts";
 import { plainCall } from "./plain-call.ts";
 import { prepareCall } from "./prepare-call.ts";
 import type { RequestStream } from "./request-stream.ts";
@@ -46,7 +46,15 @@ export async function callTool(
       `Tool ${tool.name} is never a task, so it cannot ask while it runs.`,
     );
   };
-  const run = { tool, arguments: params["arguments"], prepared, signal, ask };
+  const run = {
+    tool,
+    arguments: params["arguments"],
+    prepared,
+    signal,
+    ask,
+    caller: callerOf(request, caller.principal),
+    credentials: request.auth?.credentials,
+  };
   return completeAnswerOf(await runtime.runInline(run));
 }
 
@@ -72,7 +80,7 @@ async function callPlain(
 /** The call as a task takes it; throws `invalid_params` for an idempotency key that is none. */
 function taskCall(
   tool: Tool,
-  { id, params, access }: ToolRequest,
+  { id, params, access, auth }: ToolRequest,
   { capabilities, principal }: Caller,
 ): TaskCall {
   const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
@@ -80,7 +88,8 @@ function taskCall(
     generation,
     tool: tool.name,
     arguments: params["arguments"],
-    origin: originOf({ id, params }, capabilities),
+    origin: originOf({ id, params, auth }, capabilities),
+    credentials: auth?.credentials,
     principal,
     scopes: access?.scopes,
     requiredScopes: access?.neededFor(tool.name) ?? [],

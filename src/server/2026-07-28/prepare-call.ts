@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Prepare, Tool } from "../../runtime/tool/tool.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
-import type { Caller } from "../request.ts";
+import { callerOf, type Caller, type ToolRequest } from "../request.ts";
 import {
   assertWithin,
   encodeWithin,
@@ -27,10 +27,7 @@ interface Exchange {
 }
 
 /** One request, as far as `prepare` cares. */
-interface PreparedRequest {
-  readonly params: JsonObject;
-  readonly signal: AbortSignal;
-}
+type PreparedRequest = Pick<ToolRequest, "params" | "signal" | "auth">;
 
 /**
  * Runs a tool's `prepare` before its call becomes a task or is run directly (X-039, A-49). Nothing is kept between
@@ -40,7 +37,7 @@ interface PreparedRequest {
 export async function prepareCall(
   runtime: Runtime,
   tool: Tool,
-  { params, signal }: PreparedRequest,
+  { params, signal, auth }: PreparedRequest,
   { capabilities, principal }: Caller,
 ): Promise<Preparation> {
   if (tool.prepare === undefined) return { prepared: null };
@@ -56,7 +53,7 @@ export async function prepareCall(
   const maxBytes = runtime.options.maxBodyBytes;
   let end: RoundEnd;
   try {
-    const round = { answers, capabilities, signal, maxBytes };
+    const round = { answers, caller: callerOf({ auth }, principal), capabilities, signal, maxBytes };
     end = await runRound((ask) => prepare(validated.args, ask), round);
     if (end.kind === "prepared") return { prepared: encodePrepared(tool, end.value, maxBytes) };
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Capabilities } from "../../generation/2026-07-28/negotiate.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
 import { ClaimedKeys } from "../../runtime/attempt/claimed-keys.ts";
+import type { TaskCaller } from "../../runtime/tool/caller.ts";
 import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -27,6 +28,7 @@ export interface RoundQuestion {
 export interface Round {
   /** The answers so far, by key. */
   readonly answers: ReadonlyMap<string, RoundAnswer>;
+  readonly caller: TaskCaller;
   /** What the caller declared on this very request. */
   readonly capabilities: Capabilities;
   readonly signal: AbortSignal;
@@ -44,7 +46,7 @@ export type RoundEnd =
  */
 export async function runRound(
   prepare: (ask: PrepareContext) => unknown,
-  { answers, capabilities, signal, maxBytes }: Round,
+  { answers, caller, capabilities, signal, maxBytes }: Round,
 ): Promise<RoundEnd> {
   const keys = new ClaimedKeys();
   const open: RoundQuestion[] = [];
@@ -64,6 +66,7 @@ export async function runRound(
     return new Promise<never>(() => undefined);
   };
   const context: PrepareContext = {
+    caller,
     signal,
     elicit: (key, params) =>
       handled<ElicitResult>(ask(key, "elicitation/create", { mode: "form", ...params })),

@@ -27,6 +27,16 @@ export interface OAuthResourceOptions {
    * refused. It has to be stable and unique, which display names and email addresses are not.
    */
   readonly principal?: (token: AccessToken) => string;
+  /**
+   * The names of claims of the token that handlers find in `task.caller.claims`, beside `iss` and `sub`. They are kept with
+   * each task. Default: none.
+   */
+  readonly claims?: readonly string[];
+  /**
+   * What handlers get by `task.credentials()`: a token for another service, for one. In memory only. It is called for each
+   * request, so let it return something that gets the token when it is asked. Default: none.
+   */
+  readonly credentials?: (token: AccessToken) => unknown;
   /** The scopes that requests need. Default: none, so a valid token may do everything that its principal can. */
   readonly scopes?: ScopeRules;
   /** The server's name for people. */
@@ -49,6 +59,8 @@ const resourceOptions: OptionNames<OAuthResourceOptions> = {
   authorizationServers: true,
   verifier: true,
   principal: true,
+  claims: true,
+  credentials: true,
   scopes: true,
   name: true,
   documentation: true,
@@ -84,6 +96,8 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
     authorizationServers,
     verifier,
     principal = issuerAndSubject,
+    claims = [],
+    credentials,
     name,
     documentation,
   } = options;
@@ -108,6 +122,8 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
     return {
       principal: principal(token),
       authInfo: { ...token, resourceMetadataUrl: metadata.url },
+      claims: claimsOf(token, claims),
+      ...(credentials !== undefined && { credentials: credentials(token) }),
       access: { scopes: token.scopes, neededFor: (tool) => scopes.ofTool(tool) },
     };
   }
@@ -135,6 +151,16 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
 function hasAll(given: readonly string[], needed: Iterable<string>): boolean {
   const held = new Set(given);
   return [...needed].every((scope) => held.has(scope));
+}
+
+function claimsOf(
+  { issuer, subject, extra = {} }: AccessToken,
+  names: readonly string[],
+): Record<string, unknown> {
+  const chosen = names
+    .filter((name) => extra[name] !== undefined)
+    .map((name) => [name, extra[name]] as const);
+  return { ...Object.fromEntries(chosen), iss: issuer, ...(subject !== undefined && { sub: subject }) };
 }
 
 /** Two issuers may each have an `alice`, and either name may have any sign in it: hence a list, and as JSON. */

@@ -13,6 +13,7 @@ import {
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Answer } from "../answer.ts";
 import type { ErrorOf } from "../faults.ts";
+import type { MessageContext } from "../request.ts";
 import { AfterAnswers, type AnswerEnd } from "./after-answers.ts";
 
 /** What a dispatcher uses of its connection. */
@@ -42,7 +43,7 @@ export interface WireDispatcher {
   /** The error that a request is answered with for its fault. */
   readonly errorOf: ErrorOf;
   /** How a request is answered; undefined for one that the SDK answers. */
-  dispatch(request: JSONRPCRequest, extra?: MessageExtraInfo): Handle | undefined;
+  dispatch(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined;
   /** How the SDK's result for a request is amended; undefined: not at all. */
   amendmentFor(request: JSONRPCRequest): Amend | undefined;
   /** Called with each notification and response; true for one that the SDK must not see. */

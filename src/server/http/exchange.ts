@@ -125,7 +125,7 @@ export class TaskRequests {
   }
 
   /** Begins to answer `message`. The server's identity has to be known. Whoever calls it says when the client is gone. */
-  begin({ id, method, params }: ExactMessage, { principal, access }: Owner): Exchange {
+  begin({ id, method, params }: ExactMessage, { principal, access, auth }: Owner): Exchange {
     const { dispatcher, identity, legacyErrorCodes } = this.#server;
     const exchange = new Exchange((cut) => this.#unread.open(principal, cut));
     this.#open.add(exchange);
@@ -135,6 +135,7 @@ export class TaskRequests {
       params,
       principal,
       access,
+      auth,
       stream: exchange,
       serverInfo: identity.known(principal) ?? {},
       get signal() {

@@ -8,6 +8,13 @@ export interface Identity {
   /** A stable name of the user or client, not empty. Tasks of one principal are hidden from all others. */
   readonly principal: string;
   readonly authInfo?: AuthInfo;
+  /**
+   * What handlers learn of the sender as `task.caller.claims`: a user's tenant, for one. It is kept with each task, so put no
+   * token into it. Plain JSON data.
+   */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** What handlers get by `task.credentials()`, such as a token of another service. In memory only. */
+  readonly credentials?: unknown;
   /** What the sender's token allows. Left out: everything that its principal may do. */
   readonly access?: Access;
 }

@@ -53,10 +53,29 @@ export async function identify(
     typeof authenticate === "function"
       ? await byFunction(request, upstream, authenticate)
       : await authenticate.authenticate(request, onError);
-  if (owner instanceof Response) return owner;
-  if (typeof owner.principal === "string" && owner.principal !== "") return owner;
+  return owner instanceof Response ? owner : senderOf(owner);
+}
+
+function senderOf({ principal, authInfo, access, claims, credentials }: Identity): Sender {
   // Without this check, users without a name would share their tasks.
-  throw new HoldfastError("configuration", "authenticate() returned an identity without a principal.");
+  if (typeof principal !== "string" || principal === "") {
+    throw new HoldfastError("configuration", "authenticate() returned an identity without a principal.");
+  }
+  if (claims !== undefined && !isJsonObject(claims)) {
+    throw new HoldfastError("configuration", "authenticate() returned claims that are no object.");
+  }
+  const scopes = authInfo?.scopes ?? access?.scopes;
+  return {
+    principal,
+    ...(authInfo !== undefined && { authInfo }),
+    ...(access !== undefined && { access }),
+    auth: {
+      ...(authInfo !== undefined && { clientId: authInfo.clientId }),
+      ...(scopes !== undefined && { scopes }),
+      ...(claims !== undefined && { claims }),
+      ...(credentials !== undefined && { credentials }),
+    },
+  };
 }
 
 /**
@@ -65,8 +84,8 @@ export async function identify(
  */
 export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): Sender {
   if (auth === undefined || auth === null) return anonymousSender(anonymous);
-  const principal = isAuthInfo(auth) ? subjectOf(auth) : undefined;
-  if (isAuthInfo(auth) && principal !== undefined) return { principal, authInfo: auth };
+  const subject = isAuthInfo(auth) ? subjectOf(auth) : undefined;
+  if (isAuthInfo(auth) && subject !== undefined) return senderOf({ ...subject, authInfo: auth });
   throw new HoldfastError(
     "configuration",
     "The request was authenticated before, but nothing says whose tasks it may see: its authInfo has no subject in extra.sub. Give the option authenticate: async (request, { authInfo, incoming }) => the principal.",
@@ -74,11 +93,17 @@ export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): 
 }
 
 /** As `oauthResource` names them, so that tasks stay their owner's where one takes the place of the other. */
-function subjectOf(auth: AuthInfo & { issuer?: unknown; subject?: unknown }): string | undefined {
-  const subject = auth.subject ?? auth.extra?.["sub"];
-  const issuer = auth.issuer ?? auth.extra?.["iss"];
-  if (typeof subject !== "string" || subject === "") return undefined;
-  return JSON.stringify([typeof issuer === "string" ? issuer : null, subject]);
+function subjectOf(
+  auth: AuthInfo & { issuer?: unknown; subject?: unknown },
+): Pick<Identity, "principal" | "claims"> | undefined {
+  const sub = auth.subject ?? auth.extra?.["sub"];
+  const iss = auth.issuer ?? auth.extra?.["iss"];
+  if (typeof sub !== "string" || sub === "") return undefined;
+  const issuer = typeof iss === "string" ? iss : null;
+  return {
+    principal: JSON.stringify([issuer, sub]),
+    claims: { ...(issuer !== null && { iss: issuer }), sub },
+  };
 }
 
 function isAuthInfo(auth: unknown): auth is AuthInfo {

@@ -178,6 +178,7 @@ function taskCallOf(key: string | undefined, { tool, policy, call, preparation }
     requiredScopes: request.access?.neededFor(tool.name) ?? [],
     tool: tool.name,
     arguments: request.params["arguments"],
+    credentials: request.auth?.credentials,
     origin: originOf(request, askable(capabilities, policy), session),
     ...(preparation ?? (tool.prepare === undefined ? {} : { prepareInTask: true as const })),
     ...(key === undefined ? {} : { idempotencyKey: key }),

@@ -38,20 +38,21 @@ export async function callTool(tool: Tool, request: ToolRequest, session: SepSes
  */
 export async function answerAsTask(
   work: TaskWork,
-  { id, params, signal }: ToolRequest,
+  { id, params, signal, auth }: ToolRequest,
   session: SepSession,
 ): Promise<Answer> {
   const { runtime, subscriptions, connection, requestor, scope } = session;
   const asked = readTaskParams(params);
   if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
   signal.throwIfAborted(); // before there is a task
-  const origin = originOf({ id, params }, connection.capabilities, connection.streams.sessionId);
+  const origin = originOf({ id, params, auth }, connection.capabilities, connection.streams.sessionId);
   const created = await runtime.create({
     ...requestor,
     ...work,
     scope,
     wireId: asked.taskId,
     origin,
+    credentials: auth?.credentials,
     keepAlive: true,
     queued: true,
     ...(asked.keepAliveMs === undefined ? {} : { ttlMs: asked.keepAliveMs }),

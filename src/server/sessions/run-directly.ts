@@ -11,12 +11,12 @@ import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import { firstAttempt, judgeReply, paramsFor } from "../connection/question-retry.ts";
 import { cannotAsk, lacking } from "../plain/capabilities.ts";
-import { progressTokenOf, type ToolRequest } from "../request.ts";
+import { callerOf, progressTokenOf, type ToolRequest } from "../request.ts";
 
 /** Answers a call without a task: progress and questions go out on the stream of the call. */
 export async function runDirectly(
   tool: Tool,
-  { id, params, signal }: ToolRequest,
+  { id, params, signal, auth }: ToolRequest,
   connection: Connection,
   runtime: Runtime,
 ): Promise<Outcome> {
@@ -60,6 +60,8 @@ export async function runDirectly(
       signal,
       ask,
       progress,
+      caller: callerOf({ auth }, connection.principal),
+      credentials: auth?.credentials,
     });
   } finally {
     over = true;

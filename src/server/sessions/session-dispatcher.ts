@@ -2,7 +2,6 @@ import type {
   JSONRPCNotification,
   JSONRPCRequest,
   JSONRPCResponse,
-  MessageExtraInfo,
   RequestId,
 } from "@modelcontextprotocol/server";
 import { generation as core } from "../../generation/2025-11-25/name.ts";
@@ -14,7 +13,7 @@ import { Connection } from "../connection/connection.ts";
 import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
 import { initializeResult, recognisedMsOfAsked, sessionTools } from "../dispatch/merge.ts";
 import { isStopping } from "../faults.ts";
-import type { Owner } from "../request.ts";
+import type { MessageContext, Owner } from "../request.ts";
 import { ForwardedRequests } from "../sep-1686/forwarded-requests.ts";
 import { cancelNamed, sepSessionOf } from "../sep-1686/sep-session.ts";
 import type { Streams } from "../streams.ts";
@@ -70,13 +69,13 @@ export class SessionDispatcher implements WireDispatcher {
     return errorOf(thrown);
   }
 
-  dispatch(request: JSONRPCRequest, extra?: MessageExtraInfo): Handle | undefined {
+  dispatch(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     this.#connection.requested(request);
     return this.#requests.handle(request, extra);
   }
 
   /** Answers a request of ours without a connection; undefined for one that is not. */
-  answer(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<Answer> | undefined {
+  answer(request: JSONRPCRequest, extra: MessageContext): Promise<Answer> | undefined {
     const handle = this.dispatch(request, extra);
     const { signal } = new AbortController();
     return handle?.({ signal, forward: () => undefined })

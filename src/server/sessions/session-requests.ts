@@ -1,4 +1,4 @@
-import { isSpecType, type JSONRPCRequest, type MessageExtraInfo } from "@modelcontextprotocol/server";
+import { isSpecType, type JSONRPCRequest } from "@modelcontextprotocol/server";
 import { taskMethods, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { asksForTask } from "../../generation/sep-1686/create.ts";
@@ -10,7 +10,7 @@ import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import { createTask, refuseCall } from "../2025-11-25/call-tool.ts";
 import { methods } from "../2025-11-25/task-methods.ts";
-import { calledTool, type Access, type ToolRequest } from "../request.ts";
+import { calledTool, type Access, type MessageContext, type ToolRequest } from "../request.ts";
 import type { Answer } from "../answer.ts";
 import type { ErrorOf, OnError } from "../faults.ts";
 import type { Rates } from "../rates/rates.ts";
@@ -67,7 +67,7 @@ export class SessionRequests {
   }
 
   /** Undefined for a request that the SDK answers, perhaps with an error. */
-  handle(request: JSONRPCRequest, extra?: MessageExtraInfo): Handle | undefined {
+  handle(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     const { id, method, params = {} } = request;
     const { client, sep, serves } = this.#context;
     if (method === "resources/read" || method === "prompts/get") {
@@ -86,7 +86,7 @@ export class SessionRequests {
     if (work === undefined) return undefined;
     const answer = work;
     const access = this.#accessOf(extra);
-    return ({ signal }) => answer({ id, params, signal, access });
+    return ({ signal }) => answer({ id, params, signal, access, auth: extra?.auth });
   }
 
   /** Throws the fault of a call that is refused before its arguments are validated. */
@@ -176,7 +176,7 @@ export class SessionRequests {
   }
 
   /** Each request has its own token. */
-  #accessOf(extra: MessageExtraInfo | undefined): Access | undefined {
+  #accessOf(extra: MessageContext | undefined): Access | undefined {
     const { access } = this.#context;
     return access && { ...access, scopes: extra?.authInfo?.scopes ?? [] };
   }

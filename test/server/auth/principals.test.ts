@@ -157,3 +157,30 @@ it("writes no token to the store, nor to what it reports", async () => {
   const [, token = "none"] = ann.headers.authorization?.split(" ") ?? [];
   for (const part of token.split(".").slice(1)) expect(written.join("") + reported()).not.toContain(part);
 });
+
+it("tells a tool the issuer and the subject, and the claims that are named, in task.caller", async () => {
+  const seen: unknown[] = [];
+  const { url, as, issuer } = await protectedServer(
+    { claims: ["aud", "missing"], credentials: ({ subject }) => `of ${subject}` },
+    {
+      tools: (tasks) =>
+        tasks.tool("tells", {}, async (_args, task) => {
+          seen.push(task.caller, await task.credentials());
+          return text("told");
+        }),
+    },
+  );
+  const peer = new Peer(url);
+  const ann = await as("ann", "reports");
+  const taskId = await peer.start("tells", {}, ann);
+  await expect.poll(async () => (await peer.get(taskId, ann))["status"]).toBe("completed");
+  expect(seen).toEqual([
+    {
+      principal: JSON.stringify([issuer.issuer, "ann"]),
+      clientId: expect.any(String) as string,
+      scopes: ["reports"],
+      claims: { aud: audience, iss: issuer.issuer, sub: "ann" },
+    },
+    "of ann",
+  ]);
+});

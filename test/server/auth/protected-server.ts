@@ -21,6 +21,7 @@ export interface ProtectedServer {
   readonly reported: () => string;
   /** The headers of a request with a token of `sub`. */
   readonly as: (sub: string, scope?: string) => Promise<Sending & { headers: Record<string, string> }>;
+  readonly close: () => Promise<void>;
   readonly session: (sub: string, scope?: string) => Promise<SessionPeer>;
 }
 
@@ -47,6 +48,7 @@ export async function protectedServer(
     url: http.url,
     issuer,
     as,
+    close: () => http.close(),
     reported: () => inspect(errors, { depth: 9, showHidden: true }),
     session: async (sub, scope) => SessionPeer.open(http.url, await as(sub, scope)),
   };

@@ -1,5 +1,6 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import express, { type Request } from "express";
+import type { TaskCaller, Tasks } from "holdfast";
 import type { NodeHandlerOptions } from "holdfast/http";
 import { expect, it } from "vitest";
 import { Peer, text } from "../peer.ts";
@@ -17,9 +18,15 @@ const authInfo = (user: string, more: object = {}): AuthInfo => ({
   ...more,
 });
 
-async function authenticated(leave: Leave, http: NodeHandlerOptions = {}, property = "auth") {
+async function authenticated(
+  leave: Leave,
+  http: NodeHandlerOptions = {},
+  property = "auth",
+  tools: (tasks: Tasks) => void = () => undefined,
+) {
   const { handler, errors } = handlerOf({
     http,
+    tools,
     server: (mcp) =>
       mcp.registerTool("whoami", {}, ({ http: { authInfo: info } = {} }) => text(String(info?.token))),
   });
@@ -47,6 +54,25 @@ it("gives tasks to the subject of a token, and to no other user of the same clie
   expect((await as("bob").send("tasks/get", { taskId: id })).error?.code).toBe(-32602);
   expect((await as("ann").call("whoami")).result).toMatchObject(text("token of ann"));
   expect(errors).toEqual([]);
+});
+
+it("tells a tool who called, by issuer and subject, and nothing else of what the token says", async () => {
+  const seen: TaskCaller[] = [];
+  const extra = { sub: "ann", iss: "https://login.example", email: "ann@example.com" };
+  const { as } = await authenticated(
+    (user) => authInfo(user, { extra, scopes: ["reports"] }),
+    {},
+    "auth",
+    (tasks) =>
+      tasks.tool("tells", {}, async (_args, { caller }) => {
+        seen.push(caller);
+        return text("told");
+      }),
+  );
+  await as("ann").ended(await as("ann").start("tells"));
+  const { email: _, ...claims } = extra;
+  const principal = JSON.stringify([claims.iss, claims.sub]);
+  expect(seen).toEqual([{ principal, clientId: "one app", scopes: ["reports"], claims }]);
 });
 
 it("tells the subjects of two issuers apart, and takes a verified token of ours as oauthResource does", async () => {

@@ -1,9 +1,5 @@
-import type {
-  AuthInfo,
-  JSONRPCRequest,
-  McpRequestContext,
-  MessageExtraInfo,
-} from "@modelcontextprotocol/server";
+import type { AuthInfo, JSONRPCRequest, McpRequestContext } from "@modelcontextprotocol/server";
+import type { MessageContext } from "../../request.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 
@@ -43,9 +39,9 @@ export function factoryContext({ request, owner }: Incoming): McpRequestContext 
   return { era: "legacy", requestInfo: request, ...authInfoOf(owner) };
 }
 
-/** What the author's handlers are told of the request. */
-export function extraInfo({ request, owner }: Incoming): MessageExtraInfo {
-  return { request, ...authInfoOf(owner) };
+/** What the handlers of a request are told of it. */
+export function extraInfo({ request, owner }: Incoming): MessageContext {
+  return { request, ...authInfoOf(owner), ...(owner.auth !== undefined && { auth: owner.auth }) };
 }
 
 export function authInfoOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
