@@ -24,6 +24,7 @@ registry.add("fails", {}, async () => {
 });
 registry.add("naps", {}, async (_args, task) => {
   await task.sleep("nap", 200);
+  task.signal.throwIfAborted(); // on a busy machine its life may have ended meanwhile
   return new Promise<never>((_, reject) => {
     task.signal.addEventListener("abort", () => reject(new Error("awake")), { once: true });
   });
