@@ -125,7 +125,7 @@ it("waits through a restart that ends the session, and is asked in the new one",
   expect(await through).toMatchObject({ content: [{ text: "through" }] });
   expect(questions).toBe(1);
   // What the SDK's client sends finds its way into the new session too.
-  expect((await client.sdk.listTools()).tools).toHaveLength(4);
+  expect((await client.sdk.listTools()).tools.map(({ name }) => name)).toContain("wait_for_door");
 });
 
 it("finds a task again from another connection, and the same task under its key [A-43 A-48]", async () => {

@@ -30,6 +30,7 @@ export class Stage {
       store: memoryStore(),
       stopDeadlineMs: 100,
       rates: { pollsPerInterval: null },
+      plain: "wait", // a client that asks for no task would be listed polling tools
     });
     addTools(tasks, running);
     const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
