@@ -16,13 +16,19 @@ export class Peer {
 
   private constructor(name: ClientName, url: string) {
     this.#child = fork(script, [name, url], {
+      silent: true, // Mastra logs what fails, as it has to here
       // mcp-use and LangChain would report that they run.
       env: { ...process.env, MCP_USE_ANONYMIZED_TELEMETRY: "false", LANGSMITH_TRACING: "false" },
     });
     onTestFinished(() => void this.#child.kill("SIGKILL"));
     this.#child.on("message", (report: Report) => this.#take(report));
+    let output = "";
+    for (const pipe of [this.#child.stdout, this.#child.stderr]) {
+      pipe?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    }
     this.#child.once("exit", () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error(`The process of ${name} ended.`));
+      const ended = new Error(`The process of ${name} ended: ${output}`);
+      for (const { reject } of this.#waiting.values()) reject(ended);
     });
   }
 

@@ -12,8 +12,10 @@ async function connected(name: ClientName): Promise<{ server: KilledServer; peer
   return { server, peer: await Peer.connect(name, server.url) };
 }
 
-/** Of protocol 2025-11-25, with a session. All use the transport of SDK v1. */
-const inSessions: readonly ClientName[] = fullForm ? ["SDK v1", "LangChain", "mcp-use"] : ["SDK v1"];
+/** In a session, as in protocol 2025-11-25; all but SDK v2 use the transport of SDK v1. */
+const inSessions: readonly ClientName[] = fullForm
+  ? ["SDK v1", "SDK v2", "LangChain", "mcp-use"]
+  : ["SDK v1"];
 
 describe.each(inSessions)("%s", { timeout }, (name) => {
   it("leaves a call in flight that ends after a kill, with no step run twice", async () => {
@@ -30,8 +32,8 @@ describe.each(inSessions)("%s", { timeout }, (name) => {
   });
 });
 
-/** Of protocol 2026-07-28, where each request stands alone and a stream that broke is not resumed. */
-const withoutSessions: readonly ClientName[] = fullForm ? ["AI SDK", "OpenAI Agents"] : [];
+/** In protocol 2026-07-28, where each request stands alone and a stream that broke is not resumed. */
+const withoutSessions: readonly ClientName[] = fullForm ? ["AI SDK", "OpenAI Agents", "Mastra"] : [];
 
 describe.each(withoutSessions)("%s", { timeout }, (name) => {
   it("goes on when the server is killed between any two requests", async () => {
@@ -52,8 +54,9 @@ describe.each(withoutSessions)("%s", { timeout }, (name) => {
     const lost = peer.call("gated", "again");
     lost.catch(() => undefined); // it is awaited later
     await server.logged("(waits)", "again");
-    await server.restart();
+    await server.kill();
     await expect(lost).rejects.toThrow();
+    await server.serve();
     const result = peer.call("gated", "again");
     server.openGate("again");
     expect(await result).toBe("AGAIN again");

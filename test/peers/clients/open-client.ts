@@ -1,3 +1,7 @@
+import {
+  Client as SdkV2Client,
+  StreamableHTTPClientTransport as SdkV2Transport,
+} from "@modelcontextprotocol/client";
 import { Client as SdkClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -26,6 +30,18 @@ async function sdkV1(url: string): Promise<PeerClient> {
   const client = new SdkClient({ name: "peer", version: "1.0.0" });
   const transport: object = new StreamableHTTPClientTransport(new URL(url));
   await client.connect(transport as Transport); // the SDK's own types disagree on what may be undefined
+  return {
+    list: async () => namesOf((await client.listTools()).tools),
+    call: async (name, args) => {
+      const { content } = await client.callTool({ name, arguments: { ...args } });
+      return textOf(content as Content[]);
+    },
+  };
+}
+
+async function sdkV2(url: string): Promise<PeerClient> {
+  const client = new SdkV2Client({ name: "peer", version: "1.0.0" });
+  await client.connect(new SdkV2Transport(new URL(url)));
   return {
     list: async () => namesOf((await client.listTools()).tools),
     call: async (name, args) => {
@@ -90,8 +106,8 @@ async function aiSdk(url: string): Promise<PeerClient> {
   return {
     list: async () => Object.keys(await client.tools()),
     call: async (name, args) => {
-      const result = await tools[name]?.execute(args, { toolCallId: "1", messages: [] });
-      return textOf(result?.content ?? []);
+      const options = { toolCallId: "1", messages: [] };
+      return textOf((await tools[name]?.execute(args, options))?.content ?? []);
     },
   };
 }
@@ -114,12 +130,30 @@ async function openAiAgents(url: string): Promise<PeerClient> {
   };
 }
 
+interface Mastra {
+  readonly MCPClient: new (options: object) => {
+    listTools(): Promise<Readonly<Record<string, AiSdkTool>>>;
+  };
+}
+
+async function mastra(url: string): Promise<PeerClient> {
+  const { MCPClient } = await load<Mastra>("@mastra/mcp");
+  const client = new MCPClient({ servers: { peers: { url: new URL(url) } } });
+  const tools = await client.listTools();
+  return {
+    list: async () => Object.keys(await client.listTools()).map((name) => name.replace(/^peers_/, "")),
+    call: async (name, args) => textOf((await tools[`peers_${name}`]?.execute(args, {}))?.content ?? []),
+  };
+}
+
 export const openClient = {
   "SDK v1": sdkV1,
+  "SDK v2": sdkV2,
   LangChain: langChain,
   "mcp-use": mcpUse,
   "AI SDK": aiSdk,
   "OpenAI Agents": openAiAgents,
+  Mastra: mastra,
 } satisfies Record<string, (url: string) => Promise<PeerClient>>;
 
 export type ClientName = keyof typeof openClient;
