@@ -4,7 +4,7 @@ import express from "express";
 import { createNodeHandler } from "holdfast/http";
 import { server, tasks, verifier } from "./reports.ts";
 
-const handler = createNodeHandler(server);
+const handler = createNodeHandler(server, { anonymous: "refused" }); // callers whom nobody authenticated get 401
 await tasks.start();
 
 const app = express();

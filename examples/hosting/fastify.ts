@@ -1,17 +1,23 @@
 import { bearerAuthChallengeResponse, verifyBearerToken } from "@modelcontextprotocol/server";
-import { fastify } from "fastify";
+import { fastify, type RouteHandlerMethod } from "fastify";
 import { createNodeHandler } from "holdfast/http";
 import { server, tasks, verifier } from "./reports.ts";
 
-const handler = createNodeHandler(server);
+const handler = createNodeHandler(server, { anonymous: "refused" }); // callers whom nobody authenticated get 401
 await tasks.start();
 
 const app = fastify({ bodyLimit: 5 * 1024 * 1024 });
 app.addHook("preClose", () => handler.close()); // before Fastify waits for its connections
 app.get("/", () => "An application of your own.");
+const answer: RouteHandlerMethod = (request, reply) => {
+  reply.hijack();
+  handler(request.raw, reply.raw, { parsedBody: request.body });
+};
+app.get("/healthz", answer);
+app.get("/readyz", answer);
 await app.register(async (mcp) => {
-  mcp.addHook("onRequest", async ({ url, headers, raw }, reply) => {
-    if (url !== "/mcp") return;
+  // For every request that this route gets: paths have many forms, so do not compare them.
+  mcp.addHook("onRequest", async ({ headers, raw }, reply) => {
     try {
       // To raw, where the handler looks for it.
       Object.assign(raw, { auth: await verifyBearerToken(headers.authorization, { verifier }) });
@@ -19,12 +25,7 @@ await app.register(async (mcp) => {
       await reply.send(bearerAuthChallengeResponse(error));
     }
   });
-  for (const path of ["/mcp", "/healthz", "/readyz"]) {
-    mcp.all(path, (request, reply) => {
-      reply.hijack();
-      handler(request.raw, reply.raw, { parsedBody: request.body });
-    });
-  }
+  mcp.all("/mcp", answer);
 });
 
 const origin = await app.listen({ host: "127.0.0.1", port: Number(process.env["PORT"] ?? 3000) });

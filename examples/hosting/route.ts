@@ -7,7 +7,7 @@ const authenticated = requireBearerAuth({ verifier });
 // Development servers load a module again when it changes, but a store has one owner: keep the first.
 const kept = globalThis as { reports?: FetchHandler };
 if (kept.reports === undefined) {
-  const handler = createFetchHandler(server, { path: "/api/mcp" });
+  const handler = createFetchHandler(server, { path: "/api/mcp", anonymous: "refused" });
   kept.reports = handler;
   process.once("SIGTERM", () => void handler.close());
 }

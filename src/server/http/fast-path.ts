@@ -64,7 +64,8 @@ export class FastPath {
   readonly #maxBytes: number;
   /** Of each JSON answer. */
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #anonymous: Sender;
+  /** The sender of requests that nobody has to authenticate. */
+  readonly #anonymous: Sender | undefined;
   readonly #bodies = new PromptBodies();
 
   constructor(setup: FastPathSetup) {
@@ -72,7 +73,8 @@ export class FastPath {
     this.#path = setup.options.path ?? "/mcp";
     this.#maxBytes = Math.min(mostBytes, setup.maxBytes);
     this.#headers = jsonHeaders(setup.cors);
-    this.#anonymous = senderFrom({}, setup.options);
+    const { authenticate } = setup.options;
+    this.#anonymous = authenticate === undefined ? senderFrom({}, setup.options) : undefined;
   }
 
   /** Whether it takes the request: then it answers it, or hands it to `ordinary` when it knows more of it. */
@@ -95,11 +97,10 @@ export class FastPath {
       return false;
     }
     const request = { incoming, outgoing, length, ordinary };
-    const { options, failed } = this.#setup;
-    if (options.authenticate === undefined && ordinary.upstream.auth === undefined) {
+    if (this.#anonymous !== undefined && ordinary.upstream.auth === undefined) {
       this.#receive(request, this.#anonymous);
     } else {
-      this.#authenticate(request).catch(failed);
+      this.#authenticate(request).catch(this.#setup.failed);
     }
     return true;
   }

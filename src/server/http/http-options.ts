@@ -38,7 +38,7 @@ export type Authenticate = (
 
 /** What a framework did with a request before it handed it on. */
 export interface RequestContext {
-  /** The body, if it was read already: the parsed JSON, or its text or bytes. It is held to the same limits. */
+  /** The body, if it was read already: the parsed JSON, or its bytes. It is held to the same limits. */
   readonly parsedBody?: unknown;
   /**
    * Who sent it, as the SDK describes callers. Without the option `authenticate`, its principal is the subject (`extra.sub`, with
@@ -64,10 +64,10 @@ export interface ProtectedResource {
 }
 
 /**
- * How callers are treated without `authenticate`. `isolated`: they are not told apart, and whoever has a task's id has the
- * task. `shared`: all are one principal.
+ * How callers are treated whom nobody authenticated. `isolated`: they are not told apart, and whoever has a task's id has the
+ * task. `shared`: all are one principal. `refused`: they get 401, so that only those pass whom a framework authenticated.
  */
-export type Anonymous = "isolated" | "shared";
+export type Anonymous = "isolated" | "shared" | "refused";
 
 /** Which web pages may read what the server answers. */
 export interface CorsOptions {

@@ -26,9 +26,21 @@ export function protectedResource({
   throw new HoldfastError("configuration", message);
 }
 
-/** The sender of every request where nobody has to say who he is. */
-function anonymousSender(anonymous: FetchHandlerOptions["anonymous"]): Sender {
-  return { principal: anonymous === "shared" ? everyone : null };
+/** The sender of every request where nobody has to say who he is; undefined where he has to. */
+function anonymousSender(anonymous: FetchHandlerOptions["anonymous"] = "isolated"): Sender | undefined {
+  switch (anonymous) {
+    case "isolated":
+      return { principal: null };
+    case "shared":
+      return { principal: everyone };
+    case "refused":
+      return undefined;
+    default: {
+      // A slip of JavaScript callers must not let everybody in.
+      const message = `anonymous has to be "isolated", "shared" or "refused", not ${JSON.stringify(anonymous)}.`;
+      throw new HoldfastError("configuration", message);
+    }
+  }
 }
 
 /** What is known of a request's sender before we look at it. */
@@ -48,7 +60,7 @@ export async function identify(
   onError: OnError,
 ): Promise<Sender | Response> {
   const { authenticate } = options;
-  if (authenticate === undefined) return senderFrom(upstream, options);
+  if (authenticate === undefined) return senderFrom(upstream, options) ?? unauthenticated();
   const owner =
     typeof authenticate === "function"
       ? await byFunction(request, upstream, authenticate)
@@ -79,10 +91,11 @@ function senderOf({ principal, authInfo, access, claims, credentials }: Identity
 }
 
 /**
- * The sender where we do not authenticate: the one that authentication before us found, or nobody in particular. Throws
- * `configuration` for one without a subject: the client of an OAuth token is shared by all of its users.
+ * The sender where we do not authenticate: the one that authentication before us found, or nobody in particular; undefined
+ * where that is refused. Throws `configuration` for one without a subject: the client of an OAuth token is shared by all of its
+ * users.
  */
-export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): Sender {
+export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): Sender | undefined {
   if (auth === undefined || auth === null) return anonymousSender(anonymous);
   const subject = isAuthInfo(auth) ? subjectOf(auth) : undefined;
   if (isAuthInfo(auth) && subject !== undefined) return senderOf({ ...subject, authInfo: auth });
@@ -122,6 +135,10 @@ async function byFunction(
     ...(incoming !== undefined && { incoming }),
   });
   // JavaScript callers may say null.
-  if (found == null) return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
+  if (found == null) return unauthenticated();
   return typeof found === "string" ? { principal: found } : found;
+}
+
+function unauthenticated(): Response {
+  return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
 }

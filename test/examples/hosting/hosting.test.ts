@@ -117,6 +117,16 @@ describe.each(hosts)("%s", (name, host) => {
     }
   });
 
+  it.each(["", "?", "?a=b", "#a"])("refuses who brings no token to its path with %j", async (end) => {
+    const { hostname, port, pathname } = new URL(url);
+    const headers = { "content-type": "application/json" };
+    const sent = request({ hostname, port, path: `${pathname}${end}`, method: "POST", headers }).end("{}");
+    const [answer] = (await once(sent, "response")) as [NodeJS.ReadableStream & { statusCode: number }];
+    await textOf(answer);
+    // What comes after a "#" belongs to the path for some, and there is nothing at that path.
+    expect(answer.statusCode).toSatisfy((status) => status === 401 || (end === "#a" && status >= 400));
+  });
+
   it("refuses a host name that it was not told of, and says where to add it", async () => {
     const { hostname, port, pathname: path } = new URL(server.url);
     const headers = { ...ann, host: "evil.example", "content-type": "application/json" };

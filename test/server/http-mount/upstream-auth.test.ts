@@ -130,3 +130,21 @@ it("treats callers whom nobody authenticated as before", async () => {
   expect((await nobody.send("tasks/get", { taskId: id })).error?.code).toBe(-32602);
   expect(await nobody.ended(await nobody.start("bare"))).toMatchObject({ result: text("bare") });
 });
+
+it("refuses whom nobody authenticated, if it is told to", async () => {
+  const { url, as, errors } = await authenticated((user) => authInfo(user), { anonymous: "refused" });
+  const nobody = new Peer(url);
+  for (const _ of ["by the ordinary path", "by the fast path"]) {
+    expect((await as("ann").call("bare")).status).toBe(200);
+    const { status, headers } = await nobody.call("bare");
+    expect([status, headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+  }
+  expect((await fetch(new URL("/readyz", url))).status).toBe(200);
+  expect(errors).toEqual([]);
+});
+
+it("does not take a slip for the default", () => {
+  expect(() => handlerOf({ http: { anonymous: "refuse" as never } })).toThrow(
+    'anonymous has to be "isolated", "shared" or "refused", not "refuse".',
+  );
+});
