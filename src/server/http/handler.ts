@@ -14,6 +14,7 @@ import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
 import { batchLimit, bodyReadLimits, unreadLimit } from "./limits.ts";
 import { Messages } from "./messages.ts";
+import { pathOf } from "./node-request.ts";
 import { Probes } from "./probes.ts";
 import { readBody, type ParsedBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
@@ -58,7 +59,7 @@ export interface Handler {
 
 /** Throws `configuration` for options that contradict each other. */
 export function createHandler(server: TaskServer, options: FetchHandlerOptions): Handler {
-  const path = pathOf(options);
+  const path = endpointPath(options);
   const limits = bodyReadLimits(server, options);
   const bodies = new BodyReads(limits);
   const { maxNesting, maxNodes } = server.options;
@@ -72,6 +73,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const plainHeaders = jsonHeaders(cors);
   const holders = new WeakMap<Request, Principal>();
   const start = new TaskStart(server, systemClock);
+  const closing = Promise.withResolvers<string>();
   let started = false;
   let closed = false;
   const probes = new Probes(async () => {
@@ -81,7 +83,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   });
 
   async function admit(request: Request, arrival: Arrival): Promise<Outgoing> {
-    const pathname = pathOfUrl(request.url);
+    const pathname = pathOf(request);
     const probed = await probes.answer(request.method, pathname);
     if (probed !== undefined) return probed;
     return closed ? unavailable(stopping) : serve(request, pathname, arrival);
@@ -101,7 +103,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     if (sender instanceof Response) return sender;
     holders.set(request, sender.principal);
     // Before its body, which takes no memory as long as it is not read.
-    const fault = started ? undefined : await start.fault();
+    const fault = started ? undefined : await Promise.race([start.fault(), closing.promise]);
     if (fault !== undefined || closed) return unavailable(fault ?? stopping);
     started = true;
     const read = await readBody(request, bodies, form, arrival.parsed);
@@ -159,13 +161,14 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     response,
     async close() {
       closed = true;
+      closing.resolve(stopping); // a start that is under way may take any time
       bodies.close();
       await messages.close();
     },
   };
 }
 
-function pathOf({ path = "/mcp", authenticate, anonymous }: FetchHandlerOptions): string {
+function endpointPath({ path = "/mcp", authenticate, anonymous }: FetchHandlerOptions): string {
   if (!path.startsWith("/"))
     throw new HoldfastError("configuration", `path "${path}" has to begin with a slash.`);
   if (authenticate !== undefined && anonymous !== undefined) {
@@ -181,11 +184,4 @@ const stopping = "The server is stopping.";
 
 function unavailable(message: string): Response {
   return refuse(503, message, { "Retry-After": "1" });
-}
-
-/** The path of a URL as `Request` has it: whole, and with all that could be shortened. */
-function pathOfUrl(url: string): string {
-  const start = url.indexOf("/", url.indexOf("://") + 3);
-  const end = url.slice(start).search(/[?#]/);
-  return end === -1 ? url.slice(start) : url.slice(start, start + end);
 }

@@ -72,14 +72,16 @@ export function nodeHandler(
     outgoing: ServerResponse,
     next: NextFunction | RequestContext = {},
   ): void => {
-    if (typeof next === "function" && !isOurs(incoming, handler)) {
+    if (typeof next === "function" && !isRoutedToUs(incoming, handle) && !isOurs(incoming, handler)) {
       next();
       return;
     }
     const { parsedBody, authInfo } = typeof next === "function" ? {} : next;
-    const value = parsedBody ?? (wasRead(incoming) ? incoming.body : undefined);
+    const read = wasRead(incoming);
+    const value = parsedBody === undefined && read ? incoming.body : parsedBody;
     requests.handle(incoming, outgoing, {
-      parsed: value !== undefined || wasRead(incoming) ? { value } : undefined,
+      // Frameworks say null where they read nothing, too.
+      parsed: read || (value !== undefined && value !== null) ? { value } : undefined,
       auth: authInfo ?? incoming.auth,
     });
   };
@@ -94,10 +96,15 @@ function isEndless({ method, headers }: IncomingMessage): boolean {
   return method === "GET" || headers["mcp-method"] === listenMethod;
 }
 
+/** Whether a route of Express leads here. One that was matched on the way stays in `route`. */
+function isRoutedToUs({ route }: ReceivedMessage, handle: unknown): boolean {
+  return route?.stack?.some((layer) => layer.handle === handle) === true;
+}
+
 function isOurs(incoming: ReceivedMessage, handler: Handler): boolean {
-  const { method = "GET", baseUrl = "", route } = incoming;
-  // Express was told to send us this very path, or all below one where ours is not: our 404 says what to set.
-  if (route !== undefined || !handler.path.startsWith(baseUrl)) return true;
+  const { method = "GET", baseUrl = "" } = incoming;
+  // Express was told to send us all below a path where ours is not: our 404 says what to set.
+  if (!handler.path.startsWith(baseUrl)) return true;
   const [pathname = ""] = urlOf(incoming).split("?");
   return handler.serves(method, pathname, () => fromNode(incoming, new AbortController().signal, null));
 }

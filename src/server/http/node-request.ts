@@ -9,8 +9,8 @@ export interface ReceivedMessage extends IncomingMessage {
   readonly originalUrl?: string;
   /** What the mount took of the URL. */
   readonly baseUrl?: string;
-  /** The route that was matched. */
-  readonly route?: unknown;
+  /** The route of Express that was matched last, with what it leads to. */
+  readonly route?: { readonly stack?: readonly { readonly handle?: unknown }[] };
   /** What was made of the body. Some parsers leave an empty object where they read nothing. */
   readonly body?: unknown;
   /** What authentication left. */
@@ -31,7 +31,7 @@ export function wasRead({ readableDidRead, readableEnded }: IncomingMessage): bo
  * A request of `node:http` as the web has it. Its body is received as it is read, and not before: who sent a request,
  * and whether it may be here, are known from the headers, and strangers get no memory; `received` is a body that was read
  * before, or null for one that nobody will read. `signal` aborts when the client is gone. Undefined for what is no request to a
- * server, such as one to a proxy, or one to a host that is no name.
+ * server, such as one to a proxy, one to a host that is no name, or one whose path the web would change.
  */
 export function fromNode(
   incoming: ReceivedMessage,
@@ -45,11 +45,21 @@ export function fromNode(
   const hasBody = method !== "GET" && method !== "HEAD" && received !== null;
   const body = hasBody ? (received ?? bodyOf(incoming)) : null;
   const init = { method, headers: headersOf(incoming), signal, body, duplex: "half" } as const;
+  const [path = ""] = url.split(/[?#]/, 1);
   try {
-    return new Request(`http://${host}${url}`, init);
+    const request = new Request(`http://${host}${url}`, init);
+    // The web makes `/mcp` of `/a/../mcp`; what guards that path before us has seen another one.
+    return pathOf(request) === path ? request : undefined;
   } catch {
     return undefined; // the web forbids the method or the URL
   }
+}
+
+/** The path of a URL as `Request` has it: whole, and with all that could be shortened. */
+export function pathOf({ url }: Request): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.slice(start).search(/[?#]/);
+  return end === -1 ? url.slice(start) : url.slice(start, start + end);
 }
 
 /** Whether a `Host` header is a name or an address, and maybe a port. */

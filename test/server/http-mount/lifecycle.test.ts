@@ -97,6 +97,16 @@ it.each(both)(
   },
 );
 
+it.each(both)("ends requests that wait for a start when it closes, through %s", async (_, target) => {
+  const opening = new Held("open");
+  const { peer, close } = await target({ options: { store: watchedStore(memoryStore(), opening.before) } });
+  const called = peer.send("tools/list");
+  await opening.reached;
+  await close();
+  expect((await called).error?.message).toBe("The server is stopping.");
+  opening.open();
+});
+
 it("tries again after a pause to start the tasks, and tells each fault once", async () => {
   const clock = new FakeClock();
   const errors: unknown[] = [];

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { request as send, type IncomingMessage } from "node:http";
 import { connect, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import express from "express";
@@ -52,6 +53,43 @@ it.each<[string, (app: express.Express, handler: express.RequestHandler) => unkn
     "Nothing is served at /api/mcp: MCP is at /mcp, which is the option path.",
   ]);
 });
+
+it("leaves an application its paths where a route was matched on the way", async () => {
+  const { handler } = handlerOf();
+  const app = express();
+  app.all("/{*any}", (_request, _response, next) => next());
+  app.use(handler);
+  app.use((_, response) => void response.status(299).send("the application"));
+  const { origin } = await served(app);
+  expect((await fetch(`${origin}/other`)).status).toBe(299);
+  expect((await new Peer(`${origin}/mcp`).call("bare")).status).toBe(200);
+});
+
+it.each(["/./mcp", "/a/../mcp", "/a/%2e%2E/mcp", "/a\\..\\mcp", "/mcp/."])(
+  "does not take %s for its path, which a guard of that path has not seen",
+  async (path) => {
+    const { handler } = handlerOf();
+    const app = express();
+    app.use("/mcp", (_, response) => void response.status(401).end());
+    app.use((incoming, outgoing) => handler(incoming, outgoing));
+    const { port } = await served(app);
+    const headers = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2025-11-25",
+    };
+    const initialize = {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "a", version: "1" },
+    };
+    const sent = send({ host: "127.0.0.1", port, path, method: "POST", headers });
+    sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: initialize }));
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toSatisfy((status) => status === 400 || status === 401);
+  },
+);
 
 it("serves the metadata of its own resource, and leaves those of others", async () => {
   const resource = (path: string) => {
