@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import type { Principal } from "../per-principal.ts";
 import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
 
@@ -96,10 +97,16 @@ class Delivery {
     const to = this.#to;
     this.#count();
     if (to.writableLength === 0) return;
-    const { socket } = to;
+    const socket = this.#socket;
     socket?.setTimeout(this.#stallMs);
     // Before Node sets the time that the connection may stay open.
     to.prependOnceListener("finish", () => socket?.setTimeout(0));
+  }
+
+  /** Undefined where the client is gone, or where a test injected the request, which has no connection. */
+  get #socket(): Socket | undefined {
+    const { socket } = this.#to;
+    return socket instanceof Socket ? socket : undefined;
   }
 
   readonly #count = (): void => this.#backlog.hold(this.#ahead + this.#to.writableLength);
@@ -107,8 +114,8 @@ class Delivery {
   /** Resolves when the client has taken all that was written, or is gone. */
   #drained(): Promise<void> {
     const to = this.#to;
+    const socket = this.#socket;
     return new Promise((resolve) => {
-      const { socket } = to;
       const end = (): void => {
         to.off("drain", end).off("close", end);
         socket?.setTimeout(0);

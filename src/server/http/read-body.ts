@@ -12,7 +12,7 @@ export interface BodyForm {
   readonly maxBatch: number;
 }
 
-/** What a framework made of a body that it read: JSON, or the text or bytes of it. */
+/** What a framework made of a body that it read: JSON, or the bytes of it. */
 export interface ParsedBody {
   readonly value: unknown;
 }
@@ -51,14 +51,14 @@ function parse(text: string, form: BodyForm): { body: unknown } | Response {
   return refusalOf(body, form) ?? { body };
 }
 
-/** The same limits as for text: those of the framework may be wider, and its content coding hides the size. */
+/**
+ * The same limits as for text: those of the framework may be wider, and its content coding hides the size. A string is not parsed
+ * again: guards before us that look into the body have seen no message in it.
+ */
 function readParsed(value: unknown, maxBytes: number, form: BodyForm): { body: unknown } | Response {
   if (value instanceof Uint8Array) {
     if (value.byteLength > maxBytes) return tooLarge(maxBytes);
     return isUtf8(value) ? parse(new TextDecoder().decode(value), form) : notUtf8();
-  }
-  if (typeof value === "string") {
-    return Buffer.byteLength(value) > maxBytes ? tooLarge(maxBytes) : parse(value, form);
   }
   const refused = refusalOf(value, form); // how deep it is first: to write it as text recurses
   if (refused !== undefined) return refused;

@@ -25,7 +25,6 @@ async function behind(parser: RequestHandler, mounting: Mounting = {}) {
 
 const parsers: [string, RequestHandler][] = [
   ["JSON", express.json({ limit: "100mb" })],
-  ["text", express.text({ type: "*/*", limit: "100mb" })],
   ["bytes", express.raw({ type: "*/*", limit: "100mb" })],
 ];
 
@@ -69,16 +68,61 @@ it("is not overflowed by a body that is nested too deeply to be written as text"
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("levels deep")]);
 });
 
-it("takes a body that Fastify has read", async () => {
-  const { handler, errors } = handlerOf();
+/** A Fastify application that reads bodies before us. */
+function fastifyBehind() {
+  const { handler, errors } = handlerOf(echo);
   const app = fastify({ forceCloseConnections: true });
   app.all("/mcp", (request, reply) => {
     reply.hijack();
     handler(request.raw, reply.raw, { parsedBody: request.body });
   });
   onTestFinished(() => app.close());
+  return { app, errors };
+}
+
+it("takes a body that Fastify has read", async () => {
+  const { app, errors } = fastifyBehind();
   const peer = new Peer(`${await app.listen({ host: "127.0.0.1", port: 0 })}/mcp`);
   expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
+  expect(errors).toEqual([]);
+});
+
+it("refuses JSON that is no message as it does when it reads it", async () => {
+  const { app, errors } = fastifyBehind();
+  const { url } = await behind(express.json({ strict: false }));
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+  for (const at of [url, `${await app.listen({ host: "127.0.0.1", port: 0 })}/mcp`]) {
+    // What looks into the body before us sees no method in a message that is a string.
+    for (const body of [null, 5, "hello", JSON.stringify(message)]) {
+      const headers = { "Content-Type": "application/json" };
+      const answer = await fetch(at, { method: "POST", headers, body: JSON.stringify(body) });
+      expect([answer.status, await answer.text()]).toEqual([
+        400,
+        expect.stringContaining("not a valid JSON-RPC"),
+      ]);
+    }
+  }
+  expect(errors).toEqual([]);
+});
+
+it("answers requests that a test injects, without a connection", async () => {
+  const { app, errors } = fastifyBehind();
+  const { statusCode, body } = await app.inject({
+    method: "POST",
+    url: "/mcp",
+    headers: { host: "localhost", accept: "application/json, text/event-stream" },
+    payload: {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "a", version: "1" },
+      },
+    },
+  });
+  expect([statusCode, body]).toEqual([200, expect.stringContaining("reports")]);
   expect(errors).toEqual([]);
 });
 
