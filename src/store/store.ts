@@ -3,6 +3,7 @@ import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts"
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { TaskEvent } from "../task/transition.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
+import type { SessionStore } from "./session-store.ts";
 
 /** A committed change of a task. Read the task again to see its state. */
 export interface TaskChange {
@@ -76,6 +77,9 @@ export interface TaskStore {
   due(now: number, limit: number): Promise<readonly string[]>;
   /** The earliest time later than `after` at which the sweeper has work, or null. */
   nextSweepAt(after: number): Promise<number | null>;
+
+  /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */
+  readonly sessions?: SessionStore;
 
   /** Calls `listener` after each commit. Returns a function that ends the subscription. */
   subscribe(listener: (changes: readonly TaskChange[]) => void): () => void;

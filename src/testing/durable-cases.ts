@@ -94,6 +94,13 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual(kept, { ok: true, value: "first" });
   },
 
+  "sessions are found": async ({ store, reopen }) => {
+    const session = { id: "s", principal: null, expiresAt: noon, state: "{}" };
+    await store.sessions?.put(session, { ofPrincipal: 1, total: 1 });
+    const { sessions } = await reopen();
+    if (sessions !== undefined) assert.deepEqual(await sessions.get("s"), session);
+  },
+
   "messages wait where they were": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     for (const [index, bound] of [true, false, true].entries()) {

@@ -115,7 +115,8 @@ export const listCases = storeCases("list", {
     await Promise.all(created.map((id) => store.write(createQueued(id.slice(5)))));
     await store.write(createQueued("0350x", { principal: "bob" }));
     const found: string[] = [];
-    for (let before: string | null = null; ; before = found.at(-1) ?? null) {
+    // A store that begins anew after each page would do so without end.
+    for (let before: string | null = null; found.length <= created.length; before = found.at(-1) ?? null) {
       const page: readonly { readonly id: string }[] = await store.list(ann, before, 90, noon);
       found.push(...page.map(({ id }) => id));
       if (page.length < 90) break;

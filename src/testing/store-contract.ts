@@ -12,6 +12,7 @@ import { quotaCases } from "./quota-cases.ts";
 import { recoveryCases } from "./recovery-cases.ts";
 import { runCase } from "./run-case.ts";
 import { secretCases } from "./secret-cases.ts";
+import { sessionCases } from "./session-cases.ts";
 import { settleCases } from "./settle-cases.ts";
 import type { StorePlace } from "./store-case.ts";
 import { sweepCases } from "./sweep-cases.ts";
@@ -43,6 +44,7 @@ const casesOfAll = [
   listCases,
   secretCases,
   messageCases,
+  sessionCases,
   sweepCases,
   deleteCases,
   orderCases,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import type { SessionStore } from "../../src/store/session-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 
@@ -9,7 +10,10 @@ function faulty(fault: (real: TaskStore) => Partial<TaskStore>): () => TaskStore
     const real = memoryStore();
     const changed = fault(real);
     return new Proxy(real, {
-      get: (target, name: keyof TaskStore) => changed[name] ?? target[name].bind(target),
+      get(target, name: keyof TaskStore) {
+        const member = changed[name] ?? target[name];
+        return typeof member === "function" ? member.bind(target) : member;
+      },
     });
   };
 }
@@ -55,6 +59,11 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     faulty((real) => ({ nextSweepAt: async (after) => ((await real.nextSweepAt(after)) ?? 0) + 1 })),
     "sweep",
   ],
+  [
+    "keeps sessions that have ended",
+    faulty((real) => ({ sessions: sessionsOf(real, { deleteExpired: async () => 0 }) })),
+    "sessions",
+  ],
   ["never closes", faulty(() => ({ close: async () => undefined })), "life"],
 ];
 
@@ -75,6 +84,20 @@ test("every case has a name of its own, and durable stores have more of them", (
   for (const each of names) expect(new Set(each).size).toBe(each.length);
   expect(names[0]?.length).toBeGreaterThan(names[1]?.length ?? 0);
 });
+
+function sessionsOf({ sessions }: TaskStore, changed: Partial<SessionStore>): SessionStore {
+  if (sessions === undefined) throw new Error("The store keeps no sessions.");
+  return {
+    get: (id) => sessions.get(id),
+    put: (session, room) => sessions.put(session, room),
+    update: (id, state) => sessions.update(id, state),
+    extend: (ends) => sessions.extend(ends),
+    delete: (ids) => sessions.delete(ids),
+    deleteExpired: (now, limit) => sessions.deleteExpired(now, limit),
+    tasksOf: (id, limit, requestId) => sessions.tasksOf(id, limit, requestId),
+    ...changed,
+  };
+}
 
 function without<T extends object>(snapshot: T | undefined) {
   return snapshot === undefined ? undefined : { ...snapshot, outcome: null };

@@ -6,8 +6,10 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import type { SessionStore } from "../session-store.ts";
 import type { KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import { MemorySessions } from "./memory-sessions.ts";
 import { MemoryTables, sweepsUntil, type StoredTask } from "./memory-tables.ts";
 
 /** A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. */
@@ -19,6 +21,10 @@ class MemoryStore implements TaskStore {
   readonly #tables = new MemoryTables();
   readonly #feed = new ChangeFeed();
   readonly #lifecycle = new Lifecycle();
+  readonly sessions: SessionStore = new MemorySessions(
+    () => this.#lifecycle.assertOpen(),
+    (id, limit, requestId) => this.#tables.tasksOf(id, limit, requestId),
+  );
 
   open(): Promise<void> {
     return this.#lifecycle.open(() => undefined);

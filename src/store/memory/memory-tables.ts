@@ -44,6 +44,8 @@ export class MemoryTables implements TaskTables {
   readonly #idByWireId = new Map<string, string>();
   readonly #usage = new UsageCounts();
   readonly #secrets = new Map<string, string>();
+  /** By the session that its request came in. */
+  readonly #ofSession = new Map<string, Set<string>>();
 
   task(id: string): TaskRecord | undefined {
     return this.stored.get(id)?.record;
@@ -79,6 +81,10 @@ export class MemoryTables implements TaskTables {
     this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null, messages: [] });
     this.#idByWireId.set(wireId, task.id);
     for (const owner of ownersOf(task)) this.#ownedBy(owner).add(task.id);
+    const { session } = request.origin;
+    if (session !== undefined) {
+      this.#ofSession.set(session, (this.#ofSession.get(session) ?? new Set()).add(task.id));
+    }
     if (task.idempotencyKey !== null) {
       const index = idempotencyIndex(task.principal, task.idempotencyKey);
       this.#idByIdempotencyKey.set(index, task.id);
@@ -125,8 +131,12 @@ export class MemoryTables implements TaskTables {
   }
 
   remove(id: string): void {
-    const task = this.task(id);
-    if (task === undefined) return;
+    const stored = this.stored.get(id);
+    if (stored === undefined) return;
+    const { record: task, request } = stored;
+    const { session = "" } = request.origin;
+    this.#ofSession.get(session)?.delete(id);
+    if (this.#ofSession.get(session)?.size === 0) this.#ofSession.delete(session);
     this.#unindex(task);
     this.#usage.add(task.principal, -Number(!isTerminal(task.state)), -1);
     this.stored.delete(id);
@@ -175,6 +185,19 @@ export class MemoryTables implements TaskTables {
 
   list(owner: TaskOwner, before: string | null, limit: number, now: number): readonly TaskRecord[] {
     return take(this.#newestOf(owner, before), limit, (task) => !isOver(task, now));
+  }
+
+  /** As `SessionStore.tasksOf`. */
+  tasksOf(session: string, limit: number, requestId?: string | number): readonly string[] {
+    const ids = [...(this.#ofSession.get(session) ?? [])].toSorted().toReversed();
+    const isMeant = (id: string): boolean => {
+      const stored = this.stored.get(id);
+      if (stored === undefined) return false;
+      return requestId === undefined
+        ? !isTerminal(stored.record.state)
+        : stored.request.origin.requestId === requestId;
+    };
+    return ids.filter(isMeant).slice(0, limit);
   }
 
   *#newestOf(owner: TaskOwner, before: string | null): Generator<TaskRecord, void, undefined> {

@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
-import type { CommandAnswer } from "./writer-messages.ts";
+import { SqliteSessions } from "./sqlite-sessions.ts";
+import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-messages.ts";
 
 export interface CommittedGroup {
   readonly answers: readonly CommandAnswer[];
@@ -16,6 +16,7 @@ export interface CommittedGroup {
 export class GroupWriter {
   readonly #db: DatabaseSync;
   readonly #tables: SqliteTables;
+  readonly #sessions: SqliteSessions;
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   readonly #undo: StatementSync;
@@ -23,6 +24,7 @@ export class GroupWriter {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#tables = new SqliteTables(db);
+    this.#sessions = new SqliteSessions(db);
     this.#savepoint = db.prepare("SAVEPOINT command");
     this.#release = db.prepare("RELEASE command");
     this.#undo = db.prepare("ROLLBACK TO command");
@@ -32,7 +34,7 @@ export class GroupWriter {
    * Returns after the commit; where it throws, nothing of the group was written. Savepoints cost a quarter of the whole, and
    * a command almost never fails: only where one did, all are applied again, each in a savepoint.
    */
-  commit(commands: readonly TaskCommand[]): CommittedGroup {
+  commit(commands: readonly WriterCommand[]): CommittedGroup {
     try {
       return this.#transaction(() => this.#applyAll(commands));
     } catch (error) {
@@ -53,12 +55,18 @@ export class GroupWriter {
     }
   }
 
+  #apply(command: WriterCommand): { readonly result: WriterResult; readonly changes: readonly TaskChange[] } {
+    return command.type === "sessions"
+      ? { result: this.#sessions.apply(command.command), changes: [] }
+      : applyCommand(this.#tables, command);
+  }
+
   /** Throws with the first command that fails. */
-  #applyAll(commands: readonly TaskCommand[]): CommittedGroup {
+  #applyAll(commands: readonly WriterCommand[]): CommittedGroup {
     const answers: CommandAnswer[] = [];
     const changes: TaskChange[] = [];
     for (const command of commands) {
-      const applied = applyCommand(this.#tables, command);
+      const applied = this.#apply(command);
       for (const change of applied.changes) changes.push(change); // too many for the arguments of one call
       answers.push({ result: applied.result });
     }
@@ -66,13 +74,13 @@ export class GroupWriter {
   }
 
   /** A command that fails is undone, and no other one with it. */
-  #applyEach(commands: readonly TaskCommand[]): CommittedGroup {
+  #applyEach(commands: readonly WriterCommand[]): CommittedGroup {
     const answers: CommandAnswer[] = [];
     const changes: TaskChange[] = [];
     for (const command of commands) {
       this.#savepoint.run();
       try {
-        const applied = applyCommand(this.#tables, command);
+        const applied = this.#apply(command);
         for (const change of applied.changes) changes.push(change);
         answers.push({ result: applied.result });
       } catch (error) {

@@ -7,6 +7,7 @@ import { scopes } from "./migrations/0005-scopes.ts";
 import { requiredScopes } from "./migrations/0006-required-scopes.ts";
 import { generations } from "./migrations/0007-generations.ts";
 import { cancelBy } from "./migrations/0011-cancel-by.ts";
+import { sessions } from "./migrations/0009-sessions.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -19,6 +20,7 @@ export const migrations: readonly string[] = [
   requiredScopes,
   generations,
   cancelBy,
+  sessions,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */

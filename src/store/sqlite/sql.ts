@@ -125,3 +125,33 @@ export const updateKeyReleased = `
 
 export const selectIdByWireId = `
   SELECT id FROM task INDEXED BY task_wire_id WHERE generation = ? AND scope = ? AND wire_id = ?`;
+
+export const selectSession = "SELECT id, principal, expires_at, state FROM session WHERE id = ?";
+export const insertSession =
+  "INSERT OR REPLACE INTO session (id, principal, expires_at, state) VALUES (?, ?, ?, ?)";
+export const updateSession = "UPDATE session SET state = ? WHERE id = ?";
+export const extendSession = "UPDATE session SET expires_at = ? WHERE id = ?";
+export const deleteSession = "DELETE FROM session WHERE id = ?";
+
+export const deleteExpiredSessions = `
+  DELETE FROM session WHERE id IN (
+    SELECT id FROM session INDEXED BY session_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
+
+/** Those of one principal that end first. */
+export const deleteFirstSessions = `
+  DELETE FROM session WHERE id IN (
+    SELECT id FROM session INDEXED BY session_principal WHERE principal IS ? ORDER BY expires_at LIMIT ?)`;
+
+export const countSessions = "SELECT count(*) AS count FROM session INDEXED BY session_expiry";
+export const countSessionsOfPrincipal = `
+  SELECT count(*) AS count FROM session INDEXED BY session_principal WHERE principal IS ?`;
+export const selectSessionHolders = `
+  SELECT principal, count(*) AS count FROM session INDEXED BY session_principal GROUP BY principal`;
+
+export const selectTasksOfRequest = `
+  SELECT task_id FROM request INDEXED BY request_session
+  WHERE session IS NOT NULL AND session = ? AND request_id = ? ORDER BY task_id DESC LIMIT ?`;
+
+export const selectTasksOfSession = `
+  SELECT request.task_id FROM request INDEXED BY request_session JOIN task ON task.id = request.task_id
+  WHERE request.session IS NOT NULL AND request.session = ? AND task.${unfinished} LIMIT ?`;

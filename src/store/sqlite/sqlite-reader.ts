@@ -3,12 +3,14 @@ import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { StoredSession } from "../session-store.ts";
 import type { KeyedTask, TaskOwner, WireName } from "../store.ts";
 import { connect } from "./connect.ts";
 import { inputMethodOf, journalColumns, journalEntryOf } from "./journal-row.ts";
 import { recordOf, taskColumns } from "./record-row.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, integer, integerOrNull, isNull, text, textOrNull, type Row } from "./row.ts";
+import { sessionOf } from "./sqlite-sessions.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 import { latestTime } from "../../task/time.ts";
@@ -43,6 +45,9 @@ export class SqliteReader {
   readonly #unfinished: RowStatement;
   readonly #due: RowStatement;
   readonly #nextSweep: RowStatement;
+  readonly #session: RowStatement;
+  readonly #tasksOfSession: RowStatement;
+  readonly #tasksOfRequest: RowStatement;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
@@ -60,6 +65,9 @@ export class SqliteReader {
     this.#unfinished = prepareRows(db, sql.selectUnfinished);
     this.#due = prepareRows(db, sql.selectDue);
     this.#nextSweep = prepareRows(db, sql.selectNextSweep);
+    this.#session = prepareRows(db, sql.selectSession);
+    this.#tasksOfSession = prepareRows(db, sql.selectTasksOfSession);
+    this.#tasksOfRequest = prepareRows(db, sql.selectTasksOfRequest);
   }
 
   task(id: string): TaskRecord | undefined {
@@ -154,6 +162,19 @@ export class SqliteReader {
   nextSweepAt(after: number): number | null {
     const row = this.#nextSweep.get(after, latestTime);
     return row === undefined ? null : integerOrNull(row, sweepAt.at);
+  }
+
+  session(id: string): StoredSession | undefined {
+    const row = this.#session.get(toStored(id));
+    return row === undefined ? undefined : sessionOf(row);
+  }
+
+  tasksOf(session: string, limit: number, requestId?: string | number): string[] {
+    const rows =
+      requestId === undefined
+        ? this.#tasksOfSession.all(session, limit)
+        : this.#tasksOfRequest.all(session, requestId, limit);
+    return rows.map(idOf);
   }
 
   close(): void {

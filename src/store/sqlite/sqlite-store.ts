@@ -5,6 +5,8 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import type { SessionCommand, SessionResult } from "../session-command.ts";
+import type { SessionStore } from "../session-store.ts";
 import type { KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { databasePath } from "./database-path.ts";
@@ -115,6 +117,16 @@ class SqliteStore implements TaskStore {
     return this.#open().writer.write(command);
   }
 
+  readonly sessions: SessionStore = {
+    get: (id) => this.#read((reader) => reader.session(id)),
+    put: async (session, room) => void (await this.#writeSessions({ type: "put_session", session, room })),
+    update: async (id, state) => void (await this.#writeSessions({ type: "update_session", id, state })),
+    extend: async (ends) => void (await this.#writeSessions({ type: "extend_sessions", ends })),
+    delete: async (ids) => void (await this.#writeSessions({ type: "delete_sessions", ids })),
+    deleteExpired: (now, limit) => this.#writeSessions({ type: "delete_expired_sessions", now, limit }),
+    tasksOf: (id, limit, requestId) => this.#read((reader) => reader.tasksOf(id, limit, requestId)),
+  };
+
   get(id: string): Promise<TaskRecord | undefined> {
     return this.#readTask(id, (reader) => reader.task(id));
   }
@@ -164,6 +176,12 @@ class SqliteStore implements TaskStore {
 
   subscribe(listener: ChangeListener): () => void {
     return this.#feed.subscribe(listener);
+  }
+
+  /** Resolves with how many sessions it deleted. */
+  async #writeSessions(command: SessionCommand): Promise<number> {
+    const result = (await this.#open().writer.write({ type: "sessions", command })) as SessionResult;
+    return result.deleted;
   }
 
   #open(): OpenParts {

@@ -1,14 +1,20 @@
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { FaultCode } from "../../task/fault.ts";
+import type { SessionCommand, SessionResult } from "../session-command.ts";
 import type { TaskChange } from "../store.ts";
+
+/** A write: of tasks, or of sessions. */
+export type WriterCommand = TaskCommand | { readonly type: "sessions"; readonly command: SessionCommand };
+
+export type WriterResult = CommandResult | SessionResult;
 
 /** What the main thread tells the writer's thread. It sends a group only when the one before it was answered. */
 export type WriterRequest =
-  { readonly type: "group"; readonly commands: readonly TaskCommand[] } | { readonly type: "stop" };
+  { readonly type: "group"; readonly commands: readonly WriterCommand[] } | { readonly type: "stop" };
 
 /** What one command of a committed group came to; `problem` changed nothing. */
 export type CommandAnswer =
-  { readonly result: CommandResult } | { readonly problem: string; readonly code: FaultCode };
+  { readonly result: WriterResult } | { readonly problem: string; readonly code: FaultCode };
 
 export type WriterAnswer =
   | { readonly type: "ready" }

@@ -5,7 +5,13 @@ import type { TaskChange } from "../store.ts";
 import { commandSize } from "./command-size.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { WriterOptions } from "./writer-connection.ts";
-import type { CommandAnswer, WriterAnswer, WriterRequest } from "./writer-messages.ts";
+import type {
+  CommandAnswer,
+  WriterAnswer,
+  WriterCommand,
+  WriterRequest,
+  WriterResult,
+} from "./writer-messages.ts";
 
 /** Bounds what one failed commit takes with it, and how long the first of a group waits for the last. */
 const maxGroup = 1000;
@@ -14,9 +20,9 @@ const maxGroup = 1000;
 const maxGroupBytes = 8 * 1024 * 1024;
 
 interface PendingWrite {
-  readonly command: TaskCommand;
+  readonly command: WriterCommand;
   readonly bytes: number;
-  readonly resolve: (result: CommandResult) => void;
+  readonly resolve: (result: WriterResult) => void;
   readonly reject: (error: HoldfastError) => void;
 }
 
@@ -61,7 +67,9 @@ export class Writer {
   }
 
   /** Resolves after the commit; rejects with `store_failed` or `task_unreadable` where nothing was written. */
-  write(command: TaskCommand): Promise<CommandResult> {
+  write(command: TaskCommand): Promise<CommandResult>;
+  write(command: WriterCommand): Promise<WriterResult>;
+  write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {
         reject(this.#dead);
@@ -207,7 +215,7 @@ function failed(message: string): HoldfastError {
   return new HoldfastError("store_failed", message);
 }
 
-function isPlain(command: TaskCommand): boolean {
+function isPlain(command: WriterCommand): boolean {
   try {
     structuredClone(command);
     return true;

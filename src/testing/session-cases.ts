@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import type { SessionStore, StoredSession } from "../store/session-store.ts";
+import type { TaskStore } from "../store/store.ts";
+import { createQueued, createRunning, noon } from "./sample-task.ts";
+import { storeCases, type StoreUnderTest } from "./store-case.ts";
+
+const room = { ofPrincipal: 100, total: 100 };
+
+function session(id: string, more: Partial<StoredSession> = {}): StoredSession {
+  return { id, principal: "ann", expiresAt: noon, state: `{"of":"${id}"}`, ...more };
+}
+
+/** A case for the optional part; a store without it passes. */
+function withSessions(
+  check: (sessions: SessionStore, under: StoreUnderTest) => Promise<void>,
+): (under: StoreUnderTest) => Promise<void> {
+  return async (under) => {
+    const { sessions } = under.store;
+    if (sessions !== undefined) await check(sessions, under);
+  };
+}
+
+async function idsOf(sessions: SessionStore, ids: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(ids.map((id) => sessions.get(id)));
+  return found.flatMap((stored) => (stored === undefined ? [] : [stored.id]));
+}
+
+async function fromSession(
+  store: TaskStore,
+  name: string,
+  of: string,
+  requestId: string | number,
+): Promise<void> {
+  const command = createQueued(name);
+  const request = { ...command.request, origin: { capabilities: {}, session: of, requestId } };
+  await store.write({ ...command, request });
+}
+
+export const sessionCases = storeCases("sessions", {
+  "what is stored of a session is found by its id, as it was": withSessions(async (sessions) => {
+    const odd = session("a", { principal: null, state: '{"s":"\ud800\u0000é"}' });
+    await sessions.put(odd, room);
+    assert.deepEqual(await sessions.get("a"), odd);
+    assert.equal(await sessions.get("b"), undefined);
+    await sessions.put(session("a"), room);
+    assert.deepEqual(await sessions.get("a"), session("a"));
+  }),
+
+  "its state and its end are changed by themselves, and only of one that is there": withSessions(
+    async (sessions) => {
+      await sessions.put(session("a"), room);
+      await sessions.update("a", "{}");
+      await sessions.extend([
+        { id: "a", expiresAt: noon + 5 },
+        { id: "gone", expiresAt: noon + 5 },
+      ]);
+      await sessions.update("gone", "{}");
+      assert.deepEqual(await sessions.get("a"), session("a", { state: "{}", expiresAt: noon + 5 }));
+      assert.equal(await sessions.get("gone"), undefined);
+    },
+  ),
+
+  "those that have ended are deleted, as many as asked for, and those that are named": withSessions(
+    async (sessions) => {
+      for (const [index, id] of ["a", "b", "c", "d"].entries()) {
+        await sessions.put(session(id, { expiresAt: noon + index }), room);
+      }
+      assert.equal(await sessions.deleteExpired(noon + 2, 2), 2);
+      assert.equal(await sessions.deleteExpired(noon + 2, 2), 1);
+      assert.equal(await sessions.deleteExpired(noon + 2, 2), 0);
+      assert.deepEqual(await idsOf(sessions, ["a", "b", "c", "d"]), ["d"]);
+      await sessions.delete(["d", "gone"]);
+      assert.deepEqual(await idsOf(sessions, ["d"]), []);
+    },
+  ),
+
+  "a principal's session that ends first makes room for its next one": withSessions(async (sessions) => {
+    const few = { ofPrincipal: 2, total: 100 };
+    await sessions.put(session("late", { expiresAt: noon + 9 }), few);
+    await sessions.put(session("soon", { expiresAt: noon + 1 }), few);
+    await sessions.put(session("other", { principal: "bob" }), few);
+    for (const id of ["n1", "n2", "n3"]) await sessions.put(session(id, { principal: null }), few);
+    await sessions.put(session("next", { expiresAt: noon + 5 }), few);
+    const all = ["late", "soon", "other", "n1", "n2", "n3", "next"];
+    assert.deepEqual(await idsOf(sessions, all), ["late", "other", "n1", "n2", "n3", "next"]);
+  }),
+
+  "where there are as many as there may be, the principal with most of them makes room": withSessions(
+    async (sessions) => {
+      const few = { ofPrincipal: 100, total: 4 };
+      await sessions.put(session("bob's", { principal: "bob", expiresAt: noon }), few);
+      for (const [index, id] of ["a", "b", "c"].entries()) {
+        await sessions.put(session(id, { expiresAt: noon + 10 - index }), few);
+      }
+      await sessions.put(session("carl's", { principal: "carl" }), few);
+      assert.deepEqual(await idsOf(sessions, ["bob's", "a", "b", "c", "carl's"]), [
+        "bob's",
+        "a",
+        "b",
+        "carl's",
+      ]);
+      await sessions.put(session("d"), { ofPrincipal: 100, total: 2 });
+      assert.equal((await idsOf(sessions, ["bob's", "a", "b", "carl's", "d"])).length, 2);
+    },
+  ),
+
+  "the tasks of a request are found, and those of a session that have not finished": withSessions(
+    async (sessions, { store }) => {
+      await fromSession(store, "a", "s", 1);
+      await fromSession(store, "b", "s", 1);
+      await fromSession(store, "c", "s", "1");
+      await fromSession(store, "d", "other", 1);
+      await store.write(createRunning("e"));
+      await store.write({ type: "cancel", now: noon, id: "task-a" });
+      assert.deepEqual(await sessions.tasksOf("s", 10, 1), ["task-b", "task-a"]);
+      assert.deepEqual(await sessions.tasksOf("s", 1, 1), ["task-b"]);
+      assert.deepEqual(await sessions.tasksOf("s", 10, "1"), ["task-c"]);
+      assert.deepEqual((await sessions.tasksOf("s", 10)).toSorted(), ["task-b", "task-c"]);
+      assert.equal((await sessions.tasksOf("s", 1)).length, 1);
+      assert.deepEqual(await sessions.tasksOf("none", 10), []);
+      await store.write({ type: "delete", now: noon, id: "task-a" });
+      assert.deepEqual(await sessions.tasksOf("s", 10, 1), ["task-b"]);
+    },
+  ),
+
+  "a store that is closed refuses all of it": withSessions(async (sessions, { store }) => {
+    await store.close();
+    const calls = [
+      () => sessions.get("a"),
+      () => sessions.put(session("a"), room),
+      () => sessions.update("a", "{}"),
+      () => sessions.extend([]),
+      () => sessions.delete([]),
+      () => sessions.deleteExpired(noon, 1),
+      () => sessions.tasksOf("a", 1),
+    ];
+    for (const call of calls) await assert.rejects(call, { code: "store_closed" });
+  }),
+});
