@@ -1,3 +1,4 @@
+import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import { HoldfastError, isUnreadable, unknownTask } from "../task/fault.ts";
@@ -50,6 +51,7 @@ class LocalRuntime implements Runtime {
   readonly registry: Registry;
   readonly options: RuntimeOptions;
   readonly clock: Clock;
+  readonly sessions: SessionStore | undefined;
   readonly #services: Services;
   readonly #parts: Parts;
   readonly #lifecycle: RuntimeLifecycle;
@@ -59,6 +61,7 @@ class LocalRuntime implements Runtime {
     this.registry = services.registry;
     this.options = services.options;
     this.clock = services.clock;
+    this.sessions = services.store.sessions;
     this.#services = services;
     this.#parts = makeParts(services);
     this.#lifecycle = new RuntimeLifecycle(services, this.#parts);

@@ -1,3 +1,4 @@
+import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
@@ -84,6 +85,8 @@ export interface Runtime {
   readonly registry: Registry;
   readonly options: RuntimeOptions;
   readonly clock: Clock;
+  /** Those that the store keeps, if it does; to be used between `start` and `stop`. */
+  readonly sessions: SessionStore | undefined;
   /**
    * Opens the store, takes over what an earlier process left, and begins to run tasks. Tasks that expired meanwhile are ended
    * in the background. Idempotent.

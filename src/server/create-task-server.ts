@@ -105,7 +105,7 @@ export function createTaskServer({
   const listed: TaskServer["listed"] = (result, params) =>
     toolsOfRequest(readCapabilities(params) ?? {}, result, { registry, policies, listRequiredTools });
   const openSession: TaskServer["openSession"] = async (context, owner, streams = noSession) => {
-    const session = streams.sessionId;
+    const session = streams.sessionKey;
     const mcp = await authors.make(context, { principal: owner.principal, session }, []);
     const serves = (method: string): boolean => isServedBy(mcp, method);
     return new DispatchedServer(mcp, new SessionDispatcher(services, owner, streams, serves));
@@ -136,6 +136,7 @@ export function createTaskServer({
     legacyErrorCodes,
     dispatcher,
     identity,
+    sessionStore: runtime.sessions,
     declaresHeaders(name) {
       const tool = registry.get(String(name));
       return tool !== undefined && authors.declaresHeaders(tool);

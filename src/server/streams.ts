@@ -6,8 +6,8 @@ import type { RequestId } from "@modelcontextprotocol/server";
  * server sends requests.
  */
 export interface Streams {
-  /** The session, where there is one. */
-  readonly sessionId: string | undefined;
+  /** A name of the session for records, where there is one: its id is for its client alone. */
+  readonly sessionKey: string | undefined;
   /** Whether there is a stream for messages that belong to no request. */
   readonly standaloneOpen: boolean;
   /** The scopes with which that was opened; undefined: everything may be sent on it. */
@@ -37,7 +37,7 @@ const noEvents = { onStandalone: () => nothing, onBroken: () => nothing, onLost:
 
 /** One pipe for everything, as on stdio: what is sent arrives, until the connection ends. */
 export const onePipe: Streams = {
-  sessionId: undefined,
+  sessionKey: undefined,
   standaloneOpen: true,
   initialized: true,
   ...noEvents,
@@ -45,7 +45,7 @@ export const onePipe: Streams = {
 
 /** A request without a session, which has no stream but its own. */
 export const noSession: Streams = {
-  sessionId: undefined,
+  sessionKey: undefined,
   standaloneOpen: false,
   initialized: false,
   ...noEvents,

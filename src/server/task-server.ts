@@ -7,6 +7,7 @@ import type {
 import type { JsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
+import type { SessionStore } from "../store/session-store.ts";
 import type { Dispatcher } from "./2026-07-28/dispatcher.ts";
 import type { Answer } from "./answer.ts";
 import type { ErrorOf, OnError } from "./faults.ts";
@@ -27,6 +28,8 @@ export interface TaskServer {
   readonly legacyErrorCodes: boolean;
   /** Answers the requests of protocol 2026-07-28 that are ours. */
   readonly dispatcher: Dispatcher;
+  /** Undefined if the store keeps no sessions. */
+  readonly sessionStore: SessionStore | undefined;
   /** What the author's server calls itself. */
   readonly identity: ServerIdentity;
   /** Whether the SDK has more to check of a call over HTTP: the headers that repeat arguments of its tool. */

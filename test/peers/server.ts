@@ -54,10 +54,24 @@ tasks.tool("gated", { inputSchema }, async ({ word }, task) => {
   return text(`${first} ${second}`);
 });
 
-/** The author's own tools, of which nothing is stored. */
+/** The author's own tools, of which nothing is stored, and what a client may set in its session. */
 function makeServer(): McpServer {
-  const server = new McpServer({ name: "peers", version: "1.0.0" });
-  server.registerTool("echo", { inputSchema }, async ({ word }) => text(word));
+  const server = new McpServer(
+    { name: "peers", version: "1.0.0" },
+    { capabilities: { logging: {}, resources: { subscribe: true } } },
+  );
+  const subscribed = new Set<string>();
+  server.server.setRequestHandler("resources/subscribe", ({ params }) => (subscribed.add(params.uri), {}));
+  server.registerTool("echo", { inputSchema }, async ({ word }, { mcpReq }) => {
+    await mcpReq.log("info", word);
+    await mcpReq.log("error", word);
+    for (const uri of subscribed) await server.server.sendResourceUpdated({ uri });
+    return text(word);
+  });
+  server.registerTool("hangs", {}, () => {
+    log("(waits) hangs");
+    return new Promise(() => undefined);
+  });
   return server;
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import { rest } from "../runtime/fake-clock.ts";
 import { SessionHost } from "./session-host.ts";
 
@@ -18,7 +19,11 @@ async function heard() {
 
 it("knows whether a message that belongs to no request reaches the client", async () => {
   const { peer, streams, events, stop } = await heard();
-  expect(streams).toMatchObject({ sessionId: peer.sessionId, initialized: true, standaloneOpen: false });
+  expect(streams).toMatchObject({
+    sessionKey: sessionKey(peer.sessionId ?? ""),
+    initialized: true,
+    standaloneOpen: false,
+  });
   const leaving = new AbortController();
   await peer.listen(undefined, { signal: leaving.signal });
   expect([streams.standaloneOpen, events]).toEqual([true, [true]]);

@@ -118,9 +118,11 @@ export interface FetchHandlerOptions {
   /**
    * Whether clients of protocol 2025-11-25 and before get a session. Default true. A session has a stream for notifications
    * and questions, and replays what a client missed when a stream broke: the newest 1,000 messages or 4 MiB, whichever is
-   * less, and 256 MiB in all sessions together, where the principal with most of it gives up its oldest first. Sessions
-   * live in this process, so a load balancer has to route them to it. Without sessions each request stands alone, GET and
-   * DELETE get 405, and the client cannot be asked anything.
+   * less, and 256 MiB in all sessions together, where the principal with most of it gives up its oldest first. A session goes
+   * on after a restart of its server: a fresh server of the factory's gets the client's handshake, log level and subscriptions,
+   * up to 64 KiB, while anything else that the old one had in memory for the session is lost. One process has a session at a
+   * time, so a load balancer has to route it there. Without sessions each request stands alone, GET and DELETE get 405, and
+   * the client cannot be asked anything.
    */
   readonly sessions?: boolean;
   /**

@@ -45,7 +45,7 @@ export async function answerAsTask(
   const asked = readTaskParams(params);
   if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
   signal.throwIfAborted(); // before there is a task
-  const origin = originOf({ id, params, auth }, connection.capabilities, connection.streams.sessionId);
+  const origin = originOf({ id, params, auth }, connection.capabilities, connection.streams.sessionKey);
   const created = await runtime.create({
     ...requestor,
     ...work,

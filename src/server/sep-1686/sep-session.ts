@@ -16,7 +16,7 @@ export interface SepSession extends TaskSession {
 /** Undefined for a client without principal and session: others could use the ids that it chooses, so it has no tasks (S-009). */
 export function sepSessionOf(session: Omit<TaskSession, "requestor">): SepSession | undefined {
   const { principal, streams } = session.connection;
-  const scope = scopeOf({ principal, session: streams.sessionId });
+  const scope = scopeOf({ principal, session: streams.sessionKey });
   if (scope === undefined) return undefined;
   return { ...session, scope, requestor: { generation, principal }, cancels: new Set() };
 }

@@ -61,7 +61,7 @@ export class DirectCalls {
     const progressToken = progressTokenOf(params);
     return {
       request: { ...request, signal: AbortSignal.any([signal, connection.lost(id, signal)]) },
-      owner: { principal, session: streams.sessionId, scopes: request.access?.scopes },
+      owner: { principal, session: streams.sessionKey, scopes: request.access?.scopes },
       capabilities,
       answerOf,
       attend: (task, requestor, over) => {

@@ -5,6 +5,7 @@ import type {
   RequestId,
 } from "@modelcontextprotocol/server";
 import { generation as core } from "../../generation/2025-11-25/name.ts";
+import { generation as sepGeneration } from "../../generation/sep-1686/name.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { Answer } from "../answer.ts";
 import { isUnknownTask } from "../../task/fault.ts";
@@ -19,6 +20,9 @@ import { cancelNamed, sepSessionOf } from "../sep-1686/sep-session.ts";
 import type { Streams } from "../streams.ts";
 import { Client } from "./client.ts";
 import { SessionRequests, type SessionContext, type SessionServices } from "./session-requests.ts";
+
+/** How many tasks of one session are followed after a restart. */
+const mostFollowed = 100;
 
 /**
  * One connection of an earlier revision: answers its requests about tools and tasks, amends the SDK's answers, and owns the
@@ -81,6 +85,29 @@ export class SessionDispatcher implements WireDispatcher {
     return handle?.({ signal, forward: () => undefined })
       .catch((thrown: unknown) => ({ error: this.errorOf(thrown) }))
       .finally(() => this.closed());
+  }
+
+  /** Subscribes to the unfinished tasks that came from this session in an earlier process. */
+  async followTasks(): Promise<void> {
+    const { runtime, subscriptions } = this.#services;
+    const connection = this.#connection;
+    const { principal, streams } = connection;
+    const ids = (await runtime.sessions?.tasksOf(streams.sessionKey ?? "", mostFollowed)) ?? [];
+    for (const id of ids) {
+      for (const [generation, tasks] of [
+        [core, subscriptions.core],
+        [sepGeneration, subscriptions.sep],
+      ] as const) {
+        const requestor = { generation, principal };
+        try {
+          const created = await runtime.get(id, requestor);
+          const { progressToken } = await runtime.originOf(id, requestor);
+          tasks.follow(created, requestor, { connection, progressToken });
+        } catch (error) {
+          if (!isUnknownTask(error)) this.#services.onError(error); // else it is of another generation
+        }
+      }
+    }
   }
 
   amendmentFor({ method }: JSONRPCRequest): Amend | undefined {

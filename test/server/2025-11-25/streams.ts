@@ -3,7 +3,7 @@ import type { Streams } from "../../../src/server/streams.ts";
 
 /** Streams of a session that open and break when the test says so. */
 export class FakeStreams implements Streams {
-  readonly sessionId = "session";
+  readonly sessionKey = "session";
   readonly initialized = true;
   standaloneOpen = false;
   readonly #onStandalone = new Set<(open: boolean) => void>();

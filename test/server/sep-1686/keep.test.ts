@@ -122,7 +122,7 @@ it("lives on when its client goes away, and its answer is unheard", async () => 
 it("belongs to its principal, and without one to its session [S-085 S-086 S-087 A-19 A-40 A-43]", async () => {
   const { server } = await house(tools, set);
   const open = (principal: string | null, sessionId: string): Promise<Session> => {
-    const streams = Object.assign(new FakeStreams(), { sessionId });
+    const streams = Object.assign(new FakeStreams(), { sessionKey: sessionId });
     return Session.open(server, { principal, streams });
   };
   const alice = await open("alice", "1");

@@ -8,6 +8,12 @@ export function sessionNotFound(): Response {
   return refusal(404, -32001, "Session not found");
 }
 
+/** The store cannot be read, and the client must not take its session for lost. */
+export function sessionsUnreadable(): Response {
+  const message = "The session cannot be read now; try again later.";
+  return refusal(503, -32000, message, null, { "Retry-After": "1" });
+}
+
 export function sessionMissing(): Response {
   return refusal(400, -32000, "Bad Request: Mcp-Session-Id header is required");
 }

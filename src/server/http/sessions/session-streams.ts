@@ -22,7 +22,7 @@ const nothing = (): void => undefined;
 
 /** The streams of a session and the requests that will be answered on them. Senders read its state and listen to it. */
 export class SessionStreams implements Streams {
-  readonly sessionId: string | undefined;
+  readonly sessionKey: string | undefined;
   /** A session begins with `initialize`. */
   readonly initialized = true;
   readonly standalone: SessionStream;
@@ -42,8 +42,8 @@ export class SessionStreams implements Streams {
   #count = standaloneNumber;
 
   /** Without a log, no stream can be resumed. */
-  constructor(sessionId?: string, log?: EventLog, awaitReturn: AwaitReturn = () => nothing) {
-    this.sessionId = sessionId;
+  constructor(sessionKey?: string, log?: EventLog, awaitReturn: AwaitReturn = () => nothing) {
+    this.sessionKey = sessionKey;
     this.#log = log;
     this.#awaitReturn = awaitReturn;
     this.standalone = new SessionStream(standaloneNumber, [], log);

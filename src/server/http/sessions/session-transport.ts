@@ -30,6 +30,8 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
   readonly streams: SessionStreams;
   /** Called with each connection that carries a stream. */
   readonly onConnection: (connection: OutgoingStream) => void;
+  /** Called with each answer, which is sent when the promise that it may return has resolved. */
+  readonly beforeAnswer?: (answer: JSONRPCResponse) => Promise<void> | undefined;
 }
 
 const firstWithPriming = "2025-11-25";
@@ -116,7 +118,7 @@ export class SessionTransport implements Transport {
     const kept = this.#streams.kept(answered);
     const requests = messages.filter(isJSONRPCRequest);
     if (requests.length === 0) {
-      this.#receive(messages, extra);
+      this.receive(messages, extra);
       await kept; // after a 202 the client does not answer again
       return new Response(null, { status: 202 });
     }
@@ -127,20 +129,25 @@ export class SessionTransport implements Transport {
     const response = this.carry(stream, incoming);
     const resumable = this.#streams.areResumable && this.takesPriming(incoming, messages);
     if (resumable) stream.prime();
-    this.#receive(messages, extra, resumable);
+    this.receive(messages, extra, resumable);
     return response;
   }
 
   /** Passes on a request that is answered without a stream, and resolves with the response. */
   async poll(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<Outgoing> {
-    const { promise, resolve } = Promise.withResolvers<JSONRPCResponse | undefined>();
-    this.#polls.get(request.id)?.(undefined);
-    this.#polls.set(request.id, resolve);
-    this.#receive([request], extra);
-    const answer = await promise;
+    const answer = await this.ask(request, extra);
     if (answer === undefined) return sessionNotFound(); // it was ended meanwhile
     const { sessionId } = this;
     return { status: 200, json: JSON.stringify(answer), ...(sessionId !== undefined && { sessionId }) };
+  }
+
+  /** Passes on a request and resolves with its answer; undefined if the session ends before. */
+  ask(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<JSONRPCResponse | undefined> {
+    const { promise, resolve } = Promise.withResolvers<JSONRPCResponse | undefined>();
+    this.#polls.get(request.id)?.(undefined);
+    this.#polls.set(request.id, resolve);
+    this.receive([request], extra);
+    return promise;
   }
 
   /** The response to `incoming`, which carries `stream` from now on. */
@@ -157,7 +164,11 @@ export class SessionTransport implements Transport {
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (this.#closed) throw new Error("The session is over.");
-    if (!("method" in message)) return this.#answer(message);
+    if (!("method" in message)) {
+      const before = this.#options.beforeAnswer?.(message);
+      if (before !== undefined) await before;
+      return this.#answer(message);
+    }
     const related = options?.relatedRequestId;
     if ("id" in message) {
       if (!isOfTask(message)) this.#streams.asked(message.id, related);
@@ -178,7 +189,8 @@ export class SessionTransport implements Transport {
     this.onclose?.();
   }
 
-  #receive(messages: readonly JSONRPCMessage[], extra: MessageExtraInfo, resumable = false): void {
+  /** Passes on messages. */
+  receive(messages: readonly JSONRPCMessage[], extra: MessageExtraInfo, resumable = false): void {
     for (const message of messages) {
       const more = resumable && isJSONRPCRequest(message) ? this.#closersFor(message.id) : {};
       this.onmessage?.(message, { ...extra, ...more });

@@ -7,13 +7,16 @@ import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import type { BrokenRequests } from "./broken-requests.ts";
+import { DurableState } from "./durable-state.ts";
 import { parseEventId, type EventId } from "./event-id.ts";
 import { EventLog, type EventLimits } from "./event-log.ts";
 import type { EventMemory } from "./event-memory.ts";
-import { authInfoOf, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
+import { authInfoOf, extraInfo, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
 import { readPost } from "./read-post.ts";
 import { alreadyInitialized, methodNotAllowed, notAcceptable, tooManyOpen } from "./refusals.ts";
 import { answeredIds, cancelledId, isPoll, requestIds } from "./requests-in.ts";
+import { sessionKey, type SessionRecords } from "./session-records.ts";
+import type { SessionState } from "./session-state.ts";
 import { SessionStream, standaloneNumber } from "./session-stream.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
@@ -28,12 +31,14 @@ export interface SessionSetup {
   readonly memory: EventMemory;
   readonly broken: BrokenRequests;
   readonly unread: UnreadBytes;
+  /** Left out where no session is stored. */
+  readonly records: SessionRecords | undefined;
   /** How many requests may be open, with or without a connection. */
   readonly maxOpenRequests: number;
   /** Called when the session becomes idle, and when it is used again. */
   readonly onIdle: (idle: boolean) => void;
   /** Called once, however the session ended. */
-  readonly onEnd: () => void;
+  readonly onEnd: (session: Session) => void;
 }
 
 /** How many bytes may wait on a stream whose client does not read. It can resume the stream later. */
@@ -42,9 +47,12 @@ const maxBacklog = 16 * 1024 * 1024;
 /** One session: an author's server, its transport, and who may use it for how long. */
 export class Session implements PolledSession {
   readonly id: string;
+  /** Its name in the store. */
+  readonly key: string;
   /** Who opened it; others do not find it. */
   readonly principal: string | null;
   readonly #setup: SessionSetup;
+  readonly #state: DurableState;
   readonly #log: EventLog;
   readonly #streams: SessionStreams;
   readonly #transport: SessionTransport;
@@ -55,15 +63,18 @@ export class Session implements PolledSession {
   #requests = 0;
   #open = 0;
   #ended = false;
+  #endsAt = Infinity;
   #cancelIdle: () => void = () => undefined;
 
   private constructor(id: string, principal: string | null, setup: SessionSetup) {
     this.id = id;
+    this.key = sessionKey(id);
     this.principal = principal;
     this.#setup = setup;
+    this.#state = new DurableState(this, setup.records);
     const name = setup.clock.uniqueName().slice(0, 8);
     this.#log = new EventLog(name, setup.limits, setup.memory, principal);
-    this.#streams = new SessionStreams(id, this.#log, (lost) => setup.broken.add(principal, lost));
+    this.#streams = new SessionStreams(this.key, this.#log, (lost) => setup.broken.add(principal, lost));
     this.#transport = new SessionTransport({
       sessionId: id,
       streams: this.#streams,
@@ -73,6 +84,7 @@ export class Session implements PolledSession {
         this.#enter();
         connection.whenEnded(() => this.#leave());
       },
+      beforeAnswer: (answer) => this.#state.answered(answer),
     });
     this.#transport.onclose = () => this.#end();
   }
@@ -89,6 +101,35 @@ export class Session implements PolledSession {
       throw error;
     });
     return session;
+  }
+
+  /** As `open`, for a session of an earlier process, which goes on; rejects where its state is refused, too. */
+  static async restore(
+    id: string,
+    incoming: Incoming,
+    setup: SessionSetup,
+    state: SessionState,
+  ): Promise<Session> {
+    const session = await Session.open(id, incoming, setup);
+    try {
+      await session.#state.replay(state, session.#transport, extraInfo(incoming), setup.server.onError);
+      session.#requests = 2; // its handshake, and what used it
+      await session.#session?.dispatcher.followTasks();
+      return session;
+    } catch (error) {
+      setup.server.onError(error);
+      await session.close();
+      throw error;
+    }
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
+  /** When it ends unless it is used, in epoch milliseconds. */
+  get endsAt(): number {
+    return this.#open > 0 ? this.#setup.clock.now() + this.#leftMs : this.#endsAt;
   }
 
   /** How many of its responses stay open until the client has answered a question. */
@@ -131,6 +172,7 @@ export class Session implements PolledSession {
   async #counted<T>(work: () => Promise<T>): Promise<T> {
     this.#requests += 1;
     this.#enter();
+    if (this.#requests === 2) void this.#setup.records?.extend([this]); // it had less time before
     try {
       return await work();
     } finally {
@@ -153,6 +195,7 @@ export class Session implements PolledSession {
       );
     if (refused !== undefined) return refused;
     for (const scope of incoming.needed) this.#needed.add(scope);
+    this.#state.received(messages);
     return this.#transport.post(messages, incoming);
   }
 
@@ -179,8 +222,9 @@ export class Session implements PolledSession {
       incoming.refusal(last === undefined ? [] : [...this.#needed]);
     if (refused !== undefined) return refused;
     const response = this.#transport.carry(stream, incoming);
+    // Of the log of another process, the client has seen nothing in this one.
+    const after = last && (last.log === this.#log.name ? last.event : 0);
     // Else a client whose connection breaks before the next message would not know what to resume.
-    const after = last?.log === this.#log.name ? last.event : undefined;
     if (this.#transport.takesPriming(incoming)) stream.prime(after);
     if (after !== undefined) stream.replay(after);
     // A stream of which all was said.
@@ -202,7 +246,13 @@ export class Session implements PolledSession {
     const refused = await this.#transport.refusal(incoming);
     if (refused !== undefined) return refused;
     await this.close();
+    await this.#setup.records?.delete(this.key); // after the response, nobody finds it
     return new Response(null, { status: 200 });
+  }
+
+  get #leftMs(): number {
+    const { idleMs, unusedMs } = this.#setup;
+    return this.#requests > 1 ? idleMs : Math.min(idleMs, unusedMs);
   }
 
   #enter(): void {
@@ -214,10 +264,10 @@ export class Session implements PolledSession {
   #leave(): void {
     this.#open -= 1;
     if (this.#open > 0 || this.#ended) return;
-    const { clock, idleMs, unusedMs, server, onIdle } = this.#setup;
+    const { clock, server, onIdle } = this.#setup;
     onIdle(true);
-    const used = this.#requests > 1;
-    this.#cancelIdle = clock.after(used ? idleMs : Math.min(idleMs, unusedMs), () => {
+    this.#endsAt = clock.now() + this.#leftMs;
+    this.#cancelIdle = clock.after(this.#leftMs, () => {
       this.close().catch(server.onError);
     });
   }
@@ -227,6 +277,6 @@ export class Session implements PolledSession {
     this.#ended = true;
     this.#cancelIdle();
     this.#log.clear();
-    this.#setup.onEnd();
+    this.#setup.onEnd(this);
   }
 }

@@ -1,4 +1,6 @@
 import type { Clock } from "../../../runtime/clock.ts";
+import { ConcurrencyLimit } from "../../../runtime/concurrency-limit.ts";
+import { HoldfastError } from "../../../task/fault.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { responseOf, type Outgoing } from "../exchange.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
@@ -12,12 +14,15 @@ import {
   methodNotAllowed,
   sessionMissing,
   sessionNotFound,
+  sessionsUnreadable,
   tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
 import { idToAnswer } from "./requests-in.ts";
+import { SessionRecords, sessionKey } from "./session-records.ts";
 import { SessionSlots } from "./session-slots.ts";
-import { Session } from "./session.ts";
+import type { SessionState } from "./session-state.ts";
+import { Session, type SessionSetup } from "./session.ts";
 
 export interface SessionsSetup {
   readonly server: TaskServer;
@@ -43,7 +48,23 @@ const methods: readonly string[] = ["GET", "POST", "DELETE"];
 const defaultLimits: EventLimits = { maxEvents: 1_000, maxBytes: 4 * 1024 * 1024 };
 const allSessionsBytes = 256 * 1024 * 1024;
 
-/** Earlier revisions with sessions: Streamable HTTP with a standalone stream for messages of the server. */
+/** How many sessions of an earlier process are made anew at a time, and how long that may take, in ms. */
+const mostRestores = 32;
+const restoreMs = 30_000;
+
+/** How often in its idle time it is stored that a session was used. */
+const storedUses = 4;
+
+/** The form of a session's id. */
+const form = /^[0-9a-f-]{36}$/;
+
+/** Whatever answers the requests that wait for a session which cannot go on. */
+type Refuse = () => Response;
+
+/**
+ * Earlier revisions with sessions: Streamable HTTP with a standalone stream for messages of the server. A session of an earlier process goes
+ * on as soon as its client comes back.
+ */
 export class Sessions implements EarlierRevisions {
   readonly #setup: SessionsSetup;
   readonly #sessions = new Map<string, Session>();
@@ -51,16 +72,26 @@ export class Sessions implements EarlierRevisions {
   readonly #broken: BrokenRequests;
   /** Of open sessions, and of those that are being opened. */
   readonly #slots: SessionSlots;
+  /** Undefined where the store keeps no sessions. */
+  readonly #records: SessionRecords | undefined;
+  /** By id and principal. */
+  readonly #restoring = new Map<string, Promise<Session | Refuse>>();
+  readonly #restores = new ConcurrencyLimit(mostRestores);
+  #cancelSweep: (() => void) | undefined;
   #closed = false;
 
   constructor(setup: SessionsSetup) {
+    const { server, clock, maxSessions: total, maxSessionsPerPrincipal: ofPrincipal } = setup;
     this.#setup = setup;
     this.#memory = new EventMemory(setup.memoryBytes ?? allSessionsBytes);
     this.#broken = new BrokenRequests({ ...setup, maxPerPrincipal: setup.maxOpenRequestsPerPrincipal });
     const evict = (id: string): void => {
-      this.#sessions.get(id)?.close().catch(setup.server.onError);
+      this.#sessions.get(id)?.close().catch(server.onError);
     };
     this.#slots = new SessionSlots({ ...setup, evict });
+    if (server.sessionStore !== undefined) {
+      this.#records = new SessionRecords(server.sessionStore, clock, { total, ofPrincipal }, server.onError);
+    }
   }
 
   get size(): number {
@@ -73,7 +104,7 @@ export class Sessions implements EarlierRevisions {
     return sum;
   }
 
-  /** The principal's session of this id; another principal's is not found. */
+  /** The principal's session of this id, if it is in this process; another principal's is not found. */
   find(id: string, principal: string | null): Session | undefined {
     const session = this.#sessions.get(id);
     return session?.principal === principal ? session : undefined;
@@ -82,51 +113,145 @@ export class Sessions implements EarlierRevisions {
   async fetch(incoming: Incoming): Promise<Outgoing> {
     const { request, body, owner } = incoming;
     if (!methods.includes(request.method)) return methodNotAllowed(methods.join(", "));
+    this.#cancelSweep ??= this.#sweepLater();
     const id = request.headers.get("mcp-session-id");
-    if (id !== null) return this.find(id, owner.principal)?.fetch(incoming) ?? sessionNotFound();
+    if (id !== null) {
+      const session = this.find(id, owner.principal) ?? (await this.#restored(id, incoming));
+      return session instanceof Session ? session.fetch(incoming) : session();
+    }
     if (request.method !== "POST") return sessionMissing();
     const handshake = readHandshake(request, body);
     return handshake instanceof Response ? handshake : this.#open(incoming);
   }
 
+  /** The sessions of this process end, and go on in the next one. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+    this.#cancelSweep?.();
+    const sessions = [...this.#sessions.values()];
+    await this.#records?.extend(sessions);
+    await Promise.all(sessions.map((session) => session.close()));
   }
 
   async #open(incoming: Incoming): Promise<Response> {
-    const { server, clock, unread, limits = defaultLimits } = this.#setup;
-    const { sessionIdleMs: idleMs, unusedSessionMs: unusedMs } = this.#setup;
-    const { maxOpenRequestsPerSession: maxOpenRequests } = this.#setup;
     const answersTo = idToAnswer(incoming.body);
-    const id = clock.uniqueName();
-    const slot = this.#slots.acquire(id, incoming.owner.principal);
-    if (slot === "server is full") return tooManySessions(answersTo);
-    if (slot === "principal is full") {
-      return tooManyOfOne(incoming.body, this.#setup.maxSessionsPerPrincipal);
-    }
-    const onEnd = (): void => {
-      this.#slots.release(id);
-      this.#sessions.delete(id);
-    };
-    const onIdle = (idle: boolean): void => this.#slots.idle(id, idle);
-    const kept = { memory: this.#memory, broken: this.#broken, unread };
-    const setup = { server, clock, idleMs, unusedMs, limits, maxOpenRequests, ...kept, onIdle, onEnd };
-    let session: Session;
-    try {
-      session = await Session.open(id, incoming, setup);
-    } catch {
-      onEnd();
-      return internalError(answersTo); // it was reported where it failed
-    }
-    if (!this.#slots.has(id)) {
-      await session.close();
-      return tooManySessions(answersTo);
-    }
-    if (!this.#closed) this.#sessions.set(id, session);
+    const id = this.#setup.clock.uniqueName();
+    const session = await this.#begin(id, incoming, () => Session.open(id, incoming, this.#setupOf(id)));
+    if (session === undefined) return internalError(answersTo); // it was reported where it failed
+    if (!(session instanceof Session)) return session();
     const response = responseOf(await session.fetch(incoming));
     // A refused handshake opens no session.
     if (!response.ok || this.#closed) await session.close();
     return response;
   }
+
+  /** The session of an earlier process, or the refusal of requests for it. */
+  #restored(id: string, incoming: Incoming): Promise<Session | Refuse> {
+    const { principal } = incoming.owner;
+    const name = JSON.stringify([id, principal]);
+    const restoring =
+      this.#restoring.get(name) ?? this.#restore(id, incoming).finally(() => this.#restoring.delete(name));
+    this.#restoring.set(name, restoring);
+    return restoring;
+  }
+
+  async #restore(id: string, incoming: Incoming): Promise<Session | Refuse> {
+    if (!form.test(id)) return sessionNotFound;
+    const { server, clock } = this.#setup;
+    let state: SessionState | undefined;
+    try {
+      state = await this.#records?.find(sessionKey(id), incoming.owner.principal);
+    } catch (error) {
+      server.onError(error);
+      return sessionsUnreadable;
+    }
+    if (state === undefined) return sessionNotFound;
+    const known = state;
+    const setup = this.#setupOf(id);
+    const restore = (): Promise<Session> =>
+      within(restoreMs, clock, Session.restore(id, incoming, setup, known), server.onError);
+    const session = await this.#begin(id, incoming, () => this.#restores.run(restore));
+    if (session instanceof Session) void this.#records?.extend([session]);
+    return session ?? sessionNotFound; // the client may begin anew
+  }
+
+  /** A session in a slot of its own; undefined if it cannot be made, which `make` reports. */
+  async #begin(
+    id: string,
+    { body, owner }: Incoming,
+    make: () => Promise<Session>,
+  ): Promise<Session | Refuse | undefined> {
+    const { maxSessionsPerPrincipal } = this.#setup;
+    const full = (): Response => tooManySessions(idToAnswer(body));
+    const slot = this.#slots.acquire(id, owner.principal);
+    if (slot === "server is full") return full;
+    if (slot === "principal is full") return () => tooManyOfOne(body, maxSessionsPerPrincipal);
+    let session: Session;
+    try {
+      session = await make();
+    } catch {
+      this.#slots.release(id);
+      return undefined;
+    }
+    if (session.hasEnded || !this.#slots.has(id)) {
+      this.#slots.release(id);
+      await session.close();
+      return full;
+    }
+    if (!this.#closed) this.#sessions.set(id, session);
+    return session;
+  }
+
+  #setupOf(id: string): SessionSetup {
+    const { server, clock, unread, limits = defaultLimits } = this.#setup;
+    return {
+      server,
+      clock,
+      unread,
+      limits,
+      records: this.#records,
+      memory: this.#memory,
+      broken: this.#broken,
+      idleMs: this.#setup.sessionIdleMs,
+      unusedMs: this.#setup.unusedSessionMs,
+      maxOpenRequests: this.#setup.maxOpenRequestsPerSession,
+      onIdle: (idle) => this.#slots.idle(id, idle),
+      onEnd: (session) => {
+        if (this.#sessions.get(id) !== session) return; // it never began, and may do so later
+        this.#slots.release(id);
+        this.#sessions.delete(id);
+        // Those of a server that stops go on in its next process.
+        if (!this.#closed) void this.#records?.delete(session.key);
+      },
+    };
+  }
+
+  /** Stores from time to time which sessions were used, and deletes those that have ended. */
+  #sweepLater(): () => void {
+    const { clock, sessionIdleMs } = this.#setup;
+    const records = this.#records;
+    if (records === undefined) return () => undefined;
+    return clock.after(sessionIdleMs / storedUses, () => {
+      if (this.#closed) return;
+      this.#cancelSweep = this.#sweepLater();
+      void records.extend([...this.#sessions.values()]).then(() => records.sweep());
+    });
+  }
+}
+
+/** Rejects when a session takes too long to begin; when it has begun, it is closed. */
+async function within(
+  ms: number,
+  clock: Clock,
+  begun: Promise<Session>,
+  onError: (error: unknown) => void,
+): Promise<Session> {
+  const late = Promise.withResolvers<never>();
+  const callOff = clock.after(ms, () => {
+    const fault = new HoldfastError("internal", `A session could not go on within ${ms} ms.`);
+    onError(fault);
+    late.reject(fault);
+    begun.then((session) => session.close()).catch(() => undefined); // it is reported where it fails
+  });
+  return Promise.race([begun, late.promise]).finally(callOff);
 }

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../../runtime/clock.ts";
+import type { SessionRoom, SessionStore } from "../../../store/session-store.ts";
+import { HoldfastError } from "../../../task/fault.ts";
+import type { OnError } from "../../faults.ts";
+import type { Principal } from "../../per-principal.ts";
+import { decodeState, encodeState, type SessionState } from "./session-state.ts";
+
+/** How many sessions are changed or deleted in one write. */
+const mostAtOnce = 1_000;
+
+/** When a session ends unless it is used. */
+export interface SessionEnd {
+  readonly key: string;
+  readonly endsAt: number;
+}
+
+/** The name of a session in the store and in the records of its tasks. Only its client knows its id. */
+export function sessionKey(id: string): string {
+  return createHash("sha256").update(id).digest("base64url");
+}
+
+/**
+ * The sessions in the store. Writes never reject: a session that could not be stored goes on in this process, and the fault is
+ * reported.
+ */
+export class SessionRecords {
+  readonly #store: SessionStore;
+  readonly #clock: Clock;
+  readonly #room: SessionRoom;
+  readonly #onError: OnError;
+  /** Keys of sessions that have ended and are still in the store. */
+  readonly #ended = new Set<string>();
+
+  constructor(store: SessionStore, clock: Clock, room: SessionRoom, onError: OnError) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#room = room;
+    this.#onError = onError;
+  }
+
+  /** The principal's session; undefined for one that has ended, and for another principal's. Rejects where the store does. */
+  async find(key: string, principal: Principal): Promise<SessionState | undefined> {
+    if (this.#ended.has(key)) return undefined;
+    const stored = await this.#store.get(key);
+    if (stored === undefined || stored.principal !== principal || this.#ended.has(key)) return undefined;
+    return stored.expiresAt > this.#clock.now() ? decodeState(stored.state) : undefined;
+  }
+
+  put({ key, endsAt }: SessionEnd, principal: Principal, state: SessionState): Promise<void> {
+    const text = encodeState(state);
+    if (text === undefined) return Promise.resolve();
+    const session = { id: key, principal, expiresAt: endsAt, state: text };
+    return this.#written(() => this.#store.put(session, this.#room));
+  }
+
+  update(key: string, state: SessionState): Promise<void> {
+    const text = encodeState(state);
+    return text === undefined ? Promise.resolve() : this.#written(() => this.#store.update(key, text));
+  }
+
+  async extend(ends: readonly SessionEnd[]): Promise<void> {
+    for (let from = 0; from < ends.length; from += mostAtOnce) {
+      const some = ends.slice(from, from + mostAtOnce);
+      const changed = some.map(({ key, endsAt }) => ({ id: key, expiresAt: endsAt }));
+      await this.#written(() => this.#store.extend(changed));
+    }
+  }
+
+  /** The session is not found any more, even if the store fails: then it is deleted by the next call of this, or of `sweep`. */
+  async delete(key: string): Promise<void> {
+    this.#ended.add(key);
+    await this.#deleteEnded();
+  }
+
+  /** Deletes what has ended, also in earlier processes. */
+  async sweep(): Promise<void> {
+    if (this.#ended.size > 0) await this.#deleteEnded();
+    let deleted = 0;
+    do {
+      deleted = 0;
+      await this.#written(async () => {
+        deleted = await this.#store.deleteExpired(this.#clock.now(), mostAtOnce);
+      });
+    } while (deleted === mostAtOnce);
+  }
+
+  async #deleteEnded(): Promise<void> {
+    const keys = [...this.#ended].slice(0, mostAtOnce);
+    await this.#written(async () => {
+      await this.#store.delete(keys);
+      for (const key of keys) this.#ended.delete(key);
+    });
+  }
+
+  async #written(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      // After a stop of the tasks, there is nothing to write to, which is no fault.
+      if (!(error instanceof HoldfastError && error.code === "store_closed")) this.#onError(error);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import type { JSONRPCRequest } from "@modelcontextprotocol/server";
+import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
+
+/** What an author's server is told again when a session goes on in another process. */
+export interface SessionState {
+  /** The params of `initialize`. */
+  readonly initialize: JsonObject;
+  /** The revision that was agreed on. */
+  readonly version: string;
+  readonly logLevel?: string;
+  /** The URIs of resources. */
+  readonly subscriptions: readonly string[];
+}
+
+/** The most that is stored of one session, in characters of JSON. */
+const mostChars = 64 * 1024;
+
+const methods: readonly string[] = [
+  "initialize",
+  "logging/setLevel",
+  "resources/subscribe",
+  "resources/unsubscribe",
+];
+
+/** Whether a request may change the state of its session. */
+export function changesState({ method }: JSONRPCRequest): boolean {
+  return methods.includes(method);
+}
+
+/** The state after a request that was answered with `result`; undefined before the handshake. */
+export function stateAfter(
+  state: SessionState | undefined,
+  { method, params = {} }: JSONRPCRequest,
+  { protocolVersion }: JsonObject,
+): SessionState | undefined {
+  if (method === "initialize") {
+    return { initialize: params, version: String(protocolVersion), subscriptions: [] };
+  }
+  if (state === undefined) return undefined;
+  const { level, uri } = params;
+  if (method === "logging/setLevel") return { ...state, logLevel: String(level) };
+  const others = state.subscriptions.filter((each) => each !== uri);
+  const subscriptions = method === "resources/subscribe" ? [...others, String(uri)] : others;
+  return { ...state, subscriptions };
+}
+
+/** The requests by which an author's server gets to know the state, without ids. */
+export function replayOf({
+  initialize,
+  logLevel,
+  subscriptions,
+}: SessionState): Omit<JSONRPCRequest, "id">[] {
+  const request = (method: string, params: JsonObject): Omit<JSONRPCRequest, "id"> => ({
+    jsonrpc: "2.0",
+    method,
+    params,
+  });
+  return [
+    request("initialize", initialize),
+    ...(logLevel === undefined ? [] : [request("logging/setLevel", { level: logLevel })]),
+    ...subscriptions.map((uri) => request("resources/subscribe", { uri })),
+  ];
+}
+
+/** Undefined for a state that is too large to be stored. */
+export function encodeState(state: SessionState): string | undefined {
+  const text = JSON.stringify(state);
+  return text.length > mostChars ? undefined : text;
+}
+
+/** Undefined for what `encodeState` did not write. */
+export function decodeState(text: string): SessionState | undefined {
+  let state: unknown;
+  try {
+    state = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isState(state) ? state : undefined;
+}
+
+function isState(state: unknown): state is SessionState & JsonObject {
+  if (!isJsonObject(state)) return false;
+  const { initialize, version, logLevel, subscriptions } = state;
+  return (
+    isJsonObject(initialize) &&
+    typeof version === "string" &&
+    (logLevel === undefined || typeof logLevel === "string") &&
+    Array.isArray(subscriptions) &&
+    subscriptions.every((uri) => typeof uri === "string")
+  );
+}
