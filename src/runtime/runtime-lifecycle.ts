@@ -12,6 +12,7 @@ export class RuntimeLifecycle {
   #unsubscribe: () => void = () => undefined;
   #started: Promise<void> | undefined;
   #open = false;
+  #drained = false;
   #stopped: Promise<void> | undefined;
   /** Whether a stop came to its end before the start. */
   #late = false;
@@ -28,7 +29,7 @@ export class RuntimeLifecycle {
   }
 
   drain(): void {
-    this.#open = false;
+    this.#drained = true; // a start may be under way
     this.#parts.dispatcher.pause();
     this.#parts.attempts.drain();
   }
@@ -40,7 +41,8 @@ export class RuntimeLifecycle {
 
   async ready(withinMs: number): Promise<boolean> {
     const { store, clock } = this.#services;
-    return this.#open && this.#stopped === undefined && (await storeAnswers(store, clock, withinMs));
+    const isOpen = this.#open && !this.#drained && this.#stopped === undefined;
+    return isOpen && (await storeAnswers(store, clock, withinMs));
   }
 
   /** Resolves while calls can be taken; waits for a start that is under way. */

@@ -59,6 +59,18 @@ describe("start", () => {
     await expect(runtime.create(call)).rejects.toMatchObject({ code: "stopping" });
   });
 
+  it("does not make a runtime ready that is draining already", async () => {
+    const recovering = new Held("recover");
+    const { runtime } = own(recovering.before);
+    const starting = runtime.start();
+    await recovering.reached;
+    runtime.drain();
+    recovering.open();
+    await starting;
+    expect(await runtime.ready(1_000)).toBe(false);
+    await runtime.stop();
+  });
+
   it("is one start however often it is called", async () => {
     const { runtime, calls } = own();
     await Promise.all([runtime.start(), runtime.start()]);
