@@ -40,7 +40,7 @@ export class ResponseSender {
     for (const [name, value] of response.headers) {
       // A framework may have set some before: only of these there are several.
       if (name === "set-cookie" || name === "vary") to.appendHeader(name, value);
-      else if (name !== "connection" || !to.hasHeader(name)) to.setHeader(name, value);
+      else if (name !== "connection") to.setHeader(name, value); // Node knows what the client asked for
     }
     const delivery = this.#begin(to, holder);
     const reader = response.body?.getReader();

@@ -6,7 +6,6 @@ export const keepAliveMs = 15_000;
 export const streamHeaders = {
   "Content-Type": "text/event-stream",
   "Cache-Control": "no-cache, no-transform",
-  Connection: "keep-alive",
   "X-Accel-Buffering": "no",
 } as const;
 

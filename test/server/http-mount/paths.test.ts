@@ -6,6 +6,7 @@ import express from "express";
 import { oauthResource } from "holdfast/auth";
 import { expect, it, onTestFinished } from "vitest";
 import { Peer } from "../peer.ts";
+import { SessionPeer } from "../session-peer.ts";
 import { head, Raw } from "../http-safety/raw.ts";
 import { handlerOf, served } from "./mount.ts";
 
@@ -165,6 +166,27 @@ it("sets its headers once, whatever middleware has set before", async () => {
   const { headers } = await peer.call("bare");
   const shown = ["x-content-type-options", "cache-control", "vary", "x-own"].map((name) => headers.get(name));
   expect(shown).toEqual(["nosniff", "no-store", "Cookie", "kept"]);
+});
+
+it("leaves it to the client of a stream whether its connection stays", async () => {
+  const { handler } = handlerOf();
+  const { port } = await served(handler);
+  const { sessionId = "" } = await SessionPeer.open(`http://127.0.0.1:${port}/mcp`);
+  const raw = await Raw.to(
+    port,
+    [
+      "GET /mcp HTTP/1.1",
+      "Host: localhost",
+      "Connection: close",
+      "Accept: text/event-stream",
+      `Mcp-Session-Id: ${sessionId}`,
+      "",
+      "",
+    ].join("\r\n"),
+  );
+  expect(await raw.statuses()).toEqual([200]);
+  expect(raw.received.toLowerCase()).toContain("connection: close\r\n");
+  raw.socket.destroy();
 });
 
 it("refuses HTTP/2, which it cannot hold to its limits", async () => {
