@@ -20,5 +20,6 @@ const http = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => 
 async function stop(): Promise<void> {
   await handler.close();
   http.close();
+  http.closeAllConnections(); // a client that is slow to send would hold the process
 }
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop());

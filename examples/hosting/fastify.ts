@@ -6,7 +6,7 @@ import { server, tasks, verifier } from "./reports.ts";
 const handler = createNodeHandler(server, { anonymous: "refused" }); // callers whom nobody authenticated get 401
 await tasks.start();
 
-const app = fastify({ bodyLimit: 5 * 1024 * 1024 });
+const app = fastify({ bodyLimit: 5 * 1024 * 1024, forceCloseConnections: true });
 app.addHook("preClose", () => handler.close()); // before Fastify waits for its connections
 app.get("/", () => "An application of your own.");
 const answer: RouteHandlerMethod = (request, reply) => {

@@ -26,5 +26,6 @@ http.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
 async function stop(): Promise<void> {
   await handler.close(); // what is in flight ends, then the tasks stop
   http.close();
+  http.closeAllConnections(); // a client that is slow to send would hold the process
 }
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop());

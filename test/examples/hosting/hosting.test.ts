@@ -9,6 +9,7 @@ import { newFolder, serveExample, type AtEnd, type ExampleServer } from "../../d
 import { acknowledged, Listener, listenTo } from "../../server/listener.ts";
 import { Peer, text, type Sending } from "../../server/peer.ts";
 import { SessionPeer } from "../../server/session-peer.ts";
+import { Raw } from "../../server/http-safety/raw.ts";
 import { reverseProxy } from "./proxy.ts";
 
 interface Hosted {
@@ -150,6 +151,10 @@ describe.each(hosts)("%s", (name, host) => {
   });
 
   it("stops in order in the middle of a call", async () => {
+    const { port, pathname } = new URL(server.url);
+    const slow = [`POST ${pathname} HTTP/1.1`, "Host: localhost", `Authorization: ${ann.authorization}`];
+    const body = ["Content-Type: application/json", "Content-Length: 100", "", "{"];
+    await Raw.to(Number(port), [...slow, ...body].join("\r\n"));
     const session = await SessionPeer.open(url, { headers: ann });
     const stream = await session.listen();
     const listened = await listenTo(url, { taskIds: [] }, { headers: ann });
