@@ -74,8 +74,10 @@ export interface TaskCommands {
   };
   /** Gives up an open input; refused as `state` once it was answered. */
   close_input: { readonly id: string; readonly token: string; readonly key: string; readonly error: string };
-  /** A sleep that ends at `until`, which later attempts find in the journal. */
+  /** A sleep that is to end at `until`, which later attempts find in the journal. */
   sleep: { readonly id: string; readonly token: string; readonly key: string; readonly until: number };
+  /** Ends a sleep, before its handler goes on. Refused as `state` where no such sleep lasts. */
+  end_sleep: { readonly id: string; readonly token: string; readonly key: string };
   /** Takes the answers to open inputs and ignores all others. */
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };

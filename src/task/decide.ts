@@ -1,6 +1,6 @@
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import { endsAt, storableExpiry } from "./expiry.ts";
-import type { JournalEntry } from "./journal.ts";
+import type { JournalEntry, JournalKind } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
 import { furthest } from "./progress.ts";
 import type { TaskRecord } from "./record.ts";
@@ -49,6 +49,7 @@ const blank = {
   error: null,
   deadlineAt: null,
   doneAt: null,
+  doneVersion: null,
 } as const;
 
 type Refuse = { readonly ok: false; readonly reason: Refusal };
@@ -89,6 +90,7 @@ function isDue(at: number | null, now: number): boolean {
 
 function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLookup): Decision | Refuse {
   const { now } = command;
+  const done = { doneAt: now, doneVersion: task.version + 1 };
   switch (command.type) {
     case "start":
       return decision({
@@ -112,7 +114,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
     case "record_step":
       if (entry(command.key) !== undefined) return refuse("duplicate");
       return decision({ ...task, journalled: !command.beforeHandler, waiting: false, crashes: 0 }, [
-        { ...blank, key: command.key, kind: "step", value: command.value, error: command.error, doneAt: now },
+        { ...blank, key: command.key, kind: "step", value: command.value, error: command.error, ...done },
       ]);
     case "open_input":
       if (entry(command.input.key) !== undefined) return refuse("duplicate");
@@ -138,20 +140,25 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
         ],
       );
     case "close_input": {
-      const open = openInput(entry(command.key));
+      const open = lasting("input", entry(command.key));
       if (open === undefined) return refuse("state");
       const openInputs = task.openInputs - 1;
       return decision({ ...task, openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, [
-        { ...open, error: command.error, doneAt: now },
+        { ...open, error: command.error, ...done },
       ]);
     }
     case "sleep":
       if (entry(command.key) !== undefined) return refuse("duplicate");
       return decision({ ...task, journalled: true, waiting: true, crashes: 0 }, [
-        { ...blank, key: command.key, kind: "sleep", deadlineAt: storable(command.until), doneAt: now },
+        { ...blank, key: command.key, kind: "sleep", deadlineAt: storable(command.until) },
       ]);
+    case "end_sleep": {
+      const asleep = lasting("sleep", entry(command.key));
+      if (asleep === undefined) return refuse("state");
+      return decision({ ...task, waiting: task.openInputs > 0, crashes: 0 }, [{ ...asleep, ...done }]);
+    }
     case "answer_inputs": {
-      const answered = takeAnswers(command, entry);
+      const answered = takeAnswers(command, entry).map((answer) => ({ ...answer, ...done }));
       if (answered.length === 0) return nothing(task);
       const openInputs = task.openInputs - answered.length;
       return decision({ ...task, openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, answered);
@@ -187,17 +194,18 @@ function takeAnswers(command: TaskCommand<"answer_inputs">, entry: JournalLookup
   const taken = new Map<string, JournalEntry>();
   for (const answer of command.answers) {
     const { key } = answer;
-    const open = openInput(entry(key));
+    const open = lasting("input", entry(key));
     if (open === undefined || taken.has(key)) continue;
     if (open.deadlineAt !== null && open.deadlineAt <= command.now) continue;
     const end = "error" in answer ? { error: answer.error } : { value: answer.value };
-    taken.set(key, { ...open, ...end, doneAt: command.now });
+    taken.set(key, { ...open, ...end });
   }
   return [...taken.values()];
 }
 
-function openInput(entry: JournalEntry | undefined): JournalEntry | undefined {
-  return entry?.kind === "input" && entry.doneAt === null ? entry : undefined;
+/** The entry, where it is of this kind and has not ended. */
+function lasting(kind: JournalKind, entry: JournalEntry | undefined): JournalEntry | undefined {
+  return entry?.kind === kind && entry.doneAt === null ? entry : undefined;
 }
 
 function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">): TaskRecord {

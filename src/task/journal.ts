@@ -24,8 +24,14 @@ export interface JournalEntry {
   readonly error: string | null;
   /** Epoch ms at which an open input is given up, or a sleep ends; null where there is no such time. */
   readonly deadlineAt: number | null;
-  /** Epoch ms; null while an input is open. A sleep is done once its end is known. */
+  /** Epoch ms; null while an input is open, and until a sleep has ended. */
   readonly doneAt: number | null;
+  /**
+   * The version that its end gave to the record: entries end in this order, and those that one command ended in the order
+   * of the journal. Null while it has not ended. Null also where an older schema saw the end: such entries ended before all
+   * others, in the order of `doneAt`.
+   */
+  readonly doneVersion: number | null;
 }
 
 /** A journal key. An array is handy for items of a collection: `["hash", path]`. */

@@ -75,7 +75,14 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
-    meaning: "the end of a sleep enters the journal",
+    meaning: "a sleep, with the time at which it is to end, enters the journal",
+  },
+  end_sleep: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    meaning: "a sleep has ended",
   },
   answer_inputs: {
     from: unfinished,

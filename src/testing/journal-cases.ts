@@ -20,6 +20,10 @@ function ask(question: InputRequest): TaskCommand<"open_input"> {
   return { type: "open_input", ...held, input: question, requestHash: "h", deadlineAt: null };
 }
 
+function endSleep(key: string, token = "t1"): TaskCommand<"end_sleep"> {
+  return { type: "end_sleep", now: noon + 5, id, token, key };
+}
+
 function giveUp(key: string): TaskCommand<"close_input"> {
   return { type: "close_input", now: noon + 4, id, token: "t1", key, error: "{}" };
 }
@@ -52,6 +56,7 @@ export const journalCases = storeCases("journal", {
       error: null,
       deadlineAt: null,
       doneAt: noon + 3,
+      doneVersion: 5,
     });
     assert.equal(await store.journalEntry(id, "x"), undefined);
   },
@@ -169,12 +174,48 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.journalEntry(id, "m"), { value: null, deadlineAt: noon + 3, doneAt: null });
   },
 
-  "a sleep keeps its first end": async ({ store }) => {
+  "a sleep keeps its first deadline": async ({ store }) => {
     await store.write(createRunning("a"));
     const sleep = { type: "sleep", now: noon, id, token: "t1", key: "s" } as const;
     assertMembers(await store.write({ ...sleep, until: noon + 50 }), { ok: true, task: { waiting: true } });
     const again = await store.write({ ...sleep, until: noon + 90 });
     assert.deepEqual(again, { ok: false, reason: "duplicate" });
-    assertMembers(await store.journal(id), [{ key: "s", kind: "sleep", deadlineAt: noon + 50, value: null }]);
+    const entry = {
+      key: "s",
+      kind: "sleep",
+      deadlineAt: noon + 50,
+      doneAt: null,
+      doneVersion: null,
+    } as const;
+    assertMembers(await store.journal(id), [entry]);
+  },
+
+  "a sleep ends once, and only for who holds the task": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write({ type: "sleep", now: noon, id, token: "t1", key: "s", until: noon + 50 });
+    assert.deepEqual(await store.write(endSleep("s", "t0")), { ok: false, reason: "fenced" });
+    assertMembers(await store.write(endSleep("s")), { ok: true, task: { version: 3, waiting: false } });
+    const ended = { deadlineAt: noon + 50, doneAt: noon + 5, doneVersion: 3 };
+    assertMembers(await store.journalEntry(id, "s"), ended);
+    for (const key of ["s", "x"])
+      assert.deepEqual(await store.write(endSleep(key)), { ok: false, reason: "state" });
+    assertMembers(await store.journalEntry(id, "s"), ended);
+  },
+
+  "entries say in which order they ended, whatever the clocks of the writers": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write({ type: "sleep", now: noon, id, token: "t1", key: "s", until: noon + 50 });
+    for (const key of ["l", "m", "n", "o"]) await store.write(ask(input(key)));
+    const ends = [
+      answer("n"),
+      { ...step("k"), now: noon - 9 },
+      { ...endSleep("s"), now: noon + 60 },
+      { ...giveUp("o"), now: noon + 50 },
+      { ...answer("m", "l"), now: noon - 20 },
+    ];
+    await Promise.all(ends.map((end) => store.write(end)));
+    const versions = new Map((await store.journal(id)).map(({ key, doneVersion }) => [key, doneVersion]));
+    assert.deepEqual(Object.fromEntries(versions), { n: 7, k: 8, s: 9, o: 10, m: 11, l: 11 });
+    assertMembers(await store.get(id), { version: 11 });
   },
 });

@@ -162,6 +162,7 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
       error: null,
       deadlineAt: null,
       doneAt: 1,
+      doneVersion: 1,
     } as const;
     type Damage = Readonly<Record<string, unknown>>;
     const row = (names: readonly string[], values: readonly unknown[], damaged: Damage = {}): unknown[] =>

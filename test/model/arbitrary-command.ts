@@ -93,6 +93,7 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   }),
   close_input: fc.record({ ...held, key, error: text }),
   sleep: fc.record({ ...held, key, until: now }),
+  end_sleep: fc.record({ ...held, key }),
   answer_inputs: fc.record({
     ...about,
     answers: fc.array(fc.oneof(fc.record({ key, value: text }), fc.record({ key, error: text })), {
@@ -154,6 +155,7 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   update: 2,
   record_step: 4,
   sleep: 3,
+  end_sleep: 4,
   open_input: 5,
   close_input: 4,
   schedule_cancel: 3,

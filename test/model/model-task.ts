@@ -49,6 +49,7 @@ export function refusal({ task }: ModelTask, command: ChangeCommand): Refusal | 
 
 export function effect({ task, journal }: ModelTask, command: ChangeCommand): Effect | Refusal {
   const { now } = command;
+  const done = { doneAt: now, doneVersion: task.version + 1 };
   const open = journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
   const write = (entry: Partial<JournalEntry> & Named, members: Partial<TaskRecord>): Effect | Refusal =>
     journal.some(({ key }) => key === entry.key)
@@ -77,13 +78,17 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
     case "record_step": {
       const { key, value, error, beforeHandler } = command;
       const begun = { waiting: false, journalled: beforeHandler === undefined };
-      return write({ key, kind: "step", value, error, doneAt: now }, begun);
+      return write({ key, kind: "step", value, error, ...done }, begun);
     }
     case "sleep":
-      return write(
-        { key: command.key, kind: "sleep", deadlineAt: command.until, doneAt: now },
-        { waiting: true },
-      );
+      return write({ key: command.key, kind: "sleep", deadlineAt: command.until }, { waiting: true });
+    case "end_sleep": {
+      const lasts = ({ key, kind, doneAt }: JournalEntry): boolean =>
+        key === command.key && kind === "sleep" && doneAt === null;
+      const asleep = journal.find(lasts);
+      if (asleep === undefined) return "state";
+      return { task: { waiting: open.length > 0, crashes: 0 }, entries: [{ ...asleep, ...done }] };
+    }
     case "open_input": {
       const { input, requestHash, deadlineAt } = command;
       const { key, method, params: request } = input;
@@ -93,7 +98,7 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
     case "close_input": {
       const given = open.filter(({ key }) => key === command.key);
       const { error } = command;
-      return given.length === 0 ? "state" : close(given.map((entry) => ({ ...entry, error, doneAt: now })));
+      return given.length === 0 ? "state" : close(given.map((entry) => ({ ...entry, error, ...done })));
     }
     case "answer_inputs": {
       const first = new Map([...command.answers].reverse().map(({ key, ...end }) => [key, end]));
@@ -101,7 +106,7 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
       const inTime = open.filter(({ key, deadlineAt }) => first.has(key) && (deadlineAt ?? Infinity) > now);
       inTime.sort((a, b) => order.indexOf(a.key) - order.indexOf(b.key));
       if (inTime.length === 0) return idle;
-      return close(inTime.map((entry) => ({ ...entry, ...first.get(entry.key), doneAt: now })));
+      return close(inTime.map((entry) => ({ ...entry, ...first.get(entry.key), ...done })));
     }
     case "update": {
       const { progress, ...others } = command.changes;
@@ -184,6 +189,7 @@ const blank = {
   error: null,
   deadlineAt: null,
   doneAt: null,
+  doneVersion: null,
 };
 
 function held(token: string | null): Pick<TaskRecord, "token" | "waiting"> {

@@ -23,6 +23,7 @@ const samples: Samples = {
   open_input: { type: "open_input", now, id, token, input, requestHash: "h", deadlineAt: null },
   close_input: { type: "close_input", now, id, token, key: "ask", error: "{}" },
   sleep: { type: "sleep", now, id, token, key: "nap", until: now + 50 },
+  end_sleep: { type: "end_sleep", now, id, token, key: "nap" },
   answer_inputs: { type: "answer_inputs", now, id, answers: [{ key: "ask", value: "{}" }] },
   update: { type: "update", now, id, token, changes: {} },
   settle: { type: "settle", now, id, token, outcome },
@@ -46,12 +47,21 @@ function asked(key: string, members: Partial<JournalEntry> = {}): JournalEntry {
     error: null,
     deadlineAt: null,
     doneAt: null,
+    doneVersion: null,
     ...members,
   };
 }
 
+/** What the journal has of the sample sleep while it lasts. */
+const asleep: JournalEntry = {
+  ...asked("nap", { method: null, request: null, requestHash: null }),
+  kind: "sleep",
+  deadlineAt: now + 50,
+};
+
 /** The journal in which the sample command does something. */
 function journalFor(name: TaskChangeName): JournalEntry[] {
+  if (name === "end_sleep") return [asleep];
   return name === "answer_inputs" || name === "close_input" ? [asked("ask")] : [];
 }
 
@@ -172,6 +182,7 @@ describe("journal", () => {
         error: null,
         deadlineAt: null,
         doneAt: now,
+        doneVersion: 2,
       },
     ]);
     expect(none).toBeNull();
@@ -213,7 +224,7 @@ describe("answers", () => {
     const { task, journal } = accepted(before, answer(["ask", '"yes"']), asked("ask"));
     const effect = { openInputs: 0, waiting: false, crashes: 0, updatedAt: now, version: 2 };
     expect(task).toEqual({ ...before, ...effect });
-    expect(journal).toEqual([asked("ask", { value: '"yes"', doneAt: now })]);
+    expect(journal).toEqual([asked("ask", { value: '"yes"', doneAt: now, doneVersion: 2 })]);
   });
 
   test("with another question open the attempt goes on waiting", () => {
@@ -236,6 +247,7 @@ describe("answers", () => {
       ["b", "1"],
       ["a", "2"],
     ]);
+    expect(journal.map(({ doneVersion }) => doneVersion)).toEqual([task.version, task.version]);
     expect(task.openInputs).toBe(0);
   });
 
@@ -264,7 +276,7 @@ describe("deadlines", () => {
     const task = runningRecord({ openInputs: 2, waiting: true, crashes: 1 });
     const { task: after, journal } = accepted(task, samples.close_input, open);
     expect(after).toMatchObject({ openInputs: 1, waiting: true, crashes: 0, updatedAt: now });
-    expect(journal).toEqual([{ ...open, error: "{}", doneAt: now }]);
+    expect(journal).toEqual([{ ...open, error: "{}", doneAt: now, doneVersion: 2 }]);
     const [closed] = journal;
     if (closed === undefined) throw new Error("nothing was closed");
     expect(decideWith(after, samples.close_input, closed)).toEqual(refused("state"));
@@ -279,11 +291,28 @@ describe("deadlines", () => {
     );
   });
 
-  test("a sleep enters the journal with its end, under a key of its own", () => {
+  test("a sleep enters the journal with its deadline, under a key of its own", () => {
     const { task, journal } = accepted(runningRecord({ crashes: 2 }), samples.sleep);
     expect(task).toMatchObject({ waiting: true, journalled: true, crashes: 0 });
-    expect(journal).toMatchObject([{ key: "nap", kind: "sleep", deadlineAt: now + 50, doneAt: now }]);
+    expect(journal).toEqual([asleep]);
     expect(decideWith(task, samples.sleep, ...journal)).toEqual(refused("duplicate"));
+  });
+
+  test("a sleep ends once, which is progress; an open question still waits", () => {
+    const sleeping = runningRecord({ waiting: true, crashes: 2 });
+    const { task, journal } = accepted(sleeping, samples.end_sleep, asleep);
+    expect(task).toEqual({ ...sleeping, waiting: false, crashes: 0, version: 2 });
+    expect(journal).toEqual([{ ...asleep, doneAt: now, doneVersion: 2 }]);
+    expect(decideWith(task, samples.end_sleep, ...journal)).toEqual(refused("state"));
+    expect(changed({ ...sleeping, openInputs: 1 }, samples.end_sleep, asleep)).toEqual({
+      crashes: 0,
+      version: 2,
+    });
+  });
+
+  test.each([undefined, asked("nap")])("what is no sleep cannot end as one", (entry) => {
+    const journal = entry === undefined ? [] : [entry];
+    expect(decideWith(runningRecord(), samples.end_sleep, ...journal)).toEqual(refused("state"));
   });
 });
 

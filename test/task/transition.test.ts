@@ -13,6 +13,7 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     open_input: [undefined, "running"],
     close_input: [undefined, "running"],
     sleep: [undefined, "running"],
+    end_sleep: [undefined, "running"],
     answer_inputs: ["queued", "running"],
     update: [undefined, "running"],
     settle: [undefined, "settled"],

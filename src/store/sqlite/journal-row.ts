@@ -17,6 +17,7 @@ export const journalColumns = [
   "error",
   "deadline_at",
   "done_at",
+  "done_version",
 ] as const;
 
 /** The values for `journalColumns`. */
@@ -31,6 +32,7 @@ export function journalRowOf(entry: JournalEntry): SQLInputValue[] {
     stored(entry.error),
     entry.deadlineAt,
     entry.doneAt,
+    entry.doneVersion,
   ];
 }
 
@@ -55,6 +57,7 @@ export function journalEntryOf(row: Row): JournalEntry {
     error: textOrNull(row, at.error),
     deadlineAt: integerOrNull(row, at.deadline_at),
     doneAt: integerOrNull(row, at.done_at),
+    doneVersion: integerOrNull(row, at.done_version),
   };
 }
 

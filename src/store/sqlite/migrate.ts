@@ -8,6 +8,7 @@ import { requiredScopes } from "./migrations/0006-required-scopes.ts";
 import { generations } from "./migrations/0007-generations.ts";
 import { cancelBy } from "./migrations/0011-cancel-by.ts";
 import { sessions } from "./migrations/0009-sessions.ts";
+import { endOrder } from "./migrations/0008-end-order.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -21,6 +22,7 @@ export const migrations: readonly string[] = [
   generations,
   cancelBy,
   sessions,
+  endOrder,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */
