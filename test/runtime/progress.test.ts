@@ -28,8 +28,8 @@ describe("progress", () => {
     expect(await progressAfter(process, id, 500)).toEqual({ progress: 2, total: 4, message: "half" });
     const { version } = (await process.get(id)).task;
     expect(await progressAfter(process, id, 1_000)).toEqual({ progress: 2, total: 4, message: "half" });
-    // One change for the sleep that lies between, and none for the report.
-    expect((await process.get(id)).task.version).toBe(version + 1);
+    // One change for the sleep that has ended, one for the next sleep, and none for the report.
+    expect((await process.get(id)).task.version).toBe(version + 2);
     expect(await progressAfter(process, id, 1_000)).toEqual({ progress: 2, total: 5, message: "still" });
     expect(await progressAfter(process, id, 1_000)).toEqual({ progress: 3 });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { rest } from "./fake-clock.ts";
 import { nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import type { StoreCall } from "./watched-store.ts";
 
@@ -82,11 +83,34 @@ describe("of many open questions", () => {
     const id = await process.callId("asks");
     await process.asked(id, questions);
     reads.clear();
-    for (let n = 0; n < questions; n++) await process.answer(id, `q${n}`, yes);
+    for (let n = 0; n < questions; n++) {
+      await process.answer(id, `q${n}`, yes);
+      await rest();
+    }
     // One to judge the answer, one to hand it to the handler.
     expect(reads.get("journalEntry")).toBe(2 * questions);
+    // One to find the task, and one to know that no other question has ended; of the last one none is left.
+    expect(reads.get("get")).toBe(2 * questions - 1);
     expect(reads.get("snapshot")).toBeUndefined();
     await process.ended(id);
+  });
+
+  it("an end of something else reads none of them", async () => {
+    const { setup, reads } = watched({
+      steps: async (args, task) => {
+        const asking = asks(args, task);
+        await task.sleep("nap", 1_000);
+        for (const key of ["a", "b", "c"]) await task.step(key, () => key);
+        return asking;
+      },
+    });
+    const process = await Process.started(setup);
+    const id = await process.callId("steps");
+    await process.asked(id, questions);
+    reads.clear();
+    await process.clock.advance(1_000);
+    expect(reads.get("record_step")).toBe(3);
+    for (const read of ["journalEntry", "get", "snapshot"] as const) expect(reads.get(read)).toBeUndefined();
   });
 
   it("an answer to more keys than there are questions reads the questions at once", async () => {

@@ -159,7 +159,7 @@ describe("every slot comes back, once", () => {
     expect(await gauge.free(process)).toBe(1);
   });
 
-  it.each<StoreCall>(["mark", "open_input", "sleep", "record_step", "settle", "update"])(
+  it.each<StoreCall>(["mark", "open_input", "sleep", "end_sleep", "record_step", "settle", "update"])(
     "when %s fails three times",
     async (call) => {
       const gauge = new SlotGauge();

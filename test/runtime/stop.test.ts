@@ -60,6 +60,7 @@ describe("a stop runs no code of a handler that it drops", () => {
     await first.clock.advance(1_000);
     releasing.open();
     const second = await stopping;
+    await second.clock.advance(0);
     expect(bodyOf(await second.ended(id))).toEqual(text("slept"));
     expect(seen).toEqual(secondOnly);
   });

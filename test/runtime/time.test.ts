@@ -51,6 +51,7 @@ describe("sleep", () => {
     await first.until(id, ({ task }) => task.waiting);
     first.clock.jump(6_000);
     const second = await first.crash({ tools: { nap: nap(5_000) } });
+    await second.clock.advance(0);
     expect(bodyOf(await second.ended(id))).toEqual(text("woke in attempt 2"));
   });
 

@@ -6,15 +6,11 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { Clock } from "../clock.ts";
-import { ReplayOrder } from "./replay-order.ts";
+import { HeldJournal, type HeldCommand, type HeldCommandName } from "./held-journal.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import { SlotHolder } from "./slot-holder.ts";
 import type { UnreadableTasks } from "../unreadable-tasks.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
-
-/** Commands that are valid only under an attempt's token. */
-type HeldCommandName = "mark" | "record_step" | "open_input" | "close_input" | "sleep" | "update" | "settle";
-type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type" | "now" | "id" | "token">;
 
 export interface AttemptSetup {
   readonly task: TaskRecord;
@@ -45,14 +41,11 @@ export class Attempt implements AttemptJournal {
   readonly attempt: number;
   readonly maxBodyBytes: number;
   readonly task: TaskRecord;
+  readonly journal: HeldJournal;
   readonly #setup: AttemptSetup;
   readonly #token: string;
   readonly #keys: ClaimedKeys;
-  readonly #earlier: ReadonlyMap<string, JournalEntry>;
   readonly #abort = new AbortController();
-  readonly #order: ReadonlyMap<string, number>;
-  readonly #replayOrder = new ReplayOrder();
-  readonly #recording = new Set<Promise<unknown>>();
   readonly #departure = Promise.withResolvers<void>();
   #marked: Promise<void> | undefined;
   readonly #slot: SlotHolder;
@@ -74,8 +67,14 @@ export class Attempt implements AttemptJournal {
     this.wireId = task.wireId;
     this.attempt = task.attempt;
     this.maxBodyBytes = setup.maxBodyBytes;
-    this.#earlier = new Map(setup.journal.map((entry) => [entry.key, entry]));
-    this.#order = new Map(setup.journal.map(({ key }, index) => [key, index]));
+    this.journal = new HeldJournal({
+      task,
+      entries: setup.journal,
+      store: setup.store,
+      slot: this.#slot,
+      write: (type, command) => this.write(type, command),
+      persist: (ask) => this.persist(ask),
+    });
     if (task.journalled) this.#marked = Promise.resolve();
   }
 
@@ -122,7 +121,7 @@ export class Attempt implements AttemptJournal {
   }
 
   find(key: string): JournalEntry | undefined {
-    return this.#earlier.get(key);
+    return this.journal.find(key);
   }
 
   /** A stopping server drops the handler here and never rejects, so that no code of the author's takes the stop
@@ -139,13 +138,7 @@ export class Attempt implements AttemptJournal {
   }
 
   replayed(entry: JournalEntry): Promise<void> {
-    const order = this.#order.get(entry.key) ?? 0;
-    return this.#replayOrder.turn((entry.kind === "sleep" ? entry.deadlineAt : entry.doneAt) ?? 0, order);
-  }
-
-  /** Resolves when the results of steps that have ended are in the journal. */
-  async recorded(): Promise<void> {
-    await Promise.allSettled(this.#recording);
+    return this.journal.replayed(entry);
   }
 
   async begin(): Promise<void> {
@@ -156,18 +149,12 @@ export class Attempt implements AttemptJournal {
 
   /** From here on the handler's own first journalled call says whether the attempt can be resumed. */
   async recordPrepared(key: string, value: string | null): Promise<void> {
-    await this.write("record_step", { key, value, error: null, beforeHandler: true });
+    await this.journal.recordStep({ key, value, error: null, beforeHandler: true });
     this.#marked = undefined;
   }
 
-  async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
-    const recording = this.write("record_step", { key, value, error });
-    this.#recording.add(recording);
-    try {
-      await recording;
-    } finally {
-      this.#recording.delete(recording);
-    }
+  recordStep(key: string, value: string | null, error: string | null): Promise<void> {
+    return this.journal.recordStep({ key, value, error });
   }
 
   /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
@@ -178,6 +165,7 @@ export class Attempt implements AttemptJournal {
     const pending = full as unknown as TaskCommand<N>;
     if (this.left) await forEver();
     const result = await this.persist(() => store.write<N & TaskCommandName>(pending));
+    if (result.ok && !this.#ended) this.journal.saw(result.task);
     if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
     if (this.left) await forEver();
     throw this.lose();

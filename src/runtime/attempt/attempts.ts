@@ -40,7 +40,6 @@ export interface AttemptsSetup {
 
 interface Live {
   readonly attempt: Attempt;
-  readonly questions: Questions;
   readonly ended: Promise<void>;
 }
 
@@ -115,7 +114,7 @@ export class Attempts {
       if (event !== "create" && event !== "delete" && ends(event)) this.#setup.credentials.forget(id);
       const live = this.#live.get(id);
       if (live === undefined) continue;
-      if (event === "answer_inputs") void live.questions.deliver(inputs);
+      if (event === "answer_inputs") live.attempt.journal.answered(inputs);
       if (event === "request_cancel") live.attempt.requestCancel();
       if (event === "cancel") {
         live.attempt.requestCancel(); // it may be the first that the handler hears of it
@@ -166,10 +165,10 @@ export class Attempts {
       return this.#update(attempt, { ...changes, expiry: { from, ms: ttlMs } }, limit);
     });
     const limit = new LifeLimit(endOfLife(task), () => updates.written());
-    const questions = new Questions({ attempt, limit, store, clock, timers, ...asked });
+    const questions = new Questions({ attempt, limit, clock, timers, ...asked });
     const ended = Promise.withResolvers<void>();
     if (this.#draining) attempt.prepareToLeave();
-    this.#live.set(task.id, { attempt, questions, ended: ended.promise });
+    this.#live.set(task.id, { attempt, ended: ended.promise });
     const handlerEnded = leaked.watch(attempt, tool, () => {
       this.#live.delete(task.id);
       ended.resolve();
@@ -200,8 +199,8 @@ export class Attempts {
         updates.flush(); // clients see the question with the status text that was set before it
         return questions.ask(key, method, params, options);
       },
-      sleep: (key, ms) => sleep(attempt, limit, questions, timers, clock, key, ms),
-      update: (changes) => updates.update(changes),
+      sleep: (key, ms) => sleep(attempt, limit, timers, clock, key, ms),
+      update: (changes) => attempt.journal.updating(updates.update(changes)),
       progress: (progress) => reports.report(progress),
     };
   }

@@ -1,4 +1,3 @@
-import type { TaskStore } from "../../store/store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
 import type { JournalEntry, JournalKey } from "../../task/journal.ts";
@@ -17,7 +16,6 @@ import type { Timers } from "../timers.ts";
 export interface QuestionsSetup {
   readonly attempt: Attempt;
   readonly limit: LifeLimit;
-  readonly store: TaskStore;
   readonly origin: Origin;
   readonly generation: GenerationName;
   readonly clock: Clock;
@@ -39,10 +37,7 @@ interface Question {
 /** Puts an attempt's questions into its journal, and waits for the answers. */
 export class Questions {
   readonly #setup: QuestionsSetup;
-  readonly #waiting = new Map<string, PromiseWithResolvers<JournalEntry>>();
   #asked = 0;
-  #look: Promise<void> = Promise.resolve();
-  #nextLook: Promise<void> | undefined;
 
   constructor(setup: QuestionsSetup) {
     this.#setup = setup;
@@ -80,64 +75,27 @@ export class Questions {
     return answerOf(await attempt.whileWaiting(this.#put(question, entry !== undefined)));
   }
 
-  /**
-   * Looks whether open questions have ended (those of `keys`, or all), and lets them end in the order in which they did.
-   * Never rejects.
-   */
-  deliver(keys?: readonly string[]): Promise<void> {
-    return keys === undefined ? this.#deliverAll() : this.#deliver(new Set(keys));
-  }
-
-  /** Many questions are often put, or given up, at once: whoever asks before a look begins shares it. */
-  #deliverAll(): Promise<void> {
-    this.#nextLook ??= this.#look.then(() => {
-      this.#nextLook = undefined;
-      this.#look = this.#deliver(this.#waiting);
-      return this.#look;
-    });
-    return this.#nextLook;
-  }
-
-  async #deliver(keys: { has(key: string): boolean }): Promise<void> {
-    const waiting = [...this.#waiting].filter(([key]) => keys.has(key));
-    const entries = await Promise.all(waiting.map(([key, end]) => this.#read(key, end)));
-    const ended = entries.filter(hasEnded);
-    ended.sort((a, b) => (a.doneAt ?? 0) - (b.doneAt ?? 0));
-    for (const entry of ended) this.#waiting.get(entry.key)?.resolve(entry);
-  }
-
-  /** An entry that cannot be read ends its own question, and holds up no other. */
-  async #read(key: string, end: PromiseWithResolvers<JournalEntry>): Promise<JournalEntry | undefined> {
-    const { store, attempt } = this.#setup;
-    try {
-      return await attempt.persist(() => store.journalEntry(attempt.taskId, key));
-    } catch (error) {
-      end.reject(error);
-      return undefined;
-    }
-  }
-
   async #put(question: Question, again: boolean): Promise<JournalEntry> {
     const { attempt, timers } = this.#setup;
     const { key, method, params, hash, deadlineAt } = question;
-    const end = Promise.withResolvers<JournalEntry>();
+    const end = attempt.journal.ask(key);
     const onAbort = (): void => end.reject(attempt.signal.reason as Error);
     end.promise.catch(() => undefined); // the write below may reject first
-    this.#waiting.set(key, end);
     attempt.signal.addEventListener("abort", onAbort, { once: true });
     let callOff = (): void => undefined;
     try {
-      if (again) await attempt.write("mark", { waiting: true });
-      else
-        await attempt.write("open_input", { input: { key, method, params }, requestHash: hash, deadlineAt });
+      const input = { key, method, params };
+      const put = again
+        ? attempt.write("mark", { waiting: true })
+        : attempt.journal.openInput({ input, requestHash: hash, deadlineAt });
+      // Put again, a question may have ended already: then its turn may come before the write is done.
+      await Promise.race([put, end.promise]);
       if (deadlineAt !== null)
         callOff = timers.at(deadlineAt, () => void this.#giveUp(key).catch(end.reject));
-      if (again) await this.deliver(); // the answer may have come before this attempt began to wait
       return await end.promise;
     } finally {
       callOff();
       attempt.signal.removeEventListener("abort", onAbort);
-      this.#waiting.delete(key);
     }
   }
 
@@ -147,8 +105,7 @@ export class Questions {
       new HoldfastError("input_timeout", `The question "${key}" was not answered in time.`),
       this.#setup.attempt.maxBodyBytes,
     );
-    await this.#setup.attempt.write("close_input", { key, error });
-    await this.deliver();
+    await this.#setup.attempt.journal.closeInput(key, error);
   }
 
   #assertCapability(method: InputMethod, params: Record<string, unknown>): void {
@@ -178,10 +135,6 @@ export class Questions {
     }
     return raw;
   }
-}
-
-function hasEnded(entry: JournalEntry | undefined): entry is JournalEntry {
-  return entry !== undefined && entry.doneAt !== null;
 }
 
 /** How a question ended: the answer's result object, or the throw that stands for none. */

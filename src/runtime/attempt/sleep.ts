@@ -4,14 +4,12 @@ import type { Attempt } from "./attempt.ts";
 import type { LifeLimit } from "./life-limit.ts";
 import type { Clock } from "../clock.ts";
 import { assertDuration, deadlineAfter } from "../duration.ts";
-import type { Questions } from "./questions.ts";
 import type { Timers } from "../timers.ts";
 
 /** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
 export async function sleep(
   attempt: Attempt,
   limit: LifeLimit,
-  questions: Questions,
   timers: Timers,
   clock: Clock,
   key: JournalKey,
@@ -26,17 +24,20 @@ export async function sleep(
       `The journal has a ${entry.kind} under the key "${claimed}", but the handler asks for a sleep.`,
     );
   }
-  const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
-  if (entry !== undefined && until <= clock.now()) {
+  if (entry !== undefined && entry.doneAt !== null) {
     await attempt.replayed(entry);
     return;
   }
+  const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
   await attempt.begin();
   if (entry === undefined) {
     if (!limit.reaches(until)) await limit.assertReaches(until, `The sleep "${claimed}"`);
     await attempt.write("sleep", { key: claimed, until });
-  } else await attempt.write("mark", { waiting: true });
-  await attempt.whileWaiting(timers.until(until, attempt.signal));
-  // What ended before this sleep is seen to end before it, now as on a replay.
-  await Promise.all([attempt.recorded(), questions.deliver()]);
+  } else if (until > clock.now()) await attempt.write("mark", { waiting: true });
+  attempt.journal.sleeps(claimed);
+  const slept = async (): Promise<void> => {
+    await timers.until(until, attempt.signal);
+    await attempt.journal.endSleep(claimed);
+  };
+  await attempt.whileWaiting(slept());
 }

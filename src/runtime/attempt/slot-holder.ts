@@ -34,11 +34,11 @@ export class SlotHolder {
   async whileWorking<T>(work: () => Promise<T>): Promise<T> {
     this.#works++;
     try {
-      await this.#take();
+      await this.take();
       return await work();
     } finally {
       this.#works--;
-      this.#giveWhenIdle();
+      this.giveWhenIdle();
     }
   }
 
@@ -49,9 +49,9 @@ export class SlotHolder {
     try {
       return await wait;
     } finally {
-      await this.#take();
+      await this.take();
       this.#waits--;
-      this.#giveWhenIdle();
+      this.giveWhenIdle();
     }
   }
 
@@ -63,7 +63,7 @@ export class SlotHolder {
   }
 
   /** After the handler has done what it does next: another branch may be all that goes on, and it waits. */
-  #giveWhenIdle(): void {
+  giveWhenIdle(): void {
     if (this.#waits === 0 || this.#works > 0) return;
     setImmediate(() => {
       if (this.#waits > 0 && this.#works === 0) this.#give();
@@ -76,7 +76,8 @@ export class SlotHolder {
     this.#slots.give();
   }
 
-  async #take(): Promise<void> {
+  /** Resolves when the handler has a slot, or has ended. */
+  async take(): Promise<void> {
     if (this.#holds || this.#ended) return;
     this.#taking ??= this.#takeOne();
     await Promise.race([this.#taking, this.#end.promise]);

@@ -1,0 +1,169 @@
+import type { CommandResult } from "../../task/command.ts";
+import type { JournalEntry } from "../../task/journal.ts";
+import { nextTurn } from "../next-turn.ts";
+import type { InputEnds } from "./input-ends.ts";
+import type { SlotHolder } from "./slot-holder.ts";
+
+/** An end that the handler has not seen yet, and where it stands among the ends of its task. */
+interface End {
+  /** The version of the record after it; 0 for one that an older schema saw. */
+  readonly version: number;
+  /** Tells apart those that an older schema saw (epoch ms). */
+  readonly at: number;
+  /** Tells apart those that one command ended: the place in the journal. */
+  readonly place: number;
+  readonly release: () => void;
+}
+
+type EndResult = CommandResult<"record_step" | "end_sleep">;
+type Inputs = Pick<InputEnds, "complete" | "read">;
+type Slot = Pick<SlotHolder, "holds" | "take" | "giveWhenIdle">;
+
+/** A handler that changes its task without a pause holds up its own replay for no longer. */
+const mostRounds = 16;
+
+/**
+ * Lets steps, questions and sleeps end for the handler in the order in which the store committed their ends, so that a
+ * `Promise.race` over them takes the same branch on a replay. An end is released once all before it are known, and one per
+ * turn of the event loop, so that the handler does all that follows from it before it sees the next.
+ */
+export class EndOrder {
+  readonly #inputs: Inputs;
+  readonly #slot: Slot;
+  /** The next to be released comes last. */
+  readonly #queue: End[] = [];
+  /** Writes under way that may end something, or that open or close a question. */
+  readonly #writes = new Set<Promise<unknown>>();
+  /** What earlier attempts journalled, where this one has not come as far yet. */
+  readonly #unreplayed: Set<string>;
+  /** Changes of the task that the handler may wait for. */
+  readonly #updates = new Set<Promise<unknown>>();
+  /** Every end up to this version is known. */
+  #complete = 0;
+  /** True where questions may have ended that nothing in the queue waits for. */
+  #looks = false;
+  #running = false;
+  #justReleased = false;
+
+  constructor(journal: readonly JournalEntry[], inputs: Inputs, slot: Slot) {
+    this.#inputs = inputs;
+    this.#slot = slot;
+    this.#unreplayed = new Set(journal.map(({ key }) => key));
+    for (const { doneVersion } of journal) this.#complete = Math.max(this.#complete, doneVersion ?? 0);
+  }
+
+  /** The handler has come to an entry that had not ended. */
+  begun(key: string): void {
+    this.#unreplayed.delete(key);
+  }
+
+  /** Resolves when it is the turn of an entry that has ended; `place` is where it stands in the journal. */
+  turn({ key, doneAt, doneVersion }: JournalEntry, place: number): Promise<void> {
+    const at = doneVersion === null ? (doneAt ?? 0) : 0;
+    return new Promise((resolve) => {
+      const release = (): void => {
+        this.#unreplayed.delete(key);
+        resolve();
+      };
+      this.#add({ version: doneVersion ?? 0, at, place, release });
+    });
+  }
+
+  /** Waits for a write that ends something, and then for the turn of that end. */
+  async ending(write: Promise<EndResult>): Promise<void> {
+    this.#writes.add(write);
+    let result: EndResult;
+    try {
+      result = await write;
+    } finally {
+      this.#writes.delete(write);
+    }
+    if (!result.ok) {
+      this.check();
+      return;
+    }
+    const { version } = result.task;
+    // Nothing may come between this and the end of the write: a later end would find nothing before it.
+    await new Promise<void>((release) => this.#add({ version, at: 0, place: 0, release }));
+  }
+
+  /** Waits for a write that opens or closes a question. */
+  async pending(write: Promise<unknown>): Promise<void> {
+    this.#writes.add(write);
+    try {
+      await write;
+    } finally {
+      this.#writes.delete(write);
+    }
+    this.check();
+  }
+
+  /** Looks for questions that have ended, where what is known of the task does not rule them out. */
+  check(): void {
+    if (this.#writes.size === 0 && !this.#inputs.complete) this.look();
+  }
+
+  /** Looks for questions that have ended. */
+  look(): void {
+    this.#looks = true;
+    void this.#run();
+  }
+
+  /** The handler may wait for this update before it begins what ended next: a replay gives it the time. */
+  afterUpdate(update: Promise<unknown>): void {
+    if (this.#unreplayed.size === 0) return;
+    this.#updates.add(update);
+    const forget = (): void => void this.#updates.delete(update);
+    update.then(forget, forget);
+  }
+
+  #add(end: End): void {
+    const index = this.#queue.findIndex((other) => !isBefore(end, other));
+    this.#queue.splice(index < 0 ? this.#queue.length : index, 0, end);
+    void this.#run();
+  }
+
+  /** Where there is nothing to wait for, an end is released at once, before this returns. */
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    while (this.#queue.length > 0 || this.#looks) {
+      const next = this.#queue.at(-1);
+      if (next === undefined || next.version > this.#complete) {
+        const highest = this.#queue[0]?.version ?? 0;
+        this.#looks = false;
+        if (this.#writes.size > 0 || !this.#inputs.complete) await this.#learn();
+        this.#complete = Math.max(this.#complete, highest);
+        continue;
+      }
+      if (this.#unreplayed.size > 0) await this.#handlerRests();
+      else if (this.#justReleased) await nextTurn();
+      if (!this.#slot.holds) await this.#slot.take();
+      this.#queue.pop()?.release(); // by now this may be an earlier one
+      this.#slot.giveWhenIdle();
+      this.#justReleased = true;
+      setImmediate(() => (this.#justReleased = false));
+    }
+    this.#running = false;
+  }
+
+  /** A write that begins, or an answer that comes, from now on gets a higher version than any that is known. */
+  async #learn(): Promise<void> {
+    await Promise.allSettled(this.#writes);
+    // The attempt has reported what cannot be read, or it has lost its task: then no order is left to keep.
+    await this.#inputs.read().catch(() => undefined);
+  }
+
+  async #handlerRests(): Promise<void> {
+    await nextTurn();
+    for (let round = 0; this.#updates.size > 0 && round < mostRounds; round++) {
+      await Promise.allSettled(this.#updates);
+      await nextTurn();
+    }
+  }
+}
+
+function isBefore(a: End, b: End): boolean {
+  if (a.version !== b.version) return a.version < b.version;
+  return a.at === b.at ? a.place < b.place : a.at < b.at;
+}

@@ -1,0 +1,180 @@
+import { expect, it } from "vitest";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
+import { rest } from "./fake-clock.ts";
+import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
+import { Held } from "./watched-store.ts";
+
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+const yes = { action: "accept", content: {} };
+const value = JSON.stringify(yes);
+const never = new Promise<never>(() => undefined);
+
+/** Branches of a race, by what they are called where they win. */
+type Branches = (task: TaskContext) => Record<string, Promise<unknown>>;
+
+/** Races the branches, and keeps the winner in a step, whose key says which it was. */
+function race(branches: Branches, hangs: boolean): Handler {
+  return async (_, task) => {
+    const named = Object.entries(branches(task)).map(async ([name, branch]) => {
+      await branch;
+      return name;
+    });
+    const winner = await Promise.race(named);
+    await task.step(`saw ${winner}`, () => winner);
+    return hangs ? never : text(winner);
+  };
+}
+
+const both: Branches = (task) => ({
+  sleep: task.sleep("limit", 1_000),
+  answer: task.elicit("q", question),
+});
+
+/** The first attempt took this branch; the one after its crash has to take it too. */
+async function expectAgain(first: Process, id: string, winner: string, branches: Branches): Promise<Process> {
+  await first.journalHas(id, `saw ${winner}`);
+  const second = await first.crash({ tools: { race: race(branches, false) } });
+  await second.clock.advance(0);
+  expect(bodyOf(await second.ended(id))).toEqual(text(winner));
+  return second;
+}
+
+function started(branches: Branches, more: Partial<Setup> = {}): Promise<Process> {
+  return Process.started({ ...more, tools: { race: race(branches, true), ...more.tools } });
+}
+
+it("a sleep ends before an answer that was sent earlier and committed later", async () => {
+  const answering = new Held("answer_inputs");
+  const process = await started(both, { before: answering.before });
+  const id = await process.callId("race");
+  await process.asked(id);
+  const answered = process.answer(id, "q", yes);
+  await answering.reached;
+  await process.clock.advance(1_000);
+  await process.journalHas(id, "saw sleep");
+  answering.open();
+  await answered;
+  await expectAgain(process, id, "sleep", both);
+});
+
+it("an answer ends before a step that was committed later and known earlier", async () => {
+  let reading = Promise.resolve();
+  const gate = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const branches: Branches = (task) => ({
+    answer: task.elicit("q", question),
+    step: task.step("s", () => gate.promise),
+  });
+  const process = await started(branches, {
+    before: (call) => (call === "journalEntry" ? reading : undefined),
+  });
+  const id = await process.callId("race");
+  await process.asked(id);
+  reading = held.promise;
+  await process.store.write({
+    type: "answer_inputs",
+    now: process.clock.now(),
+    id,
+    answers: [{ key: "q", value }],
+  });
+  gate.resolve();
+  await process.journalHas(id, "s");
+  await rest();
+  held.resolve();
+  await expectAgain(process, id, "answer", branches);
+});
+
+it("a step ends before the answer to an older question, within one millisecond", async () => {
+  const branches: Branches = (task) => ({
+    answer: task.elicit("q", question),
+    step: task.step("s", () => undefined),
+  });
+  const process = await started(branches);
+  const id = await process.callId("race");
+  await process.journalHas(id, "saw step");
+  await process.answer(id, "q", yes);
+  await expectAgain(process, id, "step", branches);
+});
+
+it("an answer ends before one that a clock behind it dates earlier", async () => {
+  const branches: Branches = (task) => ({ a: task.elicit("a", question), b: task.elicit("b", question) });
+  const process = await started(branches);
+  const id = await process.callId("race");
+  await process.asked(id, 2);
+  await process.answer(id, "b", yes);
+  await process.journalHas(id, "saw b");
+  process.clock.jump(-60_000);
+  await process.answer(id, "a", yes);
+  await expectAgain(process, id, "b", branches);
+});
+
+it("what ends while no slot is free ends one after the other, however much follows from it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const branches: Branches = (task) => ({
+    sleep: task.sleep("limit", 1_000).then(async () => {
+      for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+    }),
+    answer: task.elicit("q", question),
+  });
+  const busy: Handler = async () => (await gate.promise, text("busy"));
+  const process = await started(branches, { tools: { busy }, options: { concurrency: 1 } });
+  const id = await process.callId("race");
+  await process.asked(id);
+  await process.callId("busy");
+  await process.clock.advance(1_000);
+  await process.answer(id, "q", yes);
+  await rest();
+  gate.resolve();
+  await expectAgain(process, id, "sleep", branches);
+});
+
+it("a question that is put after a status ends before what came later", async () => {
+  const branches: Branches = (task) => ({
+    sleep: task.sleep("limit", 1_000),
+    answer: task.status("asking").then(() => task.elicit("q", question)),
+  });
+  const first = await started(branches);
+  const id = await first.callId("race");
+  await first.asked(id);
+  await first.answer(id, "q", yes);
+  await first.journalHas(id, "saw answer");
+  await first.clock.advance(1_000);
+  const updating = new Held("update");
+  const second = await first.crash({ tools: { race: race(branches, false) }, before: updating.before });
+  await updating.reached;
+  await rest();
+  updating.open();
+  expect(bodyOf(await second.ended(id))).toEqual(text("answer"));
+});
+
+it("sleeps that were over while nobody ran end in the order of their deadlines", async () => {
+  const branches: Branches = (task) => ({
+    long: task.sleep("long", 2_000),
+    short: task.sleep("short", 1_000),
+  });
+  const first = await started(branches);
+  const id = await first.callId("race");
+  await first.journalHas(id, "short");
+  first.clock.jump(5_000);
+  const second = await first.crash({ tools: { race: race(branches, true) } });
+  await second.clock.advance(0);
+  await expectAgain(second, id, "short", branches);
+});
+
+it("the answer to a question that is put again ends before a later one, whatever the store still has to write", async () => {
+  const branches: Branches = (task) => ({ a: task.elicit("a", question), b: task.elicit("b", question) });
+  const first = await started(branches);
+  const id = await first.callId("race");
+  await first.asked(id, 2);
+  const marking = Promise.withResolvers<void>();
+  let marks = 0;
+  const second = await first.crash({
+    tools: { race: race(branches, true) },
+    before: (call) => (call === "mark" && ++marks === 2 ? marking.promise : undefined),
+  });
+  await second.until(id, ({ task }) => task.waiting && marks === 2);
+  for (const key of ["b", "a"]) await second.answer(id, key, yes);
+  await rest();
+  marking.resolve();
+  await expectAgain(second, id, "b", branches);
+});
