@@ -83,7 +83,7 @@ function waiting({ task, question, names }: TicketParts, { text, form }: Describ
   ].join("\n");
 }
 
-/** Without a principal, a reference is known in its session only, which ends with the server. The id is known for longer. */
+/** Without a principal, a reference is known in its session only, which may end before the task. The id is known for longer. */
 function spare({ principal, id, wireId }: TaskRecord): readonly string[] {
   return principal !== null || id === wireId
     ? []
