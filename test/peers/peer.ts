@@ -14,8 +14,8 @@ export class Peer {
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #commands = 0;
 
-  private constructor(name: ClientName, url: string) {
-    this.#child = fork(script, [name, url], {
+  private constructor(name: ClientName, url: string, timeoutMs?: number) {
+    this.#child = fork(script, [name, url, ...(timeoutMs === undefined ? [] : [String(timeoutMs)])], {
       silent: true, // Mastra logs what fails, as it has to here
       // mcp-use and LangChain would report that they run.
       env: { ...process.env, MCP_USE_ANONYMIZED_TELEMETRY: "false", LANGSMITH_TRACING: "false" },
@@ -32,9 +32,9 @@ export class Peer {
     });
   }
 
-  /** Resolves when the library is connected. It ends with the test. */
-  static async connect(name: ClientName, url: string): Promise<Peer> {
-    const peer = new Peer(name, url);
+  /** Resolves when the library is connected, with its own time limit of a call or this one. It ends with the test. */
+  static async connect(name: ClientName, url: string, timeoutMs?: number): Promise<Peer> {
+    const peer = new Peer(name, url, timeoutMs);
     await peer.#answerTo(0);
     return peer;
   }
@@ -46,6 +46,11 @@ export class Peer {
   /** The text of the result, or a rejection with that of the library's error. */
   async call(tool: string, word: string): Promise<string> {
     return (await this.#ask({ call: { tool, args: { word } } })) as string;
+  }
+
+  /** What the polling tool answers for a ticket. */
+  async resultOf(reference: string): Promise<string> {
+    return (await this.#ask({ call: { tool: "task_result", args: { reference } } })) as string;
   }
 
   /** The requests of this JSON-RPC method. */

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, watch } from "node:fs";
 import { join } from "node:path";
 import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, type TaskContext } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
@@ -40,7 +40,7 @@ tasks.tool("quick", { inputSchema }, async ({ word }, task) =>
   ),
 );
 
-tasks.tool("gated", { inputSchema }, async ({ word }, task) => {
+async function gated({ word }: { word: string }, task: TaskContext): Promise<CallToolResult> {
   const first = await task.step("first", () => {
     log(`first ${word}`);
     return word.toUpperCase();
@@ -52,7 +52,10 @@ tasks.tool("gated", { inputSchema }, async ({ word }, task) => {
     return word.toLowerCase();
   });
   return text(`${first} ${second}`);
-});
+}
+
+tasks.tool("gated", { inputSchema, plain: "wait" }, gated);
+tasks.tool("ticketed", { inputSchema, plain: "ticket", plainDeadlineMs: 100 }, gated);
 
 /** The author's own tools, of which nothing is stored, and what a client may set in its session. */
 function makeServer(): McpServer {

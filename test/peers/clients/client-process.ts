@@ -1,4 +1,4 @@
-// A client library in a process of its own: node client-process.ts NAME URL, forked. Does what its parent says, and tells
+// A client library in a process of its own: node client-process.ts NAME URL [TIMEOUT], forked. Does what its parent says, and tells
 // it of every request that the library sends.
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { openClient, type ClientName, type PeerClient } from "./open-client.ts";
@@ -66,10 +66,13 @@ async function serve(client: PeerClient, { id, call }: Command): Promise<void> {
   await answer(id, () => (call === undefined ? client.list() : client.call(call.tool, call.args)));
 }
 
-const [name, url = ""] = process.argv.slice(2);
+const [name, url = "", timeout] = process.argv.slice(2);
 reportRequests();
 await answer(0, async () => {
-  const client = await openClient[name as ClientName](url);
+  const client = await openClient[name as ClientName](
+    url,
+    timeout === undefined ? undefined : Number(timeout),
+  );
   process.on("message", (command: Command) => void serve(client, command));
 });
 process.on("disconnect", () => process.exit());
