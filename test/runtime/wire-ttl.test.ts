@@ -26,7 +26,7 @@ const ms = fc.oneof(
 );
 const options: fc.Arbitrary<Partial<RuntimeOptions>> = fc.record(
   {
-    keepMs: ms,
+    keepMs: ms.map((n) => Math.max(n, 1_000)),
     ttlMs: fc.oneof(ms, fc.constant(null)),
     maxRunMs: ms.map((n) => n + 1),
     requestedTtl: fc.constantFrom("task" as const, "result" as const),
