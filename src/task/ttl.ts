@@ -25,7 +25,7 @@ interface GrowingTtl {
 function growingTtl(task: TaskRecord, now: number): GrowingTtl | undefined {
   const { generation, expiry, createdAt, updatedAt, runUntil } = task;
   if (!showsTtl[generation] || expiry.from === "created" || expiry.ms === null) return undefined;
-  const step = Math.max(expiry.ms, 1);
+  const step = Math.min(Math.max(expiry.ms, 1), latestTime - createdAt);
   const longest = Math.max(step, (runUntil ?? latestTime) - createdAt);
   const age = Math.max(now, updatedAt, createdAt) - createdAt;
   const steps = Math.min(Math.max(1, Math.ceil(age / step + 0.5)), Math.ceil(longest / step));

@@ -78,6 +78,13 @@ describe("a finished task", () => {
     expect(ended(0.6 * day, { generation: "sep-1686" }).sweepAt).toBe(noon + 1.6 * day);
   });
 
+  test("shows no ttl that ends after the last time that can be stored, nor shrinks to that at its end", () => {
+    const members = { expiry: { from: "terminal", ms: Number.MAX_SAFE_INTEGER } } as const;
+    const [ttlMs] = shownAt(0, members);
+    expect(ttlMs).toBe(8.64e15 - noon);
+    expect(shownTask(ended(20, members), noon + 20).expiry.ms).toBe(ttlMs);
+  });
+
   test("ends with a ttl from creation, however late it ended", () => {
     expect(deletableAt(unfinished({ expiry: { from: "created", ms: 50 } }), noon + 20)).toBe(noon + 50);
   });
