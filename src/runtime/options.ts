@@ -3,7 +3,7 @@ export type RequestedTtl = "result" | "task";
 
 /** Settings of the runtime. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
 export interface RuntimeOptions {
-  /** How long a task is kept from its end, where neither a ttl nor its client says otherwise. */
+  /** How long a task is kept from its end, where neither a ttl nor its client says otherwise. At least a second. */
   readonly keepMs: number;
   /**
    * The life of every task, counted from its creation: at its end an unfinished task fails, and a finished one is deleted.

@@ -13,7 +13,7 @@ const requestedTtls: readonly unknown[] = ["result", "task"] satisfies Requested
 
 /** Which numbers each option takes; all of them are whole, and at most what a number can hold exactly. */
 const rules: Readonly<Record<NumericOption, Rule>> = {
-  keepMs: { min: 0 },
+  keepMs: { min: 1_000 }, // or a result is gone before anybody reads it
   ttlMs: { min: 0, orNull: true },
   minTtlMs: { min: 0 },
   maxTtlMs: { min: 1 },

@@ -37,6 +37,7 @@ describe("options", () => {
   it.each(names)("%s is a whole number that is not too small", (name) => {
     const wrong: unknown[] = [Number.NaN, Number.POSITIVE_INFINITY, 1.5, -1, 2 ** 53, "1000", true, {}];
     if (fromOne.includes(name)) wrong.push(0);
+    if (name === "keepMs") wrong.push(0, 999); // no caller would get a result
     if (!nullable.includes(name)) wrong.push(null);
     if (name === "maxNesting") wrong.push(1_001); // messages are looked at by recursion
     for (const value of wrong) {
@@ -45,7 +46,7 @@ describe("options", () => {
       expect(() => resolveOptions(given)).toThrow(name);
     }
     const most = name === "maxNesting" ? 1_000 : Number.MAX_SAFE_INTEGER;
-    const right = [1, most, fromOne.includes(name) ? 2 : 0];
+    const right = name === "keepMs" ? [1_000, most] : [1, most, fromOne.includes(name) ? 2 : 0];
     if (nullable.includes(name)) right.push(null as unknown as number);
     // Where the bounds of a ttl are not looked at, they do not cross.
     const others = name === "minTtlMs" ? { maxTtlMs: Number.MAX_SAFE_INTEGER } : { minTtlMs: 0 };

@@ -152,3 +152,27 @@ it.each([
   expect(response).toMatchObject({ status });
   expect(errors.map(String).join()).toContain("claims");
 });
+
+it("joins no call of the same principal with other claims: its data are others", async () => {
+  let org = "acme";
+  const { http } = await serve({
+    tools: (tasks) => {
+      tasks.tool("invoices", {}, async (_args, { caller }) => {
+        await gates[String(caller.claims["org"])]?.promise;
+        return text(`of ${String(caller.claims["org"])}`);
+      });
+    },
+    http: { authenticate: async () => ({ principal: "ann", claims: { org } }) },
+    options: { plainDeadlineMs: 20 },
+  });
+  const gates: Record<string, PromiseWithResolvers<void>> = { acme: Promise.withResolvers() };
+  const peer = new Peer(http.url);
+  const call = async (): Promise<unknown> =>
+    (await peer.call("invoices", {}, { capabilities: withoutTasks })).result;
+  expect(await call()).toMatchObject({ structuredContent: { status: "working" } });
+  org = "umbrella";
+  expect(await call()).toMatchObject(text("of umbrella"));
+  org = "acme";
+  gates["acme"]?.resolve();
+  expect(await call()).toMatchObject(text("of acme"));
+});

@@ -1,14 +1,24 @@
+import type { JsonObject } from "../../generation/json-object.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import type { PlainOwner } from "./plain-call.ts";
 
 const prefix = "holdfast/plain:";
 
-/** The idempotency key that joins the same call of the same caller; undefined if nothing is known of the caller. */
-export function callKey(owner: PlainOwner, tool: string, args: unknown): string | undefined {
+/**
+ * The idempotency key that joins the same call of the same caller; undefined if nothing is known of the caller. Who calls with
+ * other claims, such as another tenant, means other data by the same arguments.
+ */
+export function callKey(
+  owner: PlainOwner,
+  tool: string,
+  args: unknown,
+  claims: JsonObject = {},
+): string | undefined {
   const { principal, session = "" } = owner;
   if (principal === null && session === "") return undefined;
+  const about = Object.keys(claims).length === 0 ? [] : [claims];
   // The store keeps the keys of principals apart. Callers without a principal are told apart by their sessions.
-  return `${prefix}${principal === null ? session : ""}:${requestHash(tool, args ?? {})}`;
+  return `${prefix}${principal === null ? session : ""}:${requestHash(tool, args ?? {}, ...about)}`;
 }
 
 /** The key of a further task of the same call. No key of a call contains the separator. */

@@ -65,7 +65,8 @@ export class CallTasks {
     const ownKey = readIdempotencyKey(metaOf(request.params), owner.principal);
     // What was prepared depends on the caller's answers, which may differ in another call.
     const joins = ownKey === undefined && tool.joinCalls !== false && preparation === undefined;
-    const key = joins ? callKey(owner, tool.name, request.params["arguments"]) : undefined;
+    const { params, auth } = request;
+    const key = joins ? callKey(owner, tool.name, params["arguments"], auth?.claims) : undefined;
     if (key === undefined) {
       const { task } = await this.#create(ownKey, opening);
       return { task, mayComeBack: ownKey === undefined ? "no" : "yes", release: () => undefined };

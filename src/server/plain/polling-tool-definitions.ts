@@ -20,6 +20,11 @@ const reference = {
   description: "The reference, exactly as an earlier answer gave it. Never make one up.",
 };
 
+const question = {
+  type: "string",
+  description: "The name of the question that is answered, exactly as the last answer gave it.",
+};
+
 const answer = {
   anyOf: [{ type: "object" }, { type: "string" }],
   description:
@@ -45,7 +50,7 @@ const definitions: Readonly<Record<PollingToolKind | "result_and_answer", Defini
     description: (names) =>
       `${definitions.result.description(names)} If the last answer shows a question, give its answer too, once; ask the ` +
       "user unless you know.",
-    inputSchema: objectOf({ reference }, { answer }),
+    inputSchema: objectOf({ reference }, { question, answer }),
     annotations: { destructiveHint: false, openWorldHint: false },
   },
   cancel: {
@@ -59,7 +64,7 @@ const definitions: Readonly<Record<PollingToolKind | "result_and_answer", Defini
     description: ({ result }) =>
       "Answers the question that a tool call with a reference waits for. Only when an answer shows such a question; ask " +
       `the user unless you know. Then call ${result}.`,
-    inputSchema: objectOf({ reference, answer }),
+    inputSchema: objectOf({ reference, answer }, { question }),
     annotations: { destructiveHint: false, openWorldHint: false },
   },
   list: {

@@ -50,13 +50,11 @@ export class PollingTools {
     if (snapshot === undefined) return this.#unknown(typed, call);
     switch (kind) {
       case "result":
-        return (
-          (await this.#answered(snapshot, args["answer"], call)) ?? this.#calls.result(snapshot.task, call)
-        );
+        return (await this.#answered(snapshot, args, call)) ?? this.#calls.result(snapshot.task, call);
       case "cancel":
         return this.#cancel(snapshot.task, call);
       case "answer":
-        return this.#answer(snapshot, args["answer"], call);
+        return this.#answer(snapshot, args, call);
     }
   }
 
@@ -65,22 +63,29 @@ export class PollingTools {
     return say(call, `${task.tool} had ended before. ${this.#howToGetResult(task)}`);
   }
 
-  async #answer(snapshot: TaskSnapshot, answer: unknown, call: PlainCall): Promise<Answer> {
+  async #answer(snapshot: TaskSnapshot, args: JsonObject, call: PlainCall): Promise<Answer> {
     const { task, inputs } = snapshot;
     if (inputs.length === 0) {
       return say(call, `${task.tool} has no open question. ${this.#howToGetResult(task)}`, true);
     }
-    const refusal = await this.#answered(snapshot, answer, call);
+    const refusal = await this.#answered(snapshot, args, call);
     return refusal ?? this.#calls.ticketOf(await this.#runtime.get(task.id, task), call);
   }
 
-  /** Answers the question that the model was shown, if there is an answer; resolves with what says that it does not fit. */
+  /**
+   * Answers the question that the model names, if there is an answer; resolves with what says that it does not fit. Without a
+   * name it is the one that the model was shown, as far as is known. A call that is repeated, since its response was lost, names
+   * a question that is not open any more, and does not answer the next one.
+   */
   async #answered(
     { task, inputs }: TaskSnapshot,
-    answer: unknown,
+    { question: key, answer }: JsonObject,
     call: PlainCall,
   ): Promise<Answer | undefined> {
-    const question = inputs.find((input) => !canBeAsked(input, call.capabilities)) ?? inputs[0];
+    const question =
+      key === undefined
+        ? (inputs.find((input) => !canBeAsked(input, call.capabilities)) ?? inputs[0])
+        : inputs.find((input) => input.key === key);
     if (question === undefined || answer === undefined) return undefined;
     try {
       await this.#runtime.answer(task.id, task, [answerFor(question, answer)]);

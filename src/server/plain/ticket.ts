@@ -37,7 +37,7 @@ export function ticket(parts: TicketParts): CallToolResult {
       next:
         described === undefined
           ? resultCall(task, names)
-          : { tool: names.answer ?? names.result, arguments: { reference } },
+          : { tool: names.answer ?? names.result, arguments: { reference, question: question?.key } },
     },
   };
 }
@@ -67,9 +67,9 @@ function running({ task, names, deadlineMs }: TicketParts): string {
   ].join("\n");
 }
 
-function waiting({ task, names }: TicketParts, { text, form }: DescribedQuestion): string {
+function waiting({ task, question, names }: TicketParts, { text, form }: DescribedQuestion): string {
   const reference = task.wireId;
-  const [before] = argument({ reference }).split("}");
+  const before = argument({ reference, question: question?.key }).slice(0, -1);
   const after =
     names.answer === undefined
       ? "It waits for the result too."
@@ -77,13 +77,13 @@ function waiting({ task, names }: TicketParts, { text, form }: DescribedQuestion
   return [
     `${task.tool} waits for an answer and cannot go on without it.`,
     text,
-    `Ask the user, unless you know the answer. Then call ${names.answer ?? names.result} with ${before ?? ""}, ` +
+    `Ask the user, unless you know the answer. Then call ${names.answer ?? names.result} with ${before}, ` +
       `"answer": …}, where answer is ${form}. ${after}`,
     ...spare(task),
   ].join("\n");
 }
 
-/** Without a principal, a reference is known in its session only, which ends with the server. The id is known for longer. */
+/** Without a principal, a reference is known in its session only, which may end before the task. The id is known for longer. */
 function spare({ principal, id, wireId }: TaskRecord): readonly string[] {
   return principal !== null || id === wireId
     ? []

@@ -96,7 +96,7 @@ it("takes the answer by task_answer if the client cannot be asked", async () => 
   expect(status).toBe("input_required");
   expect(asked).toContain("Question: Send 12 rows?");
   expect(asked).toContain('- note (required): {"type":"string","description":"What to write above"}');
-  expect(asked).toContain(`call task_answer with {"reference":"${reference}", "answer": …}`);
+  expect(asked).toContain(`call task_answer with {"reference":"${reference}","question":"ok", "answer": …}`);
   const wrong = await called(session, "task_answer", { reference, answer: { nota: "x" } });
   expect(wrong).toMatchObject({ isError: true });
   expect(ticketOf(wrong).text).toContain("- note (required)");
@@ -123,7 +123,7 @@ it("repeats its text as structured content, for hosts that show their model noth
       ],
       answer: 'an object of the fields, or "decline" or "cancel"',
     },
-    next: { tool: "task_answer", arguments: { reference } },
+    next: { tool: "task_answer", arguments: { reference, question: "ok" } },
   });
   const looked = ticketOf(await called(session, "task_result", { reference }));
   expect(looked.data).toEqual(asked.data);
@@ -248,10 +248,10 @@ it("takes the answer by task_result, which then waits, if there is no tool for a
   const asked = ticketOf(await called(session, "confirm"));
   const { reference } = asked;
   expect(asked.text).toContain(
-    `Then call task_result with {"reference":"${reference}", "answer": …}, where answer is an object of the fields above, ` +
+    `Then call task_result with {"reference":"${reference}","question":"ok", "answer": …}, where answer is an object of the fields above, ` +
       'or "decline" or "cancel". It waits for the result too.',
   );
-  expect(asked.data["next"]).toEqual({ tool: "task_result", arguments: { reference } });
+  expect(asked.data["next"]).toEqual({ tool: "task_result", arguments: { reference, question: "ok" } });
   // Without an answer it shows the question again, and so it does with one that does not fit.
   expect(ticketOf(await called(session, "task_result", { reference })).data).toEqual(asked.data);
   const wrong = await called(session, "task_result", { reference, answer: { nota: "x" } });
@@ -266,6 +266,39 @@ it("takes the answer by task_result, which then waits, if there is no tool for a
       code: -32602,
     });
   }
+});
+
+it.each([
+  ["task_result", {}],
+  ["task_answer", fourTools],
+])("answers no later question by a call of %s that is repeated", async (tool, companions) => {
+  const yes = {
+    type: "object" as const,
+    properties: { yes: { type: "boolean" as const } },
+    required: ["yes"],
+  };
+  const { server } = await house(
+    (tasks) => {
+      tasks.tool("wipe", { requires: ["elicitation"] }, async (_args, task) => {
+        const first = await task.elicit("first disk", { message: "Wipe A?", requestedSchema: yes });
+        const second = await task.elicit("second disk", { message: "Wipe B?", requestedSchema: yes });
+        return text(`${first.action}, ${second.action}`);
+      });
+    },
+    { plainDeadlineMs: 10_000, companions },
+  );
+  const session = await Session.open(server);
+  const { reference, data } = ticketOf(await called(session, "wipe"));
+  const next = (data["next"] as { arguments: object }).arguments;
+  expect(next).toEqual({ reference, question: "first disk" });
+  await called(session, tool, { ...next, answer: { yes: true } });
+  const asked = ticketOf(await called(session, "task_result", { reference }));
+  expect(asked.text).toContain("Wipe B?");
+  // The client gave up on the answer to its first call, and makes it again.
+  const repeated = await called(session, tool, { ...next, answer: { yes: true } });
+  expect(ticketOf(repeated).data).toEqual(asked.data);
+  await called(session, tool, { reference, question: "second disk", answer: "decline" });
+  expect(await called(session, "task_result", { reference })).toEqual(text("accept, decline"));
 });
 
 it("takes no answer by task_result if there is a tool for answers", async () => {
