@@ -6,9 +6,9 @@ import { usage } from "./migrations/0004-usage.ts";
 import { scopes } from "./migrations/0005-scopes.ts";
 import { requiredScopes } from "./migrations/0006-required-scopes.ts";
 import { generations } from "./migrations/0007-generations.ts";
-import { cancelBy } from "./migrations/0011-cancel-by.ts";
+import { cancelBy } from "./migrations/0008-cancel-by.ts";
 import { sessions } from "./migrations/0009-sessions.ts";
-import { endOrder } from "./migrations/0008-end-order.ts";
+import { endOrder } from "./migrations/0010-end-order.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
