@@ -21,6 +21,7 @@ it("loads no runtime and no store for a client that receives no tasks", async ()
   const loaded = JSON.parse(stdout) as string[];
   expect(loaded.some((url) => url.endsWith("/dist/client/connect.js"))).toBe(true);
   const others = loaded.filter((url) => /\/dist\/(?:runtime|store|server)\/|sqlite/.test(url));
-  // What makes an onError safe is small, and the same for all.
-  expect(others.filter((url) => !url.endsWith("/error-reporter.js"))).toEqual([]);
+  // These are small, load nothing themselves, and are the same for all.
+  const shared = /\/runtime\/(?:error-reporter|concurrency-limit)\.js$/;
+  expect(others.filter((url) => !shared.test(url))).toEqual([]);
 });
