@@ -183,6 +183,8 @@ it("knows another's session as little as one that never was, whatever is sent to
   const alice = await open(http.url, "alice");
   const hers = await alice.listen();
   const id = await taskOf(alice, "input_required");
+  let question = await hers.message();
+  while (question?.method !== "elicitation/create") question = await hers.message();
   const tried = async (sessionId: string): Promise<string[]> => {
     const bob = new SessionPeer(http.url, as("bob"));
     bob.sessionId = sessionId;
@@ -196,7 +198,7 @@ it("knows another's session as little as one that never was, whatever is sent to
         method: "initialize",
         params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "b", version: "1" } },
       },
-      { id: "holdfast-1", result: accept("bob") },
+      { id: question.id, result: accept("bob") },
       { method: "notifications/initialized" },
     ];
     const answers: string[] = [];

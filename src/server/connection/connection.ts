@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type {
   JSONRPCMessage,
   JSONRPCNotification,
@@ -41,6 +42,8 @@ export class Connection {
   #wire: Wire | undefined;
   #capabilities: JsonObject = {};
   #version: string | undefined;
+  /** Not those of the same session in an earlier process, whose late replies may still come. */
+  readonly #idPrefix = `holdfast-${randomUUID().slice(0, 8)}-`;
   #count = 0;
   /** Notifications that the transport has not taken yet. */
   #unsent = 0;
@@ -77,7 +80,7 @@ export class Connection {
     { kept, requiredScopes = [] }: ReplyTerms = {},
   ): SentRequest {
     this.#count += 1;
-    const id = `holdfast-${this.#count}`;
+    const id = `${this.#idPrefix}${this.#count}`;
     const answer = Promise.withResolvers<Reply>();
     answer.promise.catch(() => undefined);
     this.#asked.set(id, answer);

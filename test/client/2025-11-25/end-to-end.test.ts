@@ -100,7 +100,7 @@ it("is asked on the stream of the session, and answers once [C-095 C-098]", asyn
   expect(asked).toMatchObject([{ taskId: handle.taskId, params: { message: "Send 2026-10?" } }]);
 });
 
-it("waits through a restart that ends the session, and is asked in the new one", async () => {
+it("waits through a restart, and is asked again without its user", async () => {
   const office = await Office.open();
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ it("waits through a restart that ends the session, and is asked in the new one",
   expect(await report).toMatchObject({ content: [{ text: "accept: 2026-10" }] });
   expect(await through).toMatchObject({ content: [{ text: "through" }] });
   expect(questions).toBe(1);
-  // What the SDK's client sends finds its way into the new session too.
+  // What the SDK's client sends finds its way too.
   expect((await client.sdk.listTools()).tools.map(({ name }) => name)).toContain("wait_for_door");
 });
 
