@@ -1,6 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { taskMethods } from "../generation/2026-07-28/methods.ts";
 import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
+import { isJsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -25,6 +26,7 @@ import { PlainCalls } from "./plain/plain-calls.ts";
 import type { PlainPolicies } from "./plain/plain-policies.ts";
 import type { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { format as sepFormat } from "./sep-1686/notification-format.ts";
+import { calledTool } from "./request.ts";
 import { noSession } from "./streams.ts";
 import { ListenSlots } from "./listen/listen-slots.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
@@ -42,6 +44,16 @@ export interface TaskServerSetup {
   readonly policies: PlainPolicies;
   readonly forwarder: RequestForwarder;
 }
+
+/** Requests that change nothing, whoever answers them. */
+const repeatable: readonly string[] = [
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "prompts/list",
+  "tasks/result",
+];
 
 /** How long the store may take for a small read in a readiness check, in ms. */
 const storeAnswerMs = 2_000;
@@ -156,6 +168,12 @@ export function createTaskServer({
     openSession: (context, owner, streams) => reported(openSession(context, owner, streams)),
     create: (context, owner, streams) => reported(create(context, owner, streams)),
     poll: (request, owner, extra) => new SessionDispatcher(services, owner, noSession).answer(request, extra),
+    isRepeatable: ({ method, params = {} }) =>
+      repeatable.includes(method) ||
+      (method === "tools/call" &&
+        policies.pollingTool(calledTool(params)) === "result" &&
+        isJsonObject(params["arguments"]) &&
+        params["arguments"]["answer"] === undefined),
     scopesOfTasks: (body, principal) => scopesOfTasks(runtime, body, principal, isPollingTool),
     async listen(taskIds, { principal, access }) {
       const ids = readTaskIds(taskIds, maxIdsPerListen);

@@ -27,6 +27,8 @@ export interface Streams {
    * acknowledge nothing.
    */
   acknowledgeAfter?(question: RequestId, kept: Promise<void>): void;
+  /** `request` is answered by the task of another request. Left out on transports that cannot be resumed. */
+  joined?(request: RequestId, task: string): void;
   /** The client's reply to `question` needs these scopes. Left out on transports without scopes. */
   replyNeeds?(question: RequestId, scopes: readonly string[]): void;
 }

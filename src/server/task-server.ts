@@ -63,6 +63,8 @@ export interface TaskServer {
    * author's server may answer.
    */
   poll(request: JSONRPCRequest, owner: Owner, extra: MessageExtraInfo): Promise<Answer> | undefined;
+  /** Whether a request of a session can be made again by the server itself: it changes nothing, and may take long. */
+  isRepeatable(request: JSONRPCRequest): boolean;
   /** How many requests wait for the end of a task. A stop does not wait for them. */
   readonly waiting: number;
   /** The changes of those of the tasks that the owner may see; rejects with `limit_reached`. */

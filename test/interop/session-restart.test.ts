@@ -5,6 +5,7 @@ import {
   ResourceUpdatedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it, onTestFinished } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { KilledServer } from "../peers/killed-server.ts";
 
 /** For a busy machine; a test takes a few seconds. */
@@ -71,4 +72,34 @@ it("keeps its log level and its subscriptions when the server is killed", { time
   expect(await call("echo", "loud")).toBe("loud");
   expect(heard).toEqual([["error", "loud"]]);
   expect(await updated).toBe("test://note");
+});
+
+it.each(fullForm ? (["kill", "stop"] as const) : (["kill"] as const))(
+  "gets the result of a call in flight on its own stream after a %s, and another one after that",
+  { timeout },
+  async (end) => {
+    const { server, client, sent, call } = await connected();
+    const result = call("gated", "flight");
+    await server.logged("(waits)", "flight");
+    await server[end]();
+    await server.serve();
+    await server.logged("(waits)", "flight", 2);
+    await server.restart(); // while the call has been resumed, or is about to be
+    server.openGate("flight");
+    expect(await result).toBe("FLIGHT flight");
+    expect(server.stepsOf("flight")).toEqual(["first", "second"]);
+    await client.ping();
+    expect(sent.filter((method) => method === "initialize")).toHaveLength(1);
+    expect(sent.filter((method) => method === "tools/call")).toHaveLength(1);
+  },
+);
+
+it("hears at once that a call of the author's own tool is lost", { timeout }, async () => {
+  const { server, client } = await connected();
+  const lost = client.callTool({ name: "hangs", arguments: {} });
+  lost.catch(() => undefined); // it is awaited later
+  await server.logged("(waits)", "hangs");
+  await server.restart();
+  await expect(lost).rejects.toThrow("Send the request again");
+  await client.ping();
 });

@@ -1,6 +1,7 @@
 // The server that is killed under its clients: node server.ts PORT DATABASE FOLDER. Prints its URL once it serves.
 import { appendFileSync, existsSync, watch } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as loopTurn } from "node:timers/promises";
 import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
 import { createTasks, type TaskContext } from "holdfast";
 import { serveHttp } from "holdfast/http";
@@ -71,7 +72,8 @@ function makeServer(): McpServer {
     for (const uri of subscribed) await server.server.sendResourceUpdated({ uri });
     return text(word);
   });
-  server.registerTool("hangs", {}, () => {
+  server.registerTool("hangs", {}, async () => {
+    await loopTurn(); // the response has begun
     log("(waits) hangs");
     return new Promise(() => undefined);
   });
@@ -79,4 +81,5 @@ function makeServer(): McpServer {
 }
 
 const http = await serveHttp(tasks.server(makeServer), { port: Number(port), anonymous: "shared" });
+process.once("SIGTERM", () => void http.close());
 process.stdout.write(`${http.url}\n`);

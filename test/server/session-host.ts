@@ -58,7 +58,7 @@ export class SessionHost {
     };
     const onError = (error: unknown): void => void this.errors.push(error);
     this.sessions = new Sessions({
-      server: { openSession, onError } as unknown as TaskServer,
+      server: { openSession, onError, isRepeatable: () => false } as unknown as TaskServer,
       clock: this.clock,
       unread: new UnreadBytes(Infinity),
       sessionIdleMs,

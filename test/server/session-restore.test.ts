@@ -1,82 +1,11 @@
-import type { McpServer } from "@modelcontextprotocol/server";
-import type { Tasks } from "holdfast";
-import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
-import { responseOf } from "../../src/server/http/exchange.ts";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
-import { Sessions } from "../../src/server/http/sessions/sessions.ts";
-import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
-import type { TaskStore } from "../../src/store/store.ts";
-import { FakeClock, rest } from "../runtime/fake-clock.ts";
-import { formClient, house } from "./2025-11-25/session.ts";
+import { rest } from "../runtime/fake-clock.ts";
+import { formClient } from "./2025-11-25/session.ts";
 import { text } from "./peer.ts";
-import { SessionPeer, type Message, type SessionOptions } from "./session-peer.ts";
-import { authorsOwn } from "./session-server.ts";
-
-const minute = 60_000;
-
-interface Setup {
-  readonly tools?: (tasks: Tasks) => void;
-  readonly own?: (mcp: McpServer) => void;
-  readonly store?: TaskStore;
-  readonly maxSessions?: number;
-  readonly maxSessionsPerPrincipal?: number;
-}
-
-/** Processes that share a store, one after the other: `kill` goes on in the next one. */
-async function processes({ tools = () => undefined, own, maxSessions = 2_000, ...setup }: Setup = {}) {
-  const { maxSessionsPerPrincipal = 2_000, store = memoryStore() } = setup;
-  const made: McpServer[] = [];
-  const { server, errors } = await house(tools, { store }, (mcp) => {
-    authorsOwn(mcp);
-    own?.(mcp);
-    made.push(mcp);
-  });
-  const clock = new FakeClock();
-  const start = (): Sessions =>
-    new Sessions({
-      server,
-      clock,
-      unread: new UnreadBytes(Infinity),
-      sessionIdleMs: 40 * minute,
-      unusedSessionMs: minute,
-      maxSessions,
-      maxSessionsPerPrincipal,
-      resumeMs: minute,
-      maxOpenRequestsPerSession: 500,
-      maxOpenRequestsPerPrincipal: 1_000,
-    });
-  let sessions = start();
-  const fetchAs =
-    (principal: string | null) =>
-    async (url: string, init: RequestInit): Promise<Response> => {
-      const request = new Request(url, init);
-      const body: unknown = request.method === "POST" ? await request.json() : undefined;
-      const scopes = { needed: [], refusal: () => undefined };
-      return responseOf(await sessions.fetch({ request, body, owner: { principal }, ...scopes }));
-    };
-  const url = "http://reports.example/mcp";
-  const records = store.sessions;
-  if (records === undefined) throw new Error("The store keeps no sessions.");
-  return {
-    clock,
-    made,
-    errors,
-    records,
-    size: () => sessions.size,
-    /** Nothing of the process is left but what it has stored. */
-    kill: () => void (sessions = start()),
-    stop: async () => {
-      await sessions.close();
-      sessions = start();
-    },
-    open: (options: SessionOptions = {}, principal: string | null = "ann") =>
-      SessionPeer.open(url, options, fetchAs(principal)),
-    peer: (id: string, principal: string | null) =>
-      Object.assign(new SessionPeer(url, {}, fetchAs(principal)), { sessionId: id }),
-  };
-}
+import { minute, processes } from "./restarted-sessions.ts";
+import type { Message, SessionPeer } from "./session-peer.ts";
 
 const status = async (peer: SessionPeer): Promise<number> => {
   const response = await peer.post({ id: "status", method: "ping" });

@@ -1,3 +1,4 @@
+import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { createTaskResult, readTaskParams } from "../../generation/2025-11-25/create.ts";
 import { hasIdempotencyKey, isRepeat, readIdempotencyKey } from "../../generation/idempotency-key.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
@@ -8,7 +9,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Answer } from "../answer.ts";
 import { notRepeatable, toolNotFound } from "../faults.ts";
 import { refusedAsTask } from "../plain/capabilities.ts";
-import { originOf, type ToolRequest } from "../request.ts";
+import { type ToolRequest, originOf, progressTokenOf } from "../request.ts";
 import { requestorWith, type TaskSession } from "../sessions/task-session.ts";
 
 /** The tool that is called, and its caller. */
@@ -54,8 +55,8 @@ export function refuseCall(params: JsonObject, called: Called): void {
  * expects a task, and cannot read the result of a tool (C-022, C-024).
  */
 export async function createTask(tool: Tool, request: ToolRequest, session: TaskSession): Promise<Answer> {
-  const { runtime, subscriptions, connection } = session;
-  const { id, params, signal, access, auth } = request;
+  const { runtime, connection } = session;
+  const { params, signal, access, auth } = request;
   const validated = await validateArguments(tool, params["arguments"]);
   if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
   const task = readTaskParams(params);
@@ -75,15 +76,25 @@ export async function createTask(tool: Tool, request: ToolRequest, session: Task
     ...(tool.prepare === undefined ? {} : { prepareInTask: true }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
-  const { progressToken } = origin;
+  // Nobody learns the id any more. With a key, the caller would find the task by calling again.
+  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, requestor);
+  return taskCreated(created, tool, request, session);
+}
+
+/** Answers a call with the task that it has created, and subscribes its connection to the task. */
+export function taskCreated(
+  created: TaskSnapshot,
+  tool: Tool | undefined,
+  { id, params, signal, access }: ToolRequest,
+  session: TaskSession,
+): Answer {
+  const { subscriptions, connection } = session;
+  const subscriber = { connection, progressToken: progressTokenOf(params) };
   if (!signal.aborted) {
     // Nothing is sent about a task whose id the client does not have.
     connection.afterAnswer(id, (end) => {
-      if (end !== "lost") subscriptions.follow(created, requestor, { connection, progressToken });
+      if (end !== "lost") subscriptions.follow(created, requestorWith(session, access), subscriber);
     });
-  } else if (idempotencyKey === undefined) {
-    // Nobody learns the id any more. With a key, the caller would find the task by calling again.
-    await runtime.cancel(created.task.id, requestor);
   }
-  return { result: { ...createTaskResult(created, tool.immediateResponse) } };
+  return { result: { ...createTaskResult(created, tool?.immediateResponse) } };
 }

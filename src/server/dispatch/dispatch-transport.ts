@@ -145,14 +145,17 @@ export class DispatchTransport implements Transport {
     return this.#sendAnswer(amended, options);
   }
 
+  /** Answers a request that did not come over this wire, where the answer is sent. */
+  answer(id: RequestId, handle: Handle, extra?: MessageContext): void {
+    this.#answer(id, this.#run(id, handle, extra)).catch((error: unknown) => this.onerror?.(error as Error));
+  }
+
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if (isJSONRPCRequest(message)) {
       const { id } = message;
       const handle = this.#dispatcher.dispatch(message, extra);
       if (handle !== undefined) {
-        this.#answer(id, this.#run(id, handle, extra)).catch((error: unknown) =>
-          this.onerror?.(error as Error),
-        );
+        this.answer(id, handle, extra);
         return;
       }
       const amend = this.#dispatcher.amendmentFor(message);

@@ -5,6 +5,7 @@ import { DispatchTransport, type WireDispatcher } from "./dispatch-transport.ts"
 export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher> {
   readonly dispatcher: Dispatcher;
   readonly #mcp: McpServer;
+  #transport: DispatchTransport | undefined;
 
   constructor(mcp: McpServer, dispatcher: Dispatcher) {
     this.#mcp = mcp;
@@ -12,7 +13,13 @@ export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher
   }
 
   async connect(wire: Transport): Promise<void> {
-    await this.#mcp.connect(new DispatchTransport(wire, this.dispatcher));
+    this.#transport = new DispatchTransport(wire, this.dispatcher);
+    await this.#mcp.connect(this.#transport);
+  }
+
+  /** As `DispatchTransport.answer`. */
+  answer(...args: Parameters<DispatchTransport["answer"]>): void {
+    this.#transport?.answer(...args);
   }
 
   close(): Promise<void> {

@@ -28,6 +28,8 @@ export interface Opening {
 /** The task of a call. */
 export interface Opened {
   readonly task: TaskRecord;
+  /** Whether this call has made it. */
+  readonly isNew: boolean;
   readonly mayComeBack: MayComeBack;
   /** To be called as soon as the call waits for the task, which then keeps other calls from joining it. */
   readonly release: () => void;
@@ -68,13 +70,18 @@ export class CallTasks {
     const { params, auth } = request;
     const key = joins ? callKey(owner, tool.name, params["arguments"], auth?.claims) : undefined;
     if (key === undefined) {
-      const { task } = await this.#create(ownKey, opening);
-      return { task, mayComeBack: ownKey === undefined ? "no" : "yes", release: () => undefined };
+      const { task, isNew } = await this.#create(ownKey, opening);
+      return { task, isNew, mayComeBack: ownKey === undefined ? "no" : "yes", release: () => undefined };
     }
     const { task, isNew, wasLeft, release } = joinsWhileAwaited(tool)
       ? { ...(await this.#joinAny(key, opening)), release: () => undefined }
       : await this.#joinFree(key, opening);
-    return { task, mayComeBack: isNew || wasLeft === true || policy === "wait" ? "no" : "unknown", release };
+    return {
+      task,
+      isNew,
+      mayComeBack: isNew || wasLeft === true || policy === "wait" ? "no" : "unknown",
+      release,
+    };
   }
 
   /** Joins the task that has the key, whoever waits for it; creates it if there is none. */

@@ -34,6 +34,8 @@ export interface PlainCall {
   readonly owner: PlainOwner;
   /** What the client can be asked on this call; empty if no question reaches it. */
   readonly capabilities: JsonObject;
+  /** Called when the call waits for a task that another call has made; left out where nobody wants to know. */
+  joined?(task: string): void;
   /** The answer in the form of the revision. */
   answerOf(outcome: Outcome): Answer;
   /** Asks the client the open questions of the task until the signal aborts; left out if `askByAnswer` does it. */

@@ -8,6 +8,7 @@ import type { OnError } from "../faults.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
 import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
 import { Deliveries, type Waiting } from "./delivery.ts";
+import type { Departure } from "./departure.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { PlainCall } from "./plain-call.ts";
 import type { PlainPolicies } from "./plain-policies.ts";
@@ -43,7 +44,13 @@ export class PlainCalls {
     if (missing.length > 0) return call.answerOf(errorResult(cannotAsk(tool, missing)));
     call.request.signal.throwIfAborted(); // before there is a task that nobody would wait for
     for (;;) {
-      const { task, mayComeBack, release } = await this.#tasks.open({ tool, policy, call, preparation });
+      const { task, isNew, mayComeBack, release } = await this.#tasks.open({
+        tool,
+        policy,
+        call,
+        preparation,
+      });
+      if (!isNew) call.joined?.(task.id);
       if (!this.#deliveries.isAbandoned(task.id)) {
         const waiting = this.#deliveries.wait(task, call, mayComeBack);
         release();
@@ -59,6 +66,18 @@ export class PlainCalls {
     const policy = this.#policyOf(tool);
     const waiting = this.#deliveries.wait(task, call, policy === "ticket" ? "yes" : "no");
     return this.#follow(task, call, policy, waiting);
+  }
+
+  /** Goes on with a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
+  async resume(task: TaskRecord, tool: Tool | undefined, call: PlainCall): Promise<Answer> {
+    const policy = tool === undefined ? "wait" : this.#policyOf(tool);
+    return this.#follow(task, call, policy, this.#deliveries.wait(task, call, "no"));
+  }
+
+  /** The caller of such a call leaves. */
+  async leave(task: TaskRecord, departure: Departure, call: PlainCall): Promise<void> {
+    const waiting = this.#deliveries.wait(task, call, "no");
+    await (departure === "cancelled" ? waiting.callOff() : waiting.timeOut());
   }
 
   /** Waits for a task that the caller has a ticket for, and answers as its own call would have, or with a ticket again. */

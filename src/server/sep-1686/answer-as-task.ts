@@ -4,11 +4,12 @@ import { createdNotification } from "../../generation/sep-1686/notify.ts";
 import { requestAnswer } from "../../generation/sep-1686/result.ts";
 import type { TaskCall } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { answerOf, type Answer } from "../answer.ts";
 import { refusedAsTask } from "../plain/capabilities.ts";
-import { originOf, type ToolRequest } from "../request.ts";
+import { type ToolRequest, originOf, progressTokenOf } from "../request.ts";
 import { cancelTask, type SepSession } from "./sep-session.ts";
 
 /** What runs as the task. */
@@ -41,7 +42,7 @@ export async function answerAsTask(
   { id, params, signal, auth }: ToolRequest,
   session: SepSession,
 ): Promise<Answer> {
-  const { runtime, subscriptions, connection, requestor, scope } = session;
+  const { runtime, connection, requestor, scope } = session;
   const asked = readTaskParams(params);
   if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
   signal.throwIfAborted(); // before there is a task
@@ -59,7 +60,17 @@ export async function answerAsTask(
   });
   const announcement = createdNotification(asked.taskId);
   await connection.deliver(announcement.method, announcement.params, id);
-  const { progressToken } = origin;
+  return answerAtEnd(created, { id, params, signal }, session);
+}
+
+/** Answers a request with the outcome of its task when that has ended; rejects with the reason of the signal. */
+export async function answerAtEnd(
+  created: TaskSnapshot,
+  { id, params, signal }: ToolRequest,
+  session: SepSession,
+): Promise<Answer> {
+  const { subscriptions, connection, requestor } = session;
+  const progressToken = progressTokenOf(params);
   const failed = new AbortController();
   // After a cancel, wait on until the task has ended: else its questions would be asked again on another stream.
   const onAbort = (): void => {

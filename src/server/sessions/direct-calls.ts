@@ -1,3 +1,5 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+import type { TaskRecord } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
@@ -5,7 +7,7 @@ import { answerOf, type Answer } from "../answer.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { OnError } from "../faults.ts";
-import { departureByReason } from "../plain/departure.ts";
+import { departureByReason, type Departure } from "../plain/departure.ts";
 import type { PlainCall } from "../plain/plain-call.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
@@ -51,6 +53,22 @@ export class DirectCalls {
     return this.#pollingTools.answer(kind, this.#plainCall(request, connection));
   }
 
+  /** Goes on with a call whose task another process has made; the tool may be gone. */
+  resume(
+    task: TaskRecord,
+    tool: Tool | undefined,
+    request: ToolRequest,
+    connection: Connection,
+  ): Promise<Answer> {
+    return this.#plain.resume(task, tool, this.#plainCall(request, connection));
+  }
+
+  /** The client leaves a call whose task another process has made. */
+  leave(task: TaskRecord, id: RequestId, departure: Departure, connection: Connection): Promise<void> {
+    const request = { id, params: {}, signal: AbortSignal.abort() };
+    return this.#plain.leave(task, departure, this.#plainCall(request, connection));
+  }
+
   /**
    * Its questions are requests on the stream of the call, or of an equal call whose client can be reached. If the stream breaks,
    * the client may resume it. If it does not, the call ends, and its task goes on.
@@ -64,6 +82,7 @@ export class DirectCalls {
       owner: { principal, session: streams.sessionKey, scopes: request.access?.scopes },
       capabilities,
       answerOf,
+      joined: (task) => streams.joined?.(id, task),
       attend: (task, requestor, over) => {
         const wait = { connection, request: id, signal: over };
         this.#questions.finished(task, requestor, wait).catch(() => undefined); // the call fails with the same fault

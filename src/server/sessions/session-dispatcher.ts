@@ -19,10 +19,14 @@ import { ForwardedRequests } from "../sep-1686/forwarded-requests.ts";
 import { cancelNamed, sepSessionOf } from "../sep-1686/sep-session.ts";
 import type { Streams } from "../streams.ts";
 import { Client } from "./client.ts";
-import { SessionRequests, type SessionContext, type SessionServices } from "./session-requests.ts";
+import type { SessionContext, SessionServices } from "./session-context.ts";
+import { SessionRequests } from "./session-requests.ts";
 
 /** How many tasks of one session are followed after a restart. */
 const mostFollowed = 100;
+
+/** How many requests are told apart from those of an earlier process. */
+const mostSeen = 10_000;
 
 /**
  * One connection of an earlier revision: answers its requests about tools and tasks, amends the SDK's answers, and owns the
@@ -33,6 +37,8 @@ export class SessionDispatcher implements WireDispatcher {
   readonly #connection: Connection;
   readonly #context: SessionContext;
   readonly #requests: SessionRequests;
+  /** The requests of this process, in a session of an earlier one. */
+  #seen: Set<RequestId> | undefined;
 
   /** `serves`: whether the author's server answers requests for a method. */
   constructor(
@@ -75,6 +81,7 @@ export class SessionDispatcher implements WireDispatcher {
 
   dispatch(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     this.#connection.requested(request);
+    this.#saw(request.id);
     return this.#requests.handle(request, extra);
   }
 
@@ -87,8 +94,15 @@ export class SessionDispatcher implements WireDispatcher {
       .finally(() => this.closed());
   }
 
-  /** Subscribes to the unfinished tasks that came from this session in an earlier process. */
+  /** As `SessionRequests.resume`. */
+  resume(id: RequestId, joined: string | undefined, extra?: MessageContext): Handle {
+    this.#saw(id);
+    return this.#requests.resume(id, joined, extra);
+  }
+
+  /** The session is one of an earlier process: subscribes to the unfinished tasks that came from it there. */
   async followTasks(): Promise<void> {
+    this.#seen = new Set();
     const { runtime, subscriptions } = this.#services;
     const connection = this.#connection;
     const { principal, streams } = connection;
@@ -118,13 +132,27 @@ export class SessionDispatcher implements WireDispatcher {
   }
 
   received(message: JSONRPCNotification | JSONRPCResponse): boolean {
-    const { sep } = this.#context;
-    if (sep !== undefined && "method" in message && message.method === "notifications/cancelled") {
-      cancelNamed(sep.session, message.params ?? {}).catch((error: unknown) => {
+    if ("method" in message && message.method === "notifications/cancelled") {
+      this.#cancelled(message.params ?? {}).catch((error: unknown) => {
         if (!isStopping(error)) this.#services.onError(error);
       });
     }
     return this.#connection.received(message);
+  }
+
+  /** Requests of this process are cancelled by their own signals. */
+  async #cancelled(params: JsonObject): Promise<void> {
+    const { sep } = this.#context;
+    const { requestId, reason } = params;
+    if (sep !== undefined) await cancelNamed(sep.session, params);
+    const isId = typeof requestId === "string" || typeof requestId === "number";
+    if (!isId || this.#seen === undefined || this.#seen.has(requestId)) return;
+    await this.#requests.earlier.cancelled(requestId, reason);
+  }
+
+  #saw(request: RequestId): void {
+    // Then so many requests came that those of the earlier process were given up long ago.
+    if ((this.#seen?.add(request).size ?? 0) > mostSeen) this.#seen = undefined;
   }
 
   intercepts(answer: JSONRPCResponse): boolean {

@@ -1,67 +1,33 @@
-import { isSpecType, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import { isSpecType, type JSONRPCRequest, type RequestId } from "@modelcontextprotocol/server";
 import { taskMethods, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { asksForTask } from "../../generation/sep-1686/create.ts";
-import { taskMethods as sepTaskMethods } from "../../generation/sep-1686/methods.ts";
 import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import type { OtherRequest } from "../../runtime/tool/registry.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import { createTask, refuseCall } from "../2025-11-25/call-tool.ts";
 import { methods } from "../2025-11-25/task-methods.ts";
 import { calledTool, type Access, type MessageContext, type ToolRequest } from "../request.ts";
 import type { Answer } from "../answer.ts";
-import type { ErrorOf, OnError } from "../faults.ts";
-import type { Rates } from "../rates/rates.ts";
-import type { TaskSubscriptions } from "../subscriptions/task-subscriptions.ts";
 import type { Handle } from "../dispatch/dispatch-transport.ts";
-import type { PlainPolicies, PollingToolKind } from "../plain/plain-policies.ts";
+import type { PollingToolKind } from "../plain/plain-policies.ts";
+import { EarlierRequests } from "./earlier-requests.ts";
+import { taskMethods as sepTaskMethods } from "../../generation/sep-1686/methods.ts";
 import { callTool, refuseCall as refuseSepCall } from "../sep-1686/answer-as-task.ts";
-import type { ForwardedRequests, RequestForwarder } from "../sep-1686/forwarded-requests.ts";
-import type { SepSession } from "../sep-1686/sep-session.ts";
 import { methods as sepMethods } from "../sep-1686/task-methods.ts";
-import type { Client } from "./client.ts";
-import type { DirectCalls } from "./direct-calls.ts";
-import type { TaskSession } from "./task-session.ts";
-
-/** What all connections of earlier revisions share. */
-export interface SessionServices {
-  readonly runtime: Runtime;
-  readonly rates: Rates;
-  readonly policies: PlainPolicies;
-  /** Calls that ask for no task. */
-  readonly calls: DirectCalls;
-  /** Which connections are notified of tasks of 2025-11-25, and of SEP-1686. */
-  readonly subscriptions: { readonly core: TaskSubscriptions; readonly sep: TaskSubscriptions };
-  readonly forwarder: RequestForwarder;
-  /** Refuses calls that could ask for a task and do not (C-029). */
-  readonly requireTasks: boolean;
-  readonly errorOf: ErrorOf;
-  readonly onError: OnError;
-}
-
-/** One connection of an earlier revision. */
-export interface SessionContext {
-  readonly client: Client;
-  readonly core: TaskSession;
-  /** Undefined for a client that cannot have tasks of SEP-1686. */
-  readonly sep: { readonly session: SepSession; readonly forwarded: ForwardedRequests } | undefined;
-  /** What the first request of the connection was allowed to do; undefined: everything that its principal may. */
-  readonly access: Access | undefined;
-  /** Whether the author's server answers such requests. */
-  readonly serves: (method: OtherRequest) => boolean;
-}
+import type { SessionContext, SessionServices } from "./session-context.ts";
 
 /** Answers a request; rejects with its fault. */
 type Work = (request: ToolRequest) => Promise<Answer>;
 
 /** Which requests of a connection are ours, and how they are answered: by 2025-11-25, by SEP-1686, or without a task. */
 export class SessionRequests {
+  readonly earlier: EarlierRequests;
   readonly #context: SessionContext;
   readonly #services: SessionServices;
 
   constructor(context: SessionContext, services: SessionServices) {
+    this.earlier = new EarlierRequests(context, services);
     this.#context = context;
     this.#services = services;
   }
@@ -87,6 +53,12 @@ export class SessionRequests {
     const answer = work;
     const access = this.#accessOf(extra);
     return ({ signal }) => answer({ id, params, signal, access, auth: extra?.auth });
+  }
+
+  /** How a request is answered that an earlier process has received; `joined` is the task that it found, if it made none. */
+  resume(id: RequestId, joined: string | undefined, extra?: MessageContext): Handle {
+    const access = this.#accessOf(extra);
+    return ({ signal }) => this.earlier.answer({ id, params: {}, signal, access, auth: extra?.auth }, joined);
   }
 
   /** Throws the fault of a call that is refused before its arguments are validated (A-29). */

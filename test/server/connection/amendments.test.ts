@@ -5,7 +5,7 @@ import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { DispatchTransport } from "../../../src/server/dispatch/dispatch-transport.ts";
 import { PlainPolicies } from "../../../src/server/plain/plain-policies.ts";
 import { SessionDispatcher } from "../../../src/server/sessions/session-dispatcher.ts";
-import type { SessionServices } from "../../../src/server/sessions/session-requests.ts";
+import type { SessionServices } from "../../../src/server/sessions/session-context.ts";
 import { onePipe } from "../../../src/server/streams.ts";
 import { rest } from "../../runtime/fake-clock.ts";
 

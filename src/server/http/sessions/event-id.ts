@@ -1,3 +1,15 @@
+import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../../generation/json-object.ts";
+
+/** What the next process has to know of a request to answer it. */
+export interface OpenCall {
+  readonly id: RequestId;
+  /** The task whose outcome is its answer, where that does not remember the request: it came from another one. */
+  readonly task?: string;
+  /** The request itself, where it can be made again. */
+  readonly request?: Pick<JSONRPCRequest, "method" | "params">;
+}
+
 /** An event on a stream of a session. */
 export interface EventId {
   /** Names the log that numbered the event: a session has another one in each process. */
@@ -6,14 +18,55 @@ export interface EventId {
   readonly stream: number;
   /** Its own number, in the log. */
   readonly event: number;
+  /** The requests that were still to be answered on the stream, as far as they fit. */
+  readonly calls: readonly OpenCall[];
 }
 
-export function formatEventId({ log, stream, event }: EventId): string {
-  return `${log}-${stream}-${event}`;
+/** The most that calls take in an id, in characters. Clients send it as a header. */
+const mostChars = 2_048;
+const mostCalls = 50;
+
+/** What an id says of calls: in full, or their ids alone, or nothing, as it fits. */
+export function formatCalls(calls: readonly OpenCall[]): string {
+  if (calls.length === 0 || calls.length > mostCalls) return "";
+  for (const each of [calls, calls.map(({ id }) => ({ id }))]) {
+    const text = Buffer.from(JSON.stringify(each)).toString("base64url");
+    if (text.length <= mostChars) return `-${text}`;
+  }
+  return "";
 }
 
-/** Undefined for what `formatEventId` did not write. */
+/** Undefined for what is no id of an event. */
 export function parseEventId(text: string): EventId | undefined {
-  const [, log, stream, event] = /^(\w{8})-(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
-  return log === undefined ? undefined : { log, stream: Number(stream), event: Number(event) };
+  const [, log, stream, event, calls] =
+    /^(\w{8})-(\d{1,15})-(\d{1,15})(?:-([\w-]{1,2048}))?$/.exec(text) ?? [];
+  const parsed = calls === undefined ? [] : parseCalls(calls);
+  if (log === undefined || parsed === undefined) return undefined;
+  return { log, stream: Number(stream), event: Number(event), calls: parsed };
+}
+
+function parseCalls(text: string): OpenCall[] | undefined {
+  let calls: unknown;
+  try {
+    calls = JSON.parse(Buffer.from(text, "base64url").toString());
+  } catch {
+    return undefined;
+  }
+  return Array.isArray(calls) && calls.length <= mostCalls && calls.every(isCall) ? calls : undefined;
+}
+
+function isCall(value: unknown): value is OpenCall {
+  if (!isJsonObject(value)) return false;
+  const { id, task, request } = value;
+  return (
+    (typeof id === "string" || typeof id === "number") &&
+    (task === undefined || typeof task === "string") &&
+    (request === undefined || isRequest(request))
+  );
+}
+
+function isRequest(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { method, params } = value;
+  return typeof method === "string" && (params === undefined || isJsonObject(params));
 }

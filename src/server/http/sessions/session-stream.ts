@@ -1,7 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { OutgoingStream } from "../outgoing-stream.ts";
 import { messageEvent, primingEvent } from "../sse.ts";
-import { formatEventId } from "./event-id.ts";
+import { formatCalls, type OpenCall } from "./event-id.ts";
 import type { EventLog } from "./event-log.ts";
 
 /** The number of the stream that belongs to no request. */
@@ -18,13 +18,20 @@ export class SessionStream {
   readonly number: number;
   /** Those that it was opened for; none on the standalone stream. */
   readonly requests: readonly RequestId[];
+  /** Those that are not answered yet. */
+  readonly #calls: Map<RequestId, OpenCall>;
+  /** What the ids of its events say of them. */
+  #suffix: string | undefined;
   /** Undefined where streams cannot be resumed. */
   readonly #log: EventLog | undefined;
   #connection: OutgoingStream | undefined;
+  /** Whether its client takes events without a message. */
+  #isPrimed = false;
 
-  constructor(number: number, requests: readonly RequestId[], log: EventLog | undefined) {
+  constructor(number: number, calls: readonly OpenCall[], log: EventLog | undefined) {
     this.number = number;
-    this.requests = requests;
+    this.#calls = new Map(calls.map((call) => [call.id, call]));
+    this.requests = [...this.#calls.keys()];
     this.#log = log;
   }
 
@@ -44,6 +51,19 @@ export class SessionStream {
     connection?.complete();
   }
 
+  /** The request is answered by this task, which another request has made. */
+  joined(request: RequestId, task: string): void {
+    this.#calls.set(request, { id: request, task });
+    this.#suffix = undefined;
+    if (this.#isPrimed) this.prime();
+  }
+
+  /** The answer to the request comes next, or there will be none. */
+  closed(request: RequestId): void {
+    this.#calls.delete(request);
+    this.#suffix = undefined;
+  }
+
   /** `json` is a whole message. */
   write(json: string): void {
     const event = this.#log?.add(this.number, json);
@@ -52,6 +72,7 @@ export class SessionStream {
 
   /** Tells the client from where it can resume the stream: after the event of that number, which is a new one by default. */
   prime(after?: number): void {
+    this.#isPrimed = true;
     const event = after ?? this.#log?.next();
     if (event !== undefined) this.#connection?.write(primingEvent(this.#idOf(event), retryMs));
   }
@@ -64,6 +85,7 @@ export class SessionStream {
   }
 
   #idOf(event: number): string {
-    return formatEventId({ log: this.#log?.name ?? "", stream: this.number, event });
+    this.#suffix ??= formatCalls([...this.#calls.values()]);
+    return `${this.#log?.name}-${this.number}-${event}${this.#suffix}`;
   }
 }

@@ -1,6 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Streams } from "../../streams.ts";
 import type { OutgoingStream } from "../outgoing-stream.ts";
+import type { OpenCall } from "./event-id.ts";
 import type { EventLog } from "./event-log.ts";
 import { SessionStream, standaloneNumber } from "./session-stream.ts";
 
@@ -86,6 +87,10 @@ export class SessionStreams implements Streams {
     for (const question of questions) await this.#kept.get(question);
   }
 
+  joined(request: RequestId, task: string): void {
+    this.#open.get(request)?.stream.joined(request, task);
+  }
+
   replyNeeds(question: RequestId, scopes: readonly string[]): void {
     this.#replies.set(question, scopes);
   }
@@ -103,9 +108,9 @@ export class SessionStreams implements Streams {
   }
 
   /** The stream of requests that have arrived. An id that is used again means the new request. */
-  begin(requests: readonly RequestId[], needed: readonly string[]): SessionStream {
+  begin(calls: readonly OpenCall[], needed: readonly string[]): SessionStream {
     this.#count += 1;
-    const stream = new SessionStream(this.#count, [...new Set(requests)], this.#log);
+    const stream = new SessionStream(this.#count, calls, this.#log);
     for (const request of stream.requests) {
       // What was sent on the old stream may never arrive.
       if (this.#open.has(request)) this.#reportBroken(request);
@@ -132,6 +137,7 @@ export class SessionStreams implements Streams {
     if (open === undefined) return;
     open.returned();
     this.#open.delete(request);
+    open.stream.closed(request);
     if (this.#openOn(open.stream).length === 0) open.stream.disconnect();
   }
 

@@ -17,6 +17,7 @@ import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686/
 import type { Outgoing } from "../exchange.ts";
 import { OutgoingStream, type OutgoingStreamOptions } from "../outgoing-stream.ts";
 import { keepAliveComment, streamHeaders } from "../sse.ts";
+import type { OpenCall } from "./event-id.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
 import { sessionNotFound, unsupportedVersion } from "./refusals.ts";
 import { answeredIds, cancelledId, isPoll } from "./requests-in.ts";
@@ -30,6 +31,8 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
   readonly streams: SessionStreams;
   /** Called with each connection that carries a stream. */
   readonly onConnection: (connection: OutgoingStream) => void;
+  /** Whether another process can make a request again that this one has not answered. */
+  readonly isRepeatable?: (request: JSONRPCRequest) => boolean;
   /** Called with each answer, which is sent when the promise that it may return has resolved. */
   readonly beforeAnswer?: (answer: JSONRPCResponse) => Promise<void> | undefined;
 }
@@ -61,6 +64,10 @@ export class SessionTransport implements Transport {
     this.#options = options;
     this.#streams = options.streams;
     if (options.sessionId !== undefined) this.sessionId = options.sessionId;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
   }
 
   async start(): Promise<void> {
@@ -124,8 +131,10 @@ export class SessionTransport implements Transport {
     }
     const [first] = requests;
     if (first !== undefined && isPoll(incoming.body)) return this.poll(first, extra);
-    const ids = requests.map(({ id }) => id);
-    const stream = this.#streams.begin(ids, incoming.needed);
+    const stream = this.#streams.begin(
+      requests.map((request) => this.#callOf(request)),
+      incoming.needed,
+    );
     const response = this.carry(stream, incoming);
     const resumable = this.#streams.areResumable && this.takesPriming(incoming, messages);
     if (resumable) stream.prime();
@@ -199,6 +208,12 @@ export class SessionTransport implements Transport {
     }
   }
 
+  #callOf(request: JSONRPCRequest): OpenCall {
+    const { id, method, params } = request;
+    if (this.#options.isRepeatable?.(request) !== true) return { id };
+    return { id, request: { method, ...(params !== undefined && { params }) } };
+  }
+
   /** For an author's handler that has its client poll. */
   #closersFor(request: RequestId): MessageExtraInfo {
     return {
@@ -219,7 +234,9 @@ export class SessionTransport implements Transport {
     if (id === undefined) throw new Error("An answer without an id has no stream.");
     const resolve = this.#polls.get(id);
     if (resolve === undefined) {
-      this.#streamOf(id).write(JSON.stringify(answer));
+      const stream = this.#streamOf(id);
+      stream.closed(id); // a client that has this answer has nothing to come back for
+      stream.write(JSON.stringify(answer));
       this.#streams.close(id);
     } else {
       this.#polls.delete(id);

@@ -8,16 +8,15 @@ import type { Sender } from "../identify.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import type { BrokenRequests } from "./broken-requests.ts";
 import { DurableState } from "./durable-state.ts";
-import { parseEventId, type EventId } from "./event-id.ts";
 import { EventLog, type EventLimits } from "./event-log.ts";
 import type { EventMemory } from "./event-memory.ts";
 import { authInfoOf, extraInfo, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
 import { readPost } from "./read-post.ts";
-import { alreadyInitialized, methodNotAllowed, notAcceptable, tooManyOpen } from "./refusals.ts";
+import { Resumption } from "./resumption.ts";
+import { alreadyInitialized, tooManyOpen } from "./refusals.ts";
 import { answeredIds, cancelledId, isPoll, requestIds } from "./requests-in.ts";
 import { sessionKey, type SessionRecords } from "./session-records.ts";
 import type { SessionState } from "./session-state.ts";
-import { SessionStream, standaloneNumber } from "./session-stream.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
 
@@ -56,6 +55,7 @@ export class Session implements PolledSession {
   readonly #log: EventLog;
   readonly #streams: SessionStreams;
   readonly #transport: SessionTransport;
+  readonly #resumption: Resumption;
   #session: DispatchedServer<SessionDispatcher> | undefined;
   /** The scopes that any request needed: a resumed stream may have messages of each. */
   readonly #needed = new Set<string>();
@@ -84,7 +84,17 @@ export class Session implements PolledSession {
         this.#enter();
         connection.whenEnded(() => this.#leave());
       },
+      isRepeatable: (request) => setup.server.isRepeatable(request),
       beforeAnswer: (answer) => this.#state.answered(answer),
+    });
+    this.#resumption = new Resumption({
+      server: setup.server,
+      principal,
+      log: this.#log,
+      streams: this.#streams,
+      transport: this.#transport,
+      maxOpenRequests: setup.maxOpenRequests,
+      session: () => this.#session,
     });
     this.#transport.onclose = () => this.#end();
   }
@@ -144,7 +154,7 @@ export class Session implements PolledSession {
         case "POST":
           return this.#post(incoming);
         case "GET":
-          return this.#get(incoming);
+          return this.#resumption.get(incoming, [...this.#needed]);
         default:
           return this.#delete(incoming);
       }
@@ -205,41 +215,6 @@ export class Session implements PolledSession {
     return more > 0 && this.#streams.unanswered + more > maxOpenRequests
       ? tooManyOpen(body, "session", maxOpenRequests)
       : undefined;
-  }
-
-  async #get(incoming: Incoming): Promise<Outgoing> {
-    const { headers } = incoming.request;
-    if (headers.get("accept")?.includes("text/event-stream") !== true) {
-      return notAcceptable("Client must accept text/event-stream");
-    }
-    const eventId = headers.get("last-event-id") || null; // an empty one is none
-    const last = eventId === null ? undefined : parseEventId(eventId);
-    const stream = eventId === null ? this.#streams.standalone : last && this.#streamOf(last);
-    // The stream would end at once, and the client would resume it again and again.
-    if (stream === undefined) return methodNotAllowed("POST, DELETE");
-    const refused =
-      (await this.#transport.refusal(incoming)) ??
-      incoming.refusal(last === undefined ? [] : [...this.#needed]);
-    if (refused !== undefined) return refused;
-    const response = this.#transport.carry(stream, incoming);
-    // Of the log of another process, the client has seen nothing in this one.
-    const after = last && (last.log === this.#log.name ? last.event : 0);
-    // Else a client whose connection breaks before the next message would not know what to resume.
-    if (this.#transport.takesPriming(incoming)) stream.prime(after);
-    if (after !== undefined) stream.replay(after);
-    // A stream of which all was said.
-    if (stream.number !== standaloneNumber && this.#streams.numbered(stream.number) === undefined) {
-      stream.disconnect();
-    }
-    return response;
-  }
-
-  /** The stream of an event; undefined where nothing can follow on it. */
-  #streamOf({ log, stream, event }: EventId): SessionStream | undefined {
-    if (stream === standaloneNumber) return this.#streams.standalone; // in an earlier process, it was another one
-    if (log !== this.#log.name || event > this.#log.last) return undefined;
-    const missed = this.#log.after(event, stream).length > 0;
-    return this.#streams.numbered(stream) ?? (missed ? new SessionStream(stream, [], this.#log) : undefined);
   }
 
   async #delete(incoming: Incoming): Promise<Response> {

@@ -1,0 +1,117 @@
+import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
+import type { Principal } from "../../per-principal.ts";
+import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
+import type { TaskServer } from "../../task-server.ts";
+import type { Outgoing } from "../exchange.ts";
+import { tooManyRequests } from "../too-many-requests.ts";
+import { parseEventId, type EventId, type OpenCall } from "./event-id.ts";
+import type { EventLog } from "./event-log.ts";
+import { extraInfo, type Incoming } from "./incoming.ts";
+import { methodNotAllowed, notAcceptable, sessionNotFound, tooManyOpen } from "./refusals.ts";
+import { SessionStream, standaloneNumber } from "./session-stream.ts";
+import type { SessionStreams } from "./session-streams.ts";
+import type { SessionTransport } from "./session-transport.ts";
+
+/** What the streams of a session are resumed with. */
+export interface ResumptionParts {
+  readonly server: TaskServer;
+  readonly principal: Principal;
+  readonly log: EventLog;
+  readonly streams: SessionStreams;
+  readonly transport: SessionTransport;
+  /** How many requests may be open, with or without a connection. */
+  readonly maxOpenRequests: number;
+  /** Undefined before it is connected. */
+  readonly session: () => DispatchedServer<SessionDispatcher> | undefined;
+}
+
+/** Answers the GET requests of a session: for its standalone stream, and for the rest of a stream that broke. */
+export class Resumption {
+  readonly #parts: ResumptionParts;
+
+  constructor(parts: ResumptionParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens the stream of the session, or goes on with a stream that broke. `needed`: the scopes that its messages may need. */
+  async get(incoming: Incoming, needed: readonly string[]): Promise<Outgoing> {
+    const { transport, streams, log } = this.#parts;
+    const { headers } = incoming.request;
+    if (headers.get("accept")?.includes("text/event-stream") !== true) {
+      return notAcceptable("Client must accept text/event-stream");
+    }
+    const eventId = headers.get("last-event-id") || null; // an empty one is none
+    const last = eventId === null ? undefined : parseEventId(eventId);
+    if (eventId !== null && last === undefined) return nothingToResume();
+    const refused = (await transport.refusal(incoming)) ?? incoming.refusal(last === undefined ? [] : needed);
+    if (refused !== undefined) return refused;
+    // Of the log of another process, the client has seen nothing in this one.
+    const isOurs = last?.log === log.name;
+    const after = last && (isOurs ? last.event : 0);
+    if (last === undefined || last.stream === standaloneNumber) {
+      return this.#resume(streams.standalone, after, incoming);
+    }
+    if (!isOurs) return this.#resumeEarlier(last.calls, incoming);
+    const stream = this.#streamOf(last);
+    return stream === undefined ? nothingToResume() : this.#resume(stream, after, incoming);
+  }
+
+  /** The rest of a stream, after the event of that number. */
+  #resume(stream: SessionStream, after: number | undefined, incoming: Incoming): Response {
+    const { streams, transport } = this.#parts;
+    const response = transport.carry(stream, incoming);
+    // Else a client whose connection breaks before the next message would not know what to resume.
+    if (transport.takesPriming(incoming)) stream.prime(after);
+    if (after !== undefined) stream.replay(after);
+    // A stream of which all was said.
+    if (stream.number !== standaloneNumber && streams.numbered(stream.number) === undefined) {
+      stream.disconnect();
+    }
+    return response;
+  }
+
+  /** Answers requests that came to an earlier process, on a stream of this one. */
+  async #resumeEarlier(calls: readonly OpenCall[], incoming: Incoming): Promise<Outgoing> {
+    const { server, principal, streams, transport, maxOpenRequests } = this.#parts;
+    const repeated = calls.flatMap(({ id, request }) =>
+      request ? [{ jsonrpc: "2.0" as const, id, ...request }] : [],
+    );
+    if (calls.length === 0 || !repeated.every((request) => server.isRepeatable(request)))
+      return nothingToResume();
+    const limited = await server.rates.refusal(repeated, principal);
+    if (limited !== undefined) return tooManyRequests(undefined, server.errorOf(limited));
+    const needed = await server.scopesOfTasks(repeated, principal);
+    const refused = incoming.refusal([...needed]);
+    if (refused !== undefined) return refused;
+    if (transport.isClosed) return sessionNotFound();
+    // The client has come back for them before, and lost that connection too.
+    const known = calls.map(({ id }) => streams.of(id)).find((stream) => stream !== undefined);
+    if (known !== undefined) return this.#resume(known, 0, incoming);
+    if (streams.unanswered + calls.length > maxOpenRequests) {
+      return tooManyOpen(undefined, "session", maxOpenRequests);
+    }
+    const extra = extraInfo(incoming);
+    const session = this.#parts.session();
+    const stream = streams.begin(calls, [...incoming.needed, ...needed]);
+    const response = this.#resume(stream, undefined, incoming);
+    transport.receive(repeated, extra);
+    for (const { id, task, request } of calls) {
+      const handle = request ? undefined : session?.dispatcher.resume(id, task, extra);
+      if (handle !== undefined) session?.answer(id, handle, extra);
+    }
+    return response;
+  }
+
+  /** The stream of an event of this process; undefined where nothing can follow on it. */
+  #streamOf({ stream, event }: EventId): SessionStream | undefined {
+    const { streams, log } = this.#parts;
+    if (event > log.last) return undefined;
+    const missed = log.after(event, stream).length > 0;
+    return streams.numbered(stream) ?? (missed ? new SessionStream(stream, [], log) : undefined);
+  }
+}
+
+/** Else the stream would end at once, and the client would resume it again and again. */
+function nothingToResume(): Response {
+  return methodNotAllowed("POST, DELETE");
+}

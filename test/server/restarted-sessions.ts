@@ -1,0 +1,89 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import type { Tasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { responseOf } from "../../src/server/http/exchange.ts";
+import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
+import { Sessions } from "../../src/server/http/sessions/sessions.ts";
+import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import { FakeClock } from "../runtime/fake-clock.ts";
+import { house } from "./2025-11-25/session.ts";
+import { SessionPeer, type SessionOptions } from "./session-peer.ts";
+import { authorsOwn } from "./session-server.ts";
+
+export const minute = 60_000;
+
+interface Setup {
+  readonly tools?: (tasks: Tasks) => void;
+  readonly own?: (mcp: McpServer) => void;
+  readonly store?: TaskStore;
+  readonly maxSessions?: number;
+  readonly maxSessionsPerPrincipal?: number;
+}
+
+/** Processes that share a store, one after the other: `kill` goes on in the next one. */
+export async function processes({ tools = () => undefined, own, maxSessions = 2_000, ...setup }: Setup = {}) {
+  const { maxSessionsPerPrincipal = 2_000, store = memoryStore() } = setup;
+  const made: McpServer[] = [];
+  const { tasks, errors } = await house(tools, { store });
+  const makeServer = (): McpServer => {
+    const mcp = new McpServer({ name: "reports", version: "1.2.3" });
+    authorsOwn(mcp);
+    own?.(mcp);
+    made.push(mcp);
+    return mcp;
+  };
+  const clock = new FakeClock();
+  const start = (): Sessions =>
+    new Sessions({
+      server: tasks.server(makeServer), // which knows nothing of what others wait for
+      clock,
+      unread: new UnreadBytes(Infinity),
+      sessionIdleMs: 40 * minute,
+      unusedSessionMs: minute,
+      maxSessions,
+      maxSessionsPerPrincipal,
+      resumeMs: minute,
+      maxOpenRequestsPerSession: 500,
+      maxOpenRequestsPerPrincipal: 1_000,
+    });
+  let sessions = start();
+  const fetchAs =
+    (principal: string | null) =>
+    async (url: string, init: RequestInit): Promise<Response> => {
+      const request = new Request(url, init);
+      const body: unknown = request.method === "POST" ? await request.json() : undefined;
+      const scopes = { needed: [], refusal: () => undefined };
+      return responseOf(await sessions.fetch({ request, body, owner: { principal }, ...scopes }));
+    };
+  const keys: string[] = [];
+  const url = "http://reports.example/mcp";
+  const records = store.sessions;
+  if (records === undefined) throw new Error("The store keeps no sessions.");
+  return {
+    clock,
+    made,
+    errors,
+    records,
+    size: () => sessions.size,
+    /** The tasks of a request of the sessions that were opened. */
+    tasksOf: async (requestId: string | number) => {
+      const found = await Promise.all(keys.map((key) => records.tasksOf(key, 10, requestId)));
+      const all = await Promise.all(found.flat().map((id) => store.get(id)));
+      return all.flatMap((task) => task ?? []);
+    },
+    /** Nothing of the process is left but what it has stored. */
+    kill: () => void (sessions = start()),
+    stop: async () => {
+      await sessions.close();
+      sessions = start();
+    },
+    open: async (options: SessionOptions = {}, principal: string | null = "ann") => {
+      const peer = await SessionPeer.open(url, options, fetchAs(principal));
+      keys.push(sessionKey(peer.sessionId ?? ""));
+      return peer;
+    },
+    peer: (id: string, principal: string | null) =>
+      Object.assign(new SessionPeer(url, {}, fetchAs(principal)), { sessionId: id }),
+  };
+}
