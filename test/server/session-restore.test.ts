@@ -5,7 +5,7 @@ import { rest } from "../runtime/fake-clock.ts";
 import { formClient } from "./2025-11-25/session.ts";
 import { text } from "./peer.ts";
 import { minute, processes } from "./restarted-sessions.ts";
-import type { Message, SessionPeer } from "./session-peer.ts";
+import type { EventReader, Message, SessionPeer } from "./session-peer.ts";
 
 const status = async (peer: SessionPeer): Promise<number> => {
   const response = await peer.post({ id: "status", method: "ping" });
@@ -338,4 +338,21 @@ it("sends on the stream of a session what its server said while the session was 
   run.kill();
   const stream = await peer.listen(opened?.id);
   expect(await stream.message()).toMatchObject({ method: "notifications/tools/list_changed" });
+});
+
+it("takes a late answer to a question of the earlier process for none of this one", async () => {
+  const run = await processes();
+  const peer = await run.open({ capabilities: formClient });
+  const ask = async (): Promise<{ stream: EventReader; question: Message | undefined }> => {
+    const stream = await peer.begin("tools/call", { name: "ask_user", arguments: {} });
+    return { stream, question: await stream.message() };
+  };
+  const answer = (question: Message | undefined, name: string): Promise<Response> =>
+    peer.post({ id: question?.["id"], result: { action: "accept", content: { name } } });
+  const { question: early } = await ask();
+  run.kill();
+  const { stream, question } = await ask();
+  expect((await answer(early, "early")).status).toBe(202);
+  expect((await answer(question, "late")).status).toBe(202);
+  expect(await stream.message()).toMatchObject({ result: text('user: accept {"name":"late"}') });
 });

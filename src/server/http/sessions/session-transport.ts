@@ -22,6 +22,7 @@ import { extraInfo, type Incoming } from "./incoming.ts";
 import { sessionNotFound, unsupportedVersion } from "./refusals.ts";
 import { answeredIds, cancelledId, isPoll } from "./requests-in.ts";
 import { scopeRefusal } from "./scope-challenge.ts";
+import type { ServerRequestIds } from "./server-request-ids.ts";
 import type { SessionStream } from "./session-stream.ts";
 import type { SessionStreams } from "./session-streams.ts";
 
@@ -31,6 +32,8 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
   readonly streams: SessionStreams;
   /** Called with each connection that carries a stream. */
   readonly onConnection: (connection: OutgoingStream) => void;
+  /** Left out where the ids of the author's server need no other names. */
+  readonly serverRequestIds?: ServerRequestIds | undefined;
   /** Whether another process can make a request again that this one has not answered. */
   readonly isRepeatable?: (request: JSONRPCRequest) => boolean;
   /** Called with each answer, which is sent when the promise that it may return has resolved. */
@@ -171,8 +174,9 @@ export class SessionTransport implements Transport {
     return new Response(connection.readable, { headers: { ...streamHeaders, ...session } });
   }
 
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  async send(sent: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (this.#closed) throw new Error("The session is over.");
+    const message = this.#options.serverRequestIds?.sent(sent) ?? sent;
     if (!("method" in message)) {
       const before = this.#options.beforeAnswer?.(message);
       if (before !== undefined) await before;
@@ -202,7 +206,9 @@ export class SessionTransport implements Transport {
   receive(messages: readonly JSONRPCMessage[], extra: MessageExtraInfo, resumable = false): void {
     for (const message of messages) {
       const more = resumable && isJSONRPCRequest(message) ? this.#closersFor(message.id) : {};
-      this.onmessage?.(message, { ...extra, ...more });
+      const ids = this.#options.serverRequestIds;
+      const known = ids === undefined ? message : ids.received(message);
+      if (known !== undefined) this.onmessage?.(known, { ...extra, ...more });
       const request = cancelledId(message);
       if (request !== undefined) this.#cancelled(request);
     }

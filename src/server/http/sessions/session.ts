@@ -16,6 +16,7 @@ import { Resumption } from "./resumption.ts";
 import { alreadyInitialized, tooManyOpen } from "./refusals.ts";
 import { answeredIds, cancelledId, isPoll, requestIds } from "./requests-in.ts";
 import { sessionKey, type SessionRecords } from "./session-records.ts";
+import { ServerRequestIds } from "./server-request-ids.ts";
 import type { SessionState } from "./session-state.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
@@ -66,7 +67,7 @@ export class Session implements PolledSession {
   #endsAt = Infinity;
   #cancelIdle: () => void = () => undefined;
 
-  private constructor(id: string, principal: string | null, setup: SessionSetup) {
+  private constructor(id: string, principal: string | null, setup: SessionSetup, isRestored: boolean) {
     this.id = id;
     this.key = sessionKey(id);
     this.principal = principal;
@@ -84,6 +85,7 @@ export class Session implements PolledSession {
         this.#enter();
         connection.whenEnded(() => this.#leave());
       },
+      serverRequestIds: isRestored ? new ServerRequestIds(name) : undefined,
       isRepeatable: (request) => setup.server.isRepeatable(request),
       beforeAnswer: (answer) => this.#state.answered(answer),
     });
@@ -102,9 +104,14 @@ export class Session implements PolledSession {
   /**
    * A session with an author's server, before its first request; rejects where that cannot be made, once it was reported.
    */
-  static async open(id: string, incoming: Incoming, setup: SessionSetup): Promise<Session> {
+  static async open(
+    id: string,
+    incoming: Incoming,
+    setup: SessionSetup,
+    isRestored = false,
+  ): Promise<Session> {
     const { owner } = incoming;
-    const session = new Session(id, owner.principal, setup);
+    const session = new Session(id, owner.principal, setup, isRestored);
     session.#session = await setup.server.openSession(factoryContext(incoming), owner, session.#streams);
     await session.#session.connect(session.#transport).catch((error: unknown) => {
       setup.server.onError(error);
@@ -120,7 +127,7 @@ export class Session implements PolledSession {
     setup: SessionSetup,
     state: SessionState,
   ): Promise<Session> {
-    const session = await Session.open(id, incoming, setup);
+    const session = await Session.open(id, incoming, setup, true);
     try {
       await session.#state.replay(state, session.#transport, extraInfo(incoming), setup.server.onError);
       session.#requests = 2; // its handshake, and what used it
