@@ -6,11 +6,16 @@ import type { ClientName } from "./clients/open-client.ts";
 
 const script = fileURLToPath(new URL("./clients/client-process.ts", import.meta.url));
 
+function isResumption({ method, lastEventId, status }: SentRequest): boolean {
+  return method === undefined && lastEventId !== undefined && status === 200;
+}
+
 /** A client library that runs in a process of its own. */
 export class Peer {
   /** What the library has sent so far, in the order of the answers. */
   readonly sent: SentRequest[] = [];
   readonly #child: ChildProcess;
+  readonly #onSent = new Set<() => void>();
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #commands = 0;
 
@@ -58,6 +63,25 @@ export class Peer {
     return this.sent.filter((request) => request.method === method);
   }
 
+  /** Resolves when the stream of the latest call can be resumed. */
+  callAnswered(): Promise<void> {
+    return this.#until(() => this.sentOf("tools/call").at(-1)?.status === 200);
+  }
+
+  /** Resolves when the library has resumed the stream of a call so many times, and each time its standalone stream too. */
+  resumed(times: number): Promise<void> {
+    return this.#until(() => this.sent.filter(isResumption).length >= 2 * times);
+  }
+
+  async #until(reached: () => boolean): Promise<void> {
+    while (!reached()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onSent.add(resolve);
+      await promise;
+      this.#onSent.delete(resolve);
+    }
+  }
+
   #ask(command: Omit<Command, "id">): Promise<unknown> {
     const id = ++this.#commands;
     const answer = this.#answerTo(id);
@@ -74,6 +98,7 @@ export class Peer {
   #take(report: Report): void {
     if ("sent" in report) {
       this.sent.push(report.sent);
+      for (const wake of this.#onSent) wake();
       return;
     }
     const waiting = this.#waiting.get(report.id);

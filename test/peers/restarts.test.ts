@@ -8,9 +8,19 @@ import { Peer } from "./peer.ts";
 /** For a busy machine; a test takes seconds. */
 const timeout = 120_000;
 
+/** Of a call, in ms. All else is as the libraries have it, so also how often they try to resume a stream. */
+const patienceMs = 110_000;
+
 async function connected(name: ClientName): Promise<{ server: KilledServer; peer: Peer }> {
   const server = await KilledServer.start();
-  return { server, peer: await Peer.connect(name, server.url) };
+  return { server, peer: await Peer.connect(name, server.url, patienceMs) };
+}
+
+/** Kills the server while a call waits in it whose stream can be resumed: its handler is at `point`. */
+async function killInMidCall(server: KilledServer, peer: Peer, point: string, word: string): Promise<void> {
+  await peer.callAnswered();
+  await server.logged(point, word);
+  await server.kill();
 }
 
 describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout }, (name) => {
@@ -25,6 +35,47 @@ describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout },
     await server.restart();
     expect(await peer.call("quick", "two")).toBe("TWO");
     expect(server.stepsOf("two")).toEqual(["shout"]);
+    expect(peer.sentOf("initialize")).toHaveLength(1);
+  });
+
+  it("gets the result of a call in flight that ended before its stream was resumed", async () => {
+    const { server, peer } = await connected(name);
+    const result = peer.call("gated", "early");
+    await killInMidCall(server, peer, "(waits)", "early");
+    server.openGate("early");
+    await server.serve();
+    await server.logged("second", "early");
+    expect(await result).toBe("EARLY early");
+    expect(server.stepsOf("early")).toEqual(["first", "second"]);
+    expect(peer.sentOf("tools/call")).toHaveLength(1);
+    expect(await peer.call("quick", "next")).toBe("NEXT");
+    expect(peer.sentOf("initialize")).toHaveLength(1);
+  });
+
+  it("gets the result of a call in flight on its own stream, through three kills", async () => {
+    const { server, peer } = await connected(name);
+    const result = peer.call("gated", "late");
+    for (const kill of [1, 2, 3]) {
+      await killInMidCall(server, peer, "(waits)", "late");
+      await server.serve();
+      await server.logged("(waits)", "late", kill + 1);
+      await peer.resumed(kill);
+    }
+    server.openGate("late");
+    expect(await result).toBe("LATE late");
+    expect(server.stepsOf("late")).toEqual(["first", "second"]);
+    expect(peer.sentOf("tools/call")).toHaveLength(1);
+    expect(peer.sentOf("initialize")).toHaveLength(1);
+  });
+
+  it("is told that a call is lost of which nothing is stored, and goes on", async () => {
+    const { server, peer } = await connected(name);
+    const lost = peer.call("hangs", "hangs");
+    lost.catch(() => undefined); // it is awaited later
+    await killInMidCall(server, peer, "(waits)", "hangs");
+    await server.serve();
+    await expect(lost).rejects.toThrow(/restart/);
+    expect(await peer.call("quick", "next")).toBe("NEXT");
     expect(peer.sentOf("initialize")).toHaveLength(1);
   });
 });

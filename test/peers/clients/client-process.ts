@@ -15,6 +15,7 @@ export interface SentRequest {
   readonly verb: string;
   /** The JSON-RPC method of a POST. */
   readonly method?: string;
+  readonly lastEventId?: string;
   /** Undefined where the connection failed. */
   readonly status?: number;
 }
@@ -29,20 +30,43 @@ function report(message: Report): void {
   process.send?.(message);
 }
 
-/** All of the libraries use the global fetch. */
+/** All of the libraries use the global fetch. A stream is reported when it has an event whose id it can be resumed by. */
 function reportRequests(): void {
   const { fetch } = globalThis;
   globalThis.fetch = async (input, init) => {
-    const sent = { verb: init?.method ?? "GET", ...methodOf(init?.body) };
+    const lastEventId = new Headers(init?.headers).get("last-event-id");
+    const sent = {
+      verb: init?.method ?? "GET",
+      ...methodOf(init?.body),
+      ...(lastEventId !== null && { lastEventId }),
+    };
     try {
       const response = await fetch(input, init);
-      report({ sent: { ...sent, status: response.status } });
+      const answered = (): void => report({ sent: { ...sent, status: response.status } });
+      const { body, headers } = response;
+      if (body !== null && headers.get("content-type") === "text/event-stream") {
+        return new Response(body.pipeThrough(onFirstId(answered)), response);
+      }
+      answered();
       return response;
     } catch (error) {
       report({ sent });
       throw error;
     }
   };
+}
+
+/** Calls `seen` once the library has been given an event with an id. */
+function onFirstId(seen: () => void): TransformStream<Uint8Array, Uint8Array> {
+  let isSeen = false;
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk);
+      if (isSeen || !/^id:/m.test(Buffer.from(chunk).toString())) return;
+      isSeen = true;
+      seen();
+    },
+  });
 }
 
 function methodOf(body: unknown): { method?: string } {
