@@ -7,7 +7,7 @@ import { legacyMissingCapability } from "../faults.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
-import { messageEvent, streamHeaders } from "./sse.ts";
+import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
 
 /** What goes out for a request: one JSON text, or the stream of events that it became. Undefined: nobody waits for it. */
 export type Outgoing = JsonOutgoing | Response | undefined;
@@ -24,8 +24,8 @@ const nothing = (): void => undefined;
 type Ending = "answered" | "closed by us" | "closed by its client";
 
 /**
- * One request over HTTP and its answer: JSON, unless a notification comes before the answer, which makes a stream of
- * events of it.
+ * One request over HTTP and its answer: JSON, unless a notification comes before the answer, or a long silence, which makes a
+ * stream of events of it.
  */
 export class Exchange implements RequestStream {
   #outgoing: Promise<Outgoing> | undefined;
@@ -34,6 +34,7 @@ export class Exchange implements RequestStream {
   #aborted: AbortController | undefined;
   readonly #actions: ((end: AnswerEnd) => void)[] = [];
   #stream: OutgoingStream | undefined;
+  #silence: NodeJS.Timeout | undefined;
   #over: Ending | undefined;
 
   /** `count` begins to count what waits, which `cut` drops. */
@@ -69,6 +70,17 @@ export class Exchange implements RequestStream {
     return this.#over === "closed by us" ? undefined : "closing";
   }
 
+  /**
+   * Begins the stream if there is no answer for long: Node's `fetch` and many proxies wait five minutes or less for the first byte.
+   */
+  keepAlive(): void {
+    this.#silence = setTimeout(() => {
+      if (this.#over !== undefined || this.#stream !== undefined) return;
+      this.#stream = this.#open();
+      this.#stream.write(keepAliveComment);
+    }, keepAliveMs).unref();
+  }
+
   notify(method: string, params: object): void {
     if (this.#over !== undefined) return;
     this.#stream ??= this.#open();
@@ -99,6 +111,7 @@ export class Exchange implements RequestStream {
 
   #end(how: Ending, end: AnswerEnd): void {
     this.#over = how;
+    clearTimeout(this.#silence);
     this.#stream?.complete();
     for (const action of this.#actions) action(end);
   }
@@ -129,6 +142,7 @@ export class TaskRequests {
     const { dispatcher, identity, legacyErrorCodes } = this.#server;
     const exchange = new Exchange((cut) => this.#unread.open(principal, cut));
     this.#open.add(exchange);
+    if (method === "tools/call") exchange.keepAlive(); // the others are answered at once
     const request = {
       id,
       method,

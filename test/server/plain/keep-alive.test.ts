@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { KeepAlive } from "../../../src/server/plain/keep-alive.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { FakeClock } from "../../runtime/fake-clock.ts";
@@ -97,4 +97,32 @@ it("sends the handler's progress with the token of the call and on its stream, i
   gone.resolve();
   expect(await session.result(call)).toEqual(text("counted"));
   expect(session.requests("notifications/progress")).toHaveLength(1);
+});
+
+it("begins the stream of a call that is silent for long, though its client wants no progress", async () => {
+  const began = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<void>();
+  const { http } = await serve({
+    tools: (tasks) =>
+      tasks.tool("wait", { plain: "wait" }, async () => {
+        began.resolve();
+        await gone.promise;
+        return text("waited");
+      }),
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { promise: response, resolve } = Promise.withResolvers<Response>();
+  const peer = new Peer(http.url, async (url, init) => {
+    resolve(await fetch(url, init));
+    return Response.json({});
+  });
+  const call = peer.call("wait", {}, { capabilities: {} });
+  await began.promise;
+  vi.advanceTimersByTime(15_000);
+  const stream = new EventReader(await response);
+  expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
+  gone.resolve();
+  expect(await stream.message()).toMatchObject({ result: text("waited") });
+  await call;
 });
