@@ -221,6 +221,8 @@ it.each([
   ["a strange request", calls({ id: 1, request: { method: 1 } })],
   ["a call as a request", calls({ id: 1, request: { method: "tools/call", params: job } })],
   ["a cancel as a request", calls({ id: 1, request: { method: "tasks/cancel", params: { taskId: "t" } } })],
+  ["a request of no form", calls({ id: 1, request: { method: "ping", params: { _meta: 1 } } })],
+  ["more than a request", calls({ id: 1, request: { method: "ping", result: {} } })],
   ["too many", `-${Buffer.from(JSON.stringify(Array(51).fill({ id: 1 }))).toString("base64url")}`],
   ["ten kilobytes", `-${"A".repeat(10_000)}`],
 ])("has no stream for an event of another process with %s", async (_, suffix) => {
@@ -228,6 +230,13 @@ it.each([
   const peer = await run.open();
   const id = `00000000-1-1${suffix}`;
   expect((await peer.send("GET", { headers: { "last-event-id": id } })).status).toBe(405);
+});
+
+it("takes no other id for a request than that of its call", async () => {
+  const run = await processes();
+  const peer = await run.open();
+  const forged = `00000000-1-1${calls({ id: 1, request: { method: "ping", id: 2 } })}`;
+  expect(await (await peer.listen(forged)).rest()).toEqual([{ jsonrpc: "2.0", id: 1, result: {} }]);
 });
 
 it("answers forged events like those of calls that are lost", async () => {

@@ -1,3 +1,4 @@
+import { isJSONRPCRequest } from "@modelcontextprotocol/server";
 import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
 import type { Principal } from "../../per-principal.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
@@ -73,11 +74,14 @@ export class Resumption {
   /** Answers requests that came to an earlier process, on a stream of this one. */
   async #resumeEarlier(calls: readonly OpenCall[], incoming: Incoming): Promise<Outgoing> {
     const { server, principal, streams, transport, maxOpenRequests } = this.#parts;
+    // The client may have written the id, and anything into it.
     const repeated = calls.flatMap(({ id, request }) =>
-      request ? [{ jsonrpc: "2.0" as const, id, ...request }] : [],
+      request ? [{ ...request, jsonrpc: "2.0" as const, id }] : [],
     );
-    if (calls.length === 0 || !repeated.every((request) => server.isRepeatable(request)))
-      return nothingToResume();
+    const areRequests = repeated.every(
+      (request) => isJSONRPCRequest(request) && server.isRepeatable(request),
+    );
+    if (calls.length === 0 || !areRequests) return nothingToResume();
     const limited = await server.rates.refusal(repeated, principal);
     if (limited !== undefined) return tooManyRequests(undefined, server.errorOf(limited));
     const needed = await server.scopesOfTasks(repeated, principal);
