@@ -356,3 +356,12 @@ it("takes a late answer to a question of the earlier process for none of this on
   expect((await answer(question, "late")).status).toBe(202);
   expect(await stream.message()).toMatchObject({ result: text('user: accept {"name":"late"}') });
 });
+
+it("lets a session that nobody uses after its restart end in its time, although it is killed at once", async () => {
+  const run = await processes();
+  const peer = await run.open();
+  run.kill();
+  expect(await status(peer)).toBe(200);
+  const stored = await run.records.get(sessionKey(peer.sessionId ?? ""));
+  expect(stored?.expiresAt).toBe(run.clock.now() + 40 * minute);
+});

@@ -64,7 +64,8 @@ export class Session implements PolledSession {
   #requests = 0;
   #open = 0;
   #ended = false;
-  #endsAt = Infinity;
+  /** Undefined while it is used, and before. */
+  #endsAt: number | undefined;
   #cancelIdle: () => void = () => undefined;
 
   private constructor(id: string, principal: string | null, setup: SessionSetup, isRestored: boolean) {
@@ -146,7 +147,7 @@ export class Session implements PolledSession {
 
   /** When it ends unless it is used, in epoch milliseconds. */
   get endsAt(): number {
-    return this.#open > 0 ? this.#setup.clock.now() + this.#leftMs : this.#endsAt;
+    return this.#endsAt ?? this.#setup.clock.now() + this.#leftMs;
   }
 
   /** How many of its responses stay open until the client has answered a question. */
@@ -239,6 +240,7 @@ export class Session implements PolledSession {
 
   #enter(): void {
     this.#open += 1;
+    this.#endsAt = undefined;
     this.#cancelIdle();
     this.#setup.onIdle(false);
   }
