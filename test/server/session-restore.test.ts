@@ -365,3 +365,24 @@ it("lets a session that nobody uses after its restart end in its time, although 
   const stored = await run.records.get(sessionKey(peer.sessionId ?? ""));
   expect(stored?.expiresAt).toBe(run.clock.now() + 40 * minute);
 });
+
+it("closes a session that a stop finds half restored, and has its client come again", async () => {
+  let gate: PromiseWithResolvers<object> | undefined;
+  const run = await processes({
+    own: ({ server }) => {
+      server.registerCapabilities({ resources: { subscribe: true } });
+      server.setRequestHandler("resources/subscribe", () => gate?.promise ?? {});
+    },
+  });
+  const peer = await run.open();
+  await peer.request("resources/subscribe", { uri: "test://a" });
+  run.kill();
+  const waits = (gate = Promise.withResolvers<object>());
+  const back = status(peer);
+  await rest();
+  await run.stop();
+  gate = undefined;
+  waits.resolve({});
+  expect(await back).toBe(503);
+  expect(await status(peer)).toBe(200);
+});

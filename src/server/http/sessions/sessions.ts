@@ -171,6 +171,10 @@ export class Sessions implements EarlierRevisions {
     const restore = (): Promise<Session> =>
       within(restoreMs, clock, Session.restore(id, incoming, setup, known), server.onError);
     const session = await this.#begin(id, incoming, () => this.#restores.run(restore));
+    if (this.#closed && session instanceof Session) {
+      await session.close(); // nothing else would
+      return sessionsUnreadable;
+    }
     if (session instanceof Session) void this.#records?.extend([session]);
     return session ?? sessionNotFound; // the client may begin anew
   }
