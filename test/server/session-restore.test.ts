@@ -386,3 +386,24 @@ it("closes a session that a stop finds half restored, and has its client come ag
   expect(await back).toBe(503);
   expect(await status(peer)).toBe(200);
 });
+
+it("keeps of a session's subscriptions no more than fits", async () => {
+  const subscribed: string[][] = [];
+  const run = await processes({
+    own: ({ server }) => {
+      const uris: string[] = [];
+      subscribed.push(uris);
+      server.registerCapabilities({ resources: { subscribe: true } });
+      server.setRequestHandler("resources/subscribe", ({ params }) => (uris.push(params.uri), {}));
+    },
+  });
+  const peer = await run.open();
+  const large = `test://${"x".repeat(64 * 1024)}`;
+  for (const uri of ["test://a", large, "test://b"]) await peer.request("resources/subscribe", { uri });
+  run.kill();
+  expect(await status(peer)).toBe(200);
+  expect(subscribed).toEqual([
+    ["test://a", large, "test://b"],
+    ["test://a", "test://b"],
+  ]);
+});

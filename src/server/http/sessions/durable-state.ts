@@ -11,7 +11,7 @@ import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";
 import { cancelledId } from "./requests-in.ts";
 import type { SessionEnd, SessionRecords } from "./session-records.ts";
-import { changesState, replayOf, stateAfter, type SessionState } from "./session-state.ts";
+import { changesState, encodeState, replayOf, stateAfter, type SessionState } from "./session-state.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
 /** The session whose state it is, as far as it is stored. */
@@ -49,11 +49,12 @@ export class DurableState {
     this.#changes.delete(request.id);
     if (!("result" in answer)) return undefined;
     const isNew = this.#state === undefined;
-    this.#state = stateAfter(this.#state, request, answer.result);
-    if (this.#state === undefined) return undefined;
-    return isNew
-      ? this.#records?.put(this.#owner, this.#owner.principal, this.#state)
-      : this.#records?.update(this.#owner.key, this.#state);
+    const state = stateAfter(this.#state, request, answer.result);
+    const text = state && encodeState(state);
+    if (text === undefined) return undefined; // what is too large is not kept here either
+    this.#state = state;
+    const { key, principal } = this.#owner;
+    return isNew ? this.#records?.put(this.#owner, principal, text) : this.#records?.update(key, text);
   }
 
   /**

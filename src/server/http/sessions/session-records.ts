@@ -4,7 +4,7 @@ import type { SessionRoom, SessionStore } from "../../../store/session-store.ts"
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";
-import { decodeState, encodeState, type SessionState } from "./session-state.ts";
+import { decodeState, type SessionState } from "./session-state.ts";
 
 /** How many sessions are changed or deleted in one write. */
 const mostAtOnce = 1_000;
@@ -47,16 +47,14 @@ export class SessionRecords {
     return stored.expiresAt > this.#clock.now() ? decodeState(stored.state) : undefined;
   }
 
-  put({ key, endsAt }: SessionEnd, principal: Principal, state: SessionState): Promise<void> {
-    const text = encodeState(state);
-    if (text === undefined) return Promise.resolve();
-    const session = { id: key, principal, expiresAt: endsAt, state: text };
+  /** `state`: as `encodeState` wrote it. */
+  put({ key, endsAt }: SessionEnd, principal: Principal, state: string): Promise<void> {
+    const session = { id: key, principal, expiresAt: endsAt, state };
     return this.#written(() => this.#store.put(session, this.#room));
   }
 
-  update(key: string, state: SessionState): Promise<void> {
-    const text = encodeState(state);
-    return text === undefined ? Promise.resolve() : this.#written(() => this.#store.update(key, text));
+  update(key: string, state: string): Promise<void> {
+    return this.#written(() => this.#store.update(key, state));
   }
 
   async extend(ends: readonly SessionEnd[]): Promise<void> {
