@@ -29,6 +29,11 @@ export interface Streams {
   acknowledgeAfter?(question: RequestId, kept: Promise<void>): void;
   /** `request` is answered by the task of another request. Left out on transports that cannot be resumed. */
   joined?(request: RequestId, task: string): void;
+  /**
+   * What is sent from now on needs these scopes of whoever resumes a stream, and those who cancel `request` need them too. Left out on
+   * transports without scopes.
+   */
+  needs?(scopes: readonly string[], request?: RequestId): void;
   /** The client's reply to `question` needs these scopes. Left out on transports without scopes. */
   replyNeeds?(question: RequestId, scopes: readonly string[]): void;
 }

@@ -1,10 +1,12 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
+import { isJsonObject } from "../../src/generation/json-object.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
+import { calledTool } from "../../src/server/request.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { FakeClock } from "../runtime/fake-clock.ts";
 import { house } from "./2025-11-25/session.ts";
@@ -17,13 +19,15 @@ interface Setup {
   readonly tools?: (tasks: Tasks) => void;
   readonly own?: (mcp: McpServer) => void;
   readonly store?: TaskStore;
+  /** The scopes that tools need. */
+  readonly scopes?: Readonly<Record<string, readonly string[]>>;
   readonly maxSessions?: number;
   readonly maxSessionsPerPrincipal?: number;
 }
 
 /** Processes that share a store, one after the other: `kill` goes on in the next one. */
 export async function processes({ tools = () => undefined, own, maxSessions = 2_000, ...setup }: Setup = {}) {
-  const { maxSessionsPerPrincipal = 2_000, store = memoryStore() } = setup;
+  const { maxSessionsPerPrincipal = 2_000, store = memoryStore(), scopes = {} } = setup;
   const made: McpServer[] = [];
   const { tasks, errors } = await house(tools, { store });
   const makeServer = (): McpServer => {
@@ -49,12 +53,24 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     });
   let sessions = start();
   const fetchAs =
-    (principal: string | null) =>
+    (principal: string | null, granted?: readonly string[]) =>
     async (url: string, init: RequestInit): Promise<Response> => {
       const request = new Request(url, init);
       const body: unknown = request.method === "POST" ? await request.json() : undefined;
-      const scopes = { needed: [], refusal: () => undefined };
-      return responseOf(await sessions.fetch({ request, body, owner: { principal }, ...scopes }));
+      const neededFor = (tool: string): readonly string[] => scopes[tool] ?? [];
+      const owner = {
+        principal,
+        ...(granted && {
+          access: { scopes: granted, neededFor },
+          authInfo: { token: "", clientId: "desk", scopes: [...granted] },
+        }),
+      };
+      const needed = neededFor(calledTool(isJsonObject(body) ? body["params"] : undefined));
+      const refusal = (more: readonly string[]): Response | undefined =>
+        granted === undefined || [...needed, ...more].every((scope) => granted.includes(scope))
+          ? undefined
+          : new Response(null, { status: 403 });
+      return responseOf(await sessions.fetch({ request, body, owner, needed, refusal }));
     };
   const keys: string[] = [];
   const url = "http://reports.example/mcp";
@@ -78,12 +94,16 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
       await sessions.close();
       sessions = start();
     },
-    open: async (options: SessionOptions = {}, principal: string | null = "ann") => {
-      const peer = await SessionPeer.open(url, options, fetchAs(principal));
+    open: async (
+      options: SessionOptions = {},
+      principal: string | null = "ann",
+      granted?: readonly string[],
+    ) => {
+      const peer = await SessionPeer.open(url, options, fetchAs(principal, granted));
       keys.push(sessionKey(peer.sessionId ?? ""));
       return peer;
     },
-    peer: (id: string, principal: string | null) =>
-      Object.assign(new SessionPeer(url, {}, fetchAs(principal)), { sessionId: id }),
+    peer: (id: string, principal: string | null, granted?: readonly string[]) =>
+      Object.assign(new SessionPeer(url, {}, fetchAs(principal, granted)), { sessionId: id }),
   };
 }

@@ -47,7 +47,7 @@ export interface WireDispatcher {
   /** How the SDK's result for a request is amended; undefined: not at all. */
   amendmentFor(request: JSONRPCRequest): Amend | undefined;
   /** Called with each notification and response; true for one that the SDK must not see. */
-  received(message: JSONRPCNotification | JSONRPCResponse): boolean;
+  received(message: JSONRPCNotification | JSONRPCResponse, extra?: MessageContext): boolean;
   /** Called with each answer of the SDK; true for one that must not be sent. */
   intercepts(answer: JSONRPCResponse): boolean;
   /** The answer to a request was sent, or could not be sent. */
@@ -166,7 +166,7 @@ export class DispatchTransport implements Transport {
         this.#amendments.delete(cancelled.id);
         this.#afterAnswers.end(cancelled.id, "lost");
       }
-      if (this.#dispatcher.received(message)) return;
+      if (this.#dispatcher.received(message, extra)) return;
       if (cancelled !== undefined) this.#open.get(cancelled.id)?.abort(cancelled.reason);
     }
     this.onmessage?.(message, extra);

@@ -41,6 +41,7 @@ export class EarlierRequests {
     if (found === undefined) throw lost();
     const { snapshot, origin } = found;
     const { task } = snapshot;
+    session.connection.streams.needs?.(task.requiredScopes, request.id);
     const { progressToken } = origin;
     const params = progressToken === undefined ? {} : { _meta: { progressToken } };
     const asked = { ...request, params };
@@ -52,9 +53,9 @@ export class EarlierRequests {
   }
 
   /** The client does not wait for the answer any more. */
-  async cancelled(request: RequestId, reason: unknown): Promise<void> {
+  async cancelled(request: RequestId, reason: unknown, scopes?: readonly string[]): Promise<void> {
     const { core: session, sep } = this.#context;
-    const found = await this.#find(request);
+    const found = await this.#find(request, undefined, scopes);
     if (found === undefined) return;
     const { task } = found.snapshot;
     if (task.finishedAt !== null) return;

@@ -115,6 +115,7 @@ export class SessionDispatcher implements WireDispatcher {
         const requestor = { generation, principal };
         try {
           const created = await runtime.get(id, requestor);
+          streams.needs?.(created.task.requiredScopes);
           const { progressToken } = await runtime.originOf(id, requestor);
           tasks.follow(created, requestor, { connection, progressToken });
         } catch (error) {
@@ -131,9 +132,9 @@ export class SessionDispatcher implements WireDispatcher {
     return (result) => sessionTools(result, this.#context.client, { registry: runtime.registry, policies });
   }
 
-  received(message: JSONRPCNotification | JSONRPCResponse): boolean {
+  received(message: JSONRPCNotification | JSONRPCResponse, extra?: MessageContext): boolean {
     if ("method" in message && message.method === "notifications/cancelled") {
-      this.#cancelled(message.params ?? {}).catch((error: unknown) => {
+      this.#cancelled(message.params ?? {}, extra).catch((error: unknown) => {
         if (!isStopping(error)) this.#services.onError(error);
       });
     }
@@ -141,13 +142,13 @@ export class SessionDispatcher implements WireDispatcher {
   }
 
   /** Requests of this process are cancelled by their own signals. */
-  async #cancelled(params: JsonObject): Promise<void> {
+  async #cancelled(params: JsonObject, extra?: MessageContext): Promise<void> {
     const { sep } = this.#context;
     const { requestId, reason } = params;
     if (sep !== undefined) await cancelNamed(sep.session, params);
     const isId = typeof requestId === "string" || typeof requestId === "number";
     if (!isId || this.#seen === undefined || this.#seen.has(requestId)) return;
-    await this.#requests.earlier.cancelled(requestId, reason);
+    await this.#requests.cancelEarlier(requestId, reason, extra);
   }
 
   #saw(request: RequestId): void {

@@ -22,12 +22,12 @@ type Work = (request: ToolRequest) => Promise<Answer>;
 
 /** Which requests of a connection are ours, and how they are answered: by 2025-11-25, by SEP-1686, or without a task. */
 export class SessionRequests {
-  readonly earlier: EarlierRequests;
+  readonly #earlier: EarlierRequests;
   readonly #context: SessionContext;
   readonly #services: SessionServices;
 
   constructor(context: SessionContext, services: SessionServices) {
-    this.earlier = new EarlierRequests(context, services);
+    this.#earlier = new EarlierRequests(context, services);
     this.#context = context;
     this.#services = services;
   }
@@ -58,7 +58,13 @@ export class SessionRequests {
   /** How a request is answered that an earlier process has received; `joined` is the task that it found, if it made none. */
   resume(id: RequestId, joined: string | undefined, extra?: MessageContext): Handle {
     const access = this.#accessOf(extra);
-    return ({ signal }) => this.earlier.answer({ id, params: {}, signal, access, auth: extra?.auth }, joined);
+    return ({ signal }) =>
+      this.#earlier.answer({ id, params: {}, signal, access, auth: extra?.auth }, joined);
+  }
+
+  /** As `EarlierRequests.cancelled`, by whoever sent the message of `extra`. */
+  cancelEarlier(id: RequestId, reason: unknown, extra?: MessageContext): Promise<void> {
+    return this.#earlier.cancelled(id, reason, this.#accessOf(extra)?.scopes);
   }
 
   /** Throws the fault of a call that is refused before its arguments are validated (A-29). */

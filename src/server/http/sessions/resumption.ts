@@ -34,8 +34,8 @@ export class Resumption {
     this.#parts = parts;
   }
 
-  /** Opens the stream of the session, or goes on with a stream that broke. `needed`: the scopes that its messages may need. */
-  async get(incoming: Incoming, needed: readonly string[]): Promise<Outgoing> {
+  /** Opens the stream of the session, or goes on with a stream that broke. */
+  async get(incoming: Incoming): Promise<Outgoing> {
     const { transport, streams, log } = this.#parts;
     const { headers } = incoming.request;
     if (headers.get("accept")?.includes("text/event-stream") !== true) {
@@ -44,7 +44,8 @@ export class Resumption {
     const eventId = headers.get("last-event-id") || null; // an empty one is none
     const last = eventId === null ? undefined : parseEventId(eventId);
     if (eventId !== null && last === undefined) return nothingToResume();
-    const refused = (await transport.refusal(incoming)) ?? incoming.refusal(last === undefined ? [] : needed);
+    const refused =
+      (await transport.refusal(incoming)) ?? incoming.refusal(last === undefined ? [] : [...streams.needed]);
     if (refused !== undefined) return refused;
     // Of the log of another process, the client has seen nothing in this one.
     const isOurs = last?.log === log.name;

@@ -11,7 +11,7 @@ interface OpenRequest {
   /** The unanswered questions of its handler. */
   readonly questions: Set<RequestId>;
   /** The scopes that it needed. */
-  readonly needed: readonly string[];
+  readonly needed: string[];
   /** Called when the client resumed its broken stream, or does not have to any more. */
   returned: () => void;
 }
@@ -27,6 +27,8 @@ export class SessionStreams implements Streams {
   /** A session begins with `initialize`. */
   readonly initialized = true;
   readonly standalone: SessionStream;
+  /** The scopes that any request needed: a resumed stream may have messages of each. */
+  readonly needed = new Set<string>();
   readonly #log: EventLog | undefined;
   readonly #awaitReturn: AwaitReturn;
   readonly #onStandalone = new Set<(open: boolean) => void>();
@@ -91,6 +93,11 @@ export class SessionStreams implements Streams {
     this.#open.get(request)?.stream.joined(request, task);
   }
 
+  needs(scopes: readonly string[], request?: RequestId): void {
+    for (const scope of scopes) this.needed.add(scope);
+    if (request !== undefined) this.#open.get(request)?.needed.push(...scopes);
+  }
+
   replyNeeds(question: RequestId, scopes: readonly string[]): void {
     this.#replies.set(question, scopes);
   }
@@ -110,13 +117,14 @@ export class SessionStreams implements Streams {
   /** The stream of requests that have arrived. An id that is used again means the new request. */
   begin(calls: readonly OpenCall[], needed: readonly string[]): SessionStream {
     this.#count += 1;
+    this.needs(needed);
     const stream = new SessionStream(this.#count, calls, this.#log);
     for (const request of stream.requests) {
       // What was sent on the old stream may never arrive.
       if (this.#open.has(request)) this.#reportBroken(request);
       this.close(request);
       const questions = new Set<RequestId>();
-      this.#open.set(request, { stream, reachable: true, questions, needed, returned: nothing });
+      this.#open.set(request, { stream, reachable: true, questions, needed: [...needed], returned: nothing });
     }
     return stream;
   }

@@ -58,8 +58,6 @@ export class Session implements PolledSession {
   readonly #transport: SessionTransport;
   readonly #resumption: Resumption;
   #session: DispatchedServer<SessionDispatcher> | undefined;
-  /** The scopes that any request needed: a resumed stream may have messages of each. */
-  readonly #needed = new Set<string>();
   /** The first one is the handshake. */
   #requests = 0;
   #open = 0;
@@ -162,7 +160,7 @@ export class Session implements PolledSession {
         case "POST":
           return this.#post(incoming);
         case "GET":
-          return this.#resumption.get(incoming, [...this.#needed]);
+          return this.#resumption.get(incoming);
         default:
           return this.#delete(incoming);
       }
@@ -176,7 +174,7 @@ export class Session implements PolledSession {
   }
 
   poll(message: JSONRPCRequest, sender: Sender, needed: readonly string[]): Promise<Outgoing> {
-    for (const scope of needed) this.#needed.add(scope);
+    this.#streams.needs(needed);
     return this.#counted(() => this.#transport.poll(message, authInfoOf(sender)));
   }
 
@@ -212,7 +210,7 @@ export class Session implements PolledSession {
         ),
       );
     if (refused !== undefined) return refused;
-    for (const scope of incoming.needed) this.#needed.add(scope);
+    this.#streams.needs(incoming.needed);
     this.#state.received(messages);
     return this.#transport.post(messages, incoming);
   }

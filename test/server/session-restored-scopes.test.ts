@@ -1,0 +1,68 @@
+import { expect, it } from "vitest";
+import { rest } from "../runtime/fake-clock.ts";
+import { text } from "./peer.ts";
+import { Job } from "./plain/job.ts";
+import { processes } from "./restarted-sessions.ts";
+import { EventReader, type SessionPeer } from "./session-peer.ts";
+
+const job = { name: "job", arguments: {} };
+
+/** A session after a restart, with a call that was in flight: by a token that may make it, and by one that may not. */
+async function restored(params: object = job) {
+  const work = new Job();
+  const run = await processes({
+    tools: (tasks) => work.add(tasks, { plain: "wait" }),
+    scopes: { job: ["work"] },
+  });
+  const ann = await run.open({}, "ann", ["work"]);
+  const weak = run.peer(ann.sessionId ?? "", "ann", []);
+  const stream = new EventReader(await ann.post({ id: "call", method: "tools/call", params }));
+  const event = (await stream.any())?.id ?? "";
+  await work.begun.promise;
+  run.kill();
+  const state = async () => (await run.tasksOf("call"))[0]?.state;
+  return { work, run, ann, weak, event, state };
+}
+
+const cancel = (peer: SessionPeer): Promise<Response> =>
+  peer.post({ method: "notifications/cancelled", params: { requestId: "call" } });
+
+const resume = (peer: SessionPeer, event: string): Promise<Response> =>
+  peer.send("GET", { headers: { "last-event-id": event } });
+
+it("cancels no call of an earlier process for a token that may not make it", async () => {
+  const { work, ann, weak, state } = await restored();
+  await cancel(weak);
+  await rest();
+  expect(await state()).toBe("running");
+  await cancel(ann);
+  await work.stopped.promise;
+  await rest();
+  expect(await state()).toBe("cancelled");
+  work.end();
+});
+
+it("lets a token for less neither end nor take up a call that was resumed after a restart", async () => {
+  const { work, ann, weak, event, state } = await restored();
+  const stream = await ann.listen(event);
+  const again = (await stream.any())?.id ?? "";
+  await rest();
+  expect((await cancel(weak)).status).toBe(403);
+  for (const each of [again, again.replace(/^(\w+-\w+-\w+).*/, "$1")]) {
+    expect((await resume(weak, each)).status).toBe(403);
+  }
+  expect(await state()).toBe("running");
+  work.end();
+  expect((await stream.rest()).at(-1)).toMatchObject({ id: "call", result: text("run 1") });
+});
+
+it("tells a token for less nothing of a restored session's tasks that was said on its stream", async () => {
+  const { work, ann, weak } = await restored({ ...job, task: {} });
+  const stream = await ann.listen();
+  work.end();
+  let told: unknown;
+  do told = (await stream.message())?.["params"];
+  while (told !== undefined && (told as { status?: string }).status !== "completed");
+  expect(told).toBeDefined();
+  expect((await resume(weak, "00000000-0-0")).status).toBe(403);
+});
