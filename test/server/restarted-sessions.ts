@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import type { Tasks } from "holdfast";
+import type { Tasks, TasksOptions } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { isJsonObject } from "../../src/generation/json-object.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
@@ -19,6 +19,7 @@ interface Setup {
   readonly tools?: (tasks: Tasks) => void;
   readonly own?: (mcp: McpServer) => void;
   readonly store?: TaskStore;
+  readonly rates?: TasksOptions["rates"];
   /** The scopes that tools need. */
   readonly scopes?: Readonly<Record<string, readonly string[]>>;
   readonly maxSessions?: number;
@@ -27,9 +28,9 @@ interface Setup {
 
 /** Processes that share a store, one after the other: `kill` goes on in the next one. */
 export async function processes({ tools = () => undefined, own, maxSessions = 2_000, ...setup }: Setup = {}) {
-  const { maxSessionsPerPrincipal = 2_000, store = memoryStore(), scopes = {} } = setup;
+  const { maxSessionsPerPrincipal = 2_000, store = memoryStore(), scopes = {}, rates = {} } = setup;
   const made: McpServer[] = [];
-  const { tasks, errors } = await house(tools, { store });
+  const { tasks, errors } = await house(tools, { store, rates });
   const makeServer = (): McpServer => {
     const mcp = new McpServer({ name: "reports", version: "1.2.3" });
     authorsOwn(mcp);

@@ -258,6 +258,16 @@ it("answers forged events like those of calls that are lost", async () => {
   expect((await (await peer.listen(event)).rest()).at(-1)).toMatchObject({ result: text("run 1") });
 });
 
+it("counts unknown tasks of forged events, and refuses more of them", async () => {
+  const run = await processes({ rates: { missesPerMinute: 2 } });
+  const peer = await run.open();
+  const forged = (task: string): string => `00000000-1-1${calls({ id: task, task })}`;
+  for (const task of ["one", "two"]) {
+    expect(await (await peer.listen(forged(task))).rest()).toMatchObject([{ error: lost }]);
+  }
+  expect((await peer.send("GET", { headers: { "last-event-id": forged("three") } })).status).toBe(429);
+});
+
 it("resumes no more calls than a session may have open", async () => {
   const run = await processes({
     own: (mcp) => void mcp.registerTool("hangs", {}, () => new Promise(() => undefined)),

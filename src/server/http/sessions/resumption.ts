@@ -83,9 +83,13 @@ export class Resumption {
       (request) => isJSONRPCRequest(request) && server.isRepeatable(request),
     );
     if (calls.length === 0 || !areRequests) return nothingToResume();
-    const limited = await server.rates.refusal(repeated, principal);
+    // A call that names a task is held to what `tasks/result` is held to.
+    const named = calls.flatMap(({ task }) =>
+      task === undefined ? [] : [{ method: "tasks/result", params: { taskId: task } }],
+    );
+    const limited = await server.rates.refusal([...repeated, ...named], principal);
     if (limited !== undefined) return tooManyRequests(undefined, server.errorOf(limited));
-    const needed = await server.scopesOfTasks(repeated, principal);
+    const needed = await server.scopesOfTasks([...repeated, ...named], principal);
     const refused = incoming.refusal([...needed]);
     if (refused !== undefined) return refused;
     if (transport.isClosed) return sessionNotFound();
