@@ -30,7 +30,12 @@ async function gateOpened(word: string, signal: AbortSignal): Promise<void> {
   await opened.promise.finally(() => watcher.close());
 }
 
-const tasks = createTasks({ store: sqliteStore(database), crashBackoffMs: 10, maxCrashes: 100 });
+const tasks = createTasks({
+  store: sqliteStore(database),
+  crashBackoffMs: 10,
+  maxCrashes: 100,
+  rates: { maxLoopDelayMs: null }, // the machine may be busy with other things
+});
 
 tasks.tool("quick", { inputSchema }, async ({ word }, task) =>
   text(
