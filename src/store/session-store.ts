@@ -34,7 +34,7 @@ export interface SessionStore {
   deleteExpired(now: number, limit: number): Promise<number>;
   /**
    * The ids of tasks that came from a session, by `session` and `requestId` of their origins: newest first, at most `limit`.
-   * Without `requestId`: those of all its requests that have not finished.
+   * Without `requestId`: those of all its requests that have not finished, in any order.
    */
   tasksOf(id: string, limit: number, requestId?: string | number): Promise<readonly string[]>;
 }
