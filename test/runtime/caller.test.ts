@@ -64,6 +64,23 @@ describe("the caller of a task", () => {
     expect(await ending(process, id)).toEqual([seen, byAnn.credentials]);
   });
 
+  it.each(["its handler", "a cancel"])("loses its credentials when its task is ended by %s", async (end) => {
+    let seenTask: TaskContext | undefined;
+    const keeps: Handler = async (_, task) => {
+      seenTask = task;
+      await task.elicit("ask", question);
+      return text(await told(task));
+    };
+    const process = await Process.started({ tools: { keeps } });
+    const id = await process.callId("keeps", byAnn);
+    await process.until(id, ({ inputs }) => inputs.length === 1, owner);
+    expect(await seenTask?.credentials()).toEqual(byAnn.credentials);
+    if (end === "a cancel") await process.runtime.cancel(id, owner);
+    else await answered(process, id);
+    await process.until(id, ({ task }) => task.finishedAt !== null, owner);
+    await expect(seenTask?.credentials()).rejects.toMatchObject({ code: "no_credentials" });
+  });
+
   it("is that of the first call where a call is repeated under its key", async () => {
     const process = await Process.started({ tools: { asksFirst } });
     const id = await process.callId("asksFirst", { ...byAnn, idempotencyKey: "k" });
