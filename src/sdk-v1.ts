@@ -4,7 +4,7 @@ import type { SdkV1Options } from "./sdk-v1/options.ts";
 /**
  * Makes the experimental tasks of `@modelcontextprotocol/sdk` 1.x durable: gives its `taskStore` and
  * `taskMessageQueue` on one of our stores. Rejects with what opening the store rejects with (`store_locked`,
- * `store_unusable`), and with `configuration` for an option that could not work.
+ * `store_unusable`), and with `configuration` for an option or a store that could not work.
  *
  * ```ts
  * const durable = await openSdkV1Tasks({ store: sqliteStore("tasks.db") });

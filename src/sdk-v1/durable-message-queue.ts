@@ -1,16 +1,16 @@
 import type { QueuedMessage, TaskMessageQueue } from "@modelcontextprotocol/sdk/experimental/tasks";
+import type { MessageQueues } from "../store/message-queues.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { SdkV1Services } from "./options.ts";
 
 /**
  * The SDK's `TaskMessageQueue`, kept in a Holdfast store. Deleting a task deletes its queue. Session ids are
  * ignored, as in the SDK's own queue: the SDK checks the access to a task before it takes messages.
  */
 export class DurableMessageQueue implements TaskMessageQueue {
-  readonly #services: SdkV1Services;
+  readonly #queues: MessageQueues;
 
-  constructor(services: SdkV1Services) {
-    this.#services = services;
+  constructor(queues: MessageQueues) {
+    this.#queues = queues;
   }
 
   /** Throws `queue_full` beyond `maxSize`, and `unknown_task` if the task does not exist. */
@@ -20,16 +20,10 @@ export class DurableMessageQueue implements TaskMessageQueue {
     _sessionId?: string,
     maxSize?: number,
   ): Promise<void> {
-    const { store, clock } = this.#services;
-    const put = await store.write({
-      type: "put_message",
-      now: clock.now(),
-      id: taskId,
-      body: JSON.stringify(message),
-      // Requests and responses are useless to another process: the code that waits for them is in this one.
-      bound: message.type !== "notification",
-      maxMessages: maxSize ?? null,
-    });
+    // Requests and responses are useless to another process: the code that waits for them is in this one.
+    const bound = message.type !== "notification";
+    const body = JSON.stringify(message);
+    const put = await this.#queues.put(taskId, { body, bound }, maxSize ?? null);
     if (put.ok) return;
     if (put.reason === "unknown") {
       throw new HoldfastError("unknown_task", `Task with ID ${taskId} not found`);
@@ -50,8 +44,7 @@ export class DurableMessageQueue implements TaskMessageQueue {
   }
 
   async #take(id: string, limit: number | null): Promise<QueuedMessage[]> {
-    const { store, clock } = this.#services;
-    const { messages } = await store.write({ type: "take_messages", now: clock.now(), id, limit });
-    return messages.map((body) => JSON.parse(body) as QueuedMessage);
+    const bodies = await this.#queues.take(id, limit);
+    return bodies.map((body) => JSON.parse(body) as QueuedMessage);
   }
 }

@@ -3,6 +3,9 @@ import { systemClock, type Clock } from "../runtime/clock.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultOptions } from "../runtime/options.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
+import type { MessageQueues } from "../store/message-queues.ts";
+import type { TaskStore as HoldfastStore } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
 import { DurableMessageQueue } from "./durable-message-queue.ts";
 import { DurableTaskStore } from "./durable-task-store.ts";
 import { resolveSdkV1Options, type SdkV1Options } from "./options.ts";
@@ -20,6 +23,7 @@ export interface SdkV1Tasks {
 export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
   const options = resolveSdkV1Options(given);
   const { store, onError } = options;
+  const messages = queuesOf(store);
   const unreadable = new UnreadableTasks(onError);
   const sweeper = new Sweeper({ store, clock, unreadable, onError, options: defaultOptions });
   await store.open();
@@ -35,10 +39,19 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
   const services = { store, clock, sweeper, options };
   return {
     taskStore: new DurableTaskStore(services),
-    taskMessageQueue: new DurableMessageQueue(services),
+    taskMessageQueue: new DurableMessageQueue(messages),
     close: async () => {
       await sweeper.stop();
       await store.close();
     },
   };
+}
+
+/** Throws `configuration` for a store without them: the SDK puts the questions of tasks there. */
+function queuesOf({ messages }: HoldfastStore): MessageQueues {
+  if (messages !== undefined) return messages;
+  throw new HoldfastError(
+    "configuration",
+    "This store keeps no messages, which tasks of SDK v1 need. Use one that does, such as sqliteStore(path).",
+  );
 }

@@ -12,7 +12,7 @@ import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
 export interface SdkV1Options {
   /**
    * Where tasks are stored: `sqliteStore("tasks.db")`, not open yet. Use a file of its own: a server of `createTasks` on the
-   * same file would fail these tasks.
+   * same file would fail these tasks. A store of another make needs its optional part `messages`.
    */
   readonly store: TaskStore;
   /**

@@ -40,12 +40,10 @@ const message = "The server stopped while it worked on this task, and does not t
 
 /**
  * Fails or keeps the tasks that an earlier process left unfinished, but only those of SDK v1 servers: a runtime
- * recovers all others. Requests in message queues are dropped first: the process that waited for their answers is
- * gone, and their JSON-RPC ids may be in use again. Expired tasks are left to the sweeper.
+ * recovers all others. Expired tasks are left to the sweeper.
  */
 export async function takeOver(services: TakeOverServices, onRestart: OnRestart): Promise<void> {
   const { store, clock } = services;
-  await store.write({ type: "drop_bound_messages", now: clock.now() });
   for (let after = ""; ;) {
     const tasks = await store.unfinished(after, pageSize);
     const decided: (readonly [TaskRecord, RestartDecision])[] = [];

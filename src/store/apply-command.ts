@@ -30,13 +30,6 @@ export function applyCommand(tables: TaskTables, given: TaskCommand): Applied {
       return deleteFinished(tables, command);
     case "keep_secret":
       return { result: { ok: true, value: tables.keepSecret(command.name, command.value) }, changes: [] };
-    case "put_message":
-      return putMessage(tables, command);
-    case "take_messages":
-      return { result: { ok: true, messages: tables.takeMessages(command.id, command.limit) }, changes: [] };
-    case "drop_bound_messages":
-      tables.dropBoundMessages();
-      return { result: { ok: true }, changes: [] };
     default:
       return change(tables, command);
   }
@@ -129,16 +122,5 @@ function releaseKey(tables: TaskTables, { id, deleteBy }: TaskCommand<"release_k
   if (task === undefined) return { result: { ok: false, reason: "unknown" }, changes: [] };
   if (!isTerminal(task.state)) return { result: { ok: false, reason: "state" }, changes: [] };
   tables.releaseKey(id, deleteBy === undefined ? null : storable(deleteBy));
-  return { result: { ok: true }, changes: [] };
-}
-
-/** No change of the task: whoever waits for messages takes them. */
-function putMessage(tables: TaskTables, command: TaskCommand<"put_message">): Applied {
-  const { id, body, bound, maxMessages } = command;
-  if (tables.task(id) === undefined) return { result: { ok: false, reason: "unknown" }, changes: [] };
-  if (maxMessages !== null && tables.countMessages(id) >= maxMessages) {
-    return { result: { ok: false, reason: "full" }, changes: [] };
-  }
-  tables.putMessage(id, body, bound);
   return { result: { ok: true }, changes: [] };
 }

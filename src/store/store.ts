@@ -3,6 +3,7 @@ import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts"
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { TaskEvent } from "../task/transition.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
+import type { MessageQueues } from "./message-queues.ts";
 import type { SessionStore } from "./session-store.ts";
 
 /** A committed change of a task. Read the task again to see its state. */
@@ -80,6 +81,8 @@ export interface TaskStore {
 
   /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */
   readonly sessions?: SessionStore;
+  /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
+  readonly messages?: MessageQueues;
 
   /** Calls `listener` after each commit. Returns a function that ends the subscription. */
   subscribe(listener: (changes: readonly TaskChange[]) => void): () => void;

@@ -24,14 +24,6 @@ export interface TaskTables {
   deletable(now: number, limit: number): readonly string[];
   /** Keeps `value` under `name` unless there is one; returns the one that is kept. */
   keepSecret(name: string, value: string): string;
-  /** How many messages the queue of a task has. */
-  countMessages(id: string): number;
-  /** Puts a message at the end of the queue of a task. */
-  putMessage(id: string, body: string, bound: boolean): void;
-  /** Removes the first `limit` messages of a task, null being all, and returns them in order. */
-  takeMessages(id: string, limit: number | null): readonly string[];
-  /** Removes the messages of all tasks that are bound to a process. */
-  dropBoundMessages(): void;
   /** Removes a task with all that belongs to it. */
   remove(id: string): void;
 }

@@ -125,21 +125,6 @@ export interface TaskCommands {
   keep_secret: { readonly name: string; readonly value: string };
   /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
   delete_expired: { readonly limit: number };
-  /**
-   * Puts a message at the end of a task's queue, whatever the task's state; the queue goes with the task. Refused as
-   * `full` where `maxMessages` are there already; null: no limit.
-   */
-  put_message: {
-    readonly id: string;
-    readonly body: string;
-    /** True for one that is of use only to the process that puts it; see `drop_bound_messages`. */
-    readonly bound: boolean;
-    readonly maxMessages: number | null;
-  };
-  /** Takes up to `limit` messages (null: all) off the queue of a task, the first ones first. */
-  take_messages: { readonly id: string; readonly limit: number | null };
-  /** Drops what was bound to a process: it is gone. Only for who owns the whole store. */
-  drop_bound_messages: object;
 }
 
 export type TaskCommandName = keyof TaskCommands;
@@ -167,9 +152,7 @@ export type Refusal =
   /** another task has the id, or the wire id in this generation and scope */
   | "taken"
   /** the time of the event is still to come */
-  | "not_due"
-  /** the queue has as many messages as it may have */
-  | "full";
+  | "not_due";
 
 export type Refused = { readonly ok: false; readonly reason: Refusal };
 type Changed = { readonly ok: true; readonly task: TaskRecord };
@@ -197,10 +180,6 @@ interface SpecialResults {
   release_key: { readonly ok: true } | Refused;
   delete: { readonly ok: true } | Refused;
   keep_secret: { readonly ok: true; readonly value: string };
-  put_message: { readonly ok: true } | Refused;
-  /** `messages`: their bodies; empty where there are none, or no such task. */
-  take_messages: { readonly ok: true; readonly messages: readonly string[] };
-  drop_bound_messages: { readonly ok: true };
 }
 
 export type CommandResult<N extends TaskCommandName = TaskCommandName> = {

@@ -9,15 +9,8 @@ import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import { deletableAt } from "./ttl.ts";
 
-/** Commands about the whole store, or about what lies beside a task and changes nothing in it. */
-type OtherName =
-  | "delete_expired"
-  | "release_key"
-  | "delete"
-  | "keep_secret"
-  | "put_message"
-  | "take_messages"
-  | "drop_bound_messages";
+/** Commands about the whole store, or about a task that has ended. */
+type OtherName = "delete_expired" | "release_key" | "delete" | "keep_secret";
 
 /** Commands about one existing task. */
 export type TaskChangeName = Exclude<TaskCommandName, "create" | "recover" | OtherName> | "recover";

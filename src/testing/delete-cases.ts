@@ -11,8 +11,6 @@ export const deleteCases = storeCases("delete", {
     await store.write(createRunning("a", { ...wire, idempotencyKey: "i" }));
     const held = { id: "task-a", now: noon, token: "t1" };
     await store.write({ type: "record_step", ...held, key: "k", value: "1", error: null });
-    const message = { body: "1", bound: false, maxMessages: null };
-    await store.write({ type: "put_message", now: noon, id: "task-a", ...message });
     await store.write({ type: "settle", ...held, outcome: { kind: "result", body: "{}" } });
     assert.deepEqual(await store.write(remove), { ok: true });
     assert.equal(await store.get("task-a"), undefined);
@@ -24,8 +22,6 @@ export const deleteCases = storeCases("delete", {
     assert.equal(await store.nextSweepAt(noon), null);
     const again = await store.write(createQueued("a", { ...wire, idempotencyKey: "i" }));
     assertMembers(again, { ok: true, created: true });
-    const take = await store.write({ type: "take_messages", now: noon, id: "task-a", limit: null });
-    assert.deepEqual(take, { ok: true, messages: [] });
   },
 
   "one that has not ended stays": async ({ store }) => {

@@ -1,96 +1,104 @@
 import assert from "node:assert/strict";
-import type { TaskStore } from "../store/store.ts";
-import type { TaskCommand } from "../task/command.ts";
+import type { MessageQueues, NewMessage } from "../store/message-queues.ts";
 import { createRunning, noon } from "./sample-task.ts";
-import { storeCases } from "./store-case.ts";
+import { storeCases, type StoreUnderTest } from "./store-case.ts";
 
 const id = "task-a";
 const ok = { ok: true } as const;
 
-function message(
-  body: string,
-  members: Partial<TaskCommand<"put_message">> = {},
-): TaskCommand<"put_message"> {
-  return { type: "put_message", now: noon, id, body, bound: false, maxMessages: null, ...members };
+function message(body: string): NewMessage {
+  return { body, bound: false };
 }
 
-async function taken(store: TaskStore, limit: number | null, from = id): Promise<readonly string[]> {
-  return (await store.write({ type: "take_messages", now: noon, id: from, limit })).messages;
+/** A case for the optional part, with a task whose queue is empty; a store without it passes. */
+function withQueues(
+  check: (queues: MessageQueues, under: StoreUnderTest) => Promise<void>,
+): (under: StoreUnderTest) => Promise<void> {
+  return async (under) => {
+    const { messages } = under.store;
+    if (messages === undefined) return;
+    await under.store.write(createRunning("a"));
+    await check(messages, under);
+  };
 }
 
 export const messageCases = storeCases("messages", {
-  "come out once, in the order in which they went in, to the letter": async ({ store }) => {
-    await store.write(createRunning("a"));
+  "come out once, in the order in which they went in, to the letter": withQueues(async (queues) => {
     const bodies = ["1", '{ "a":1.0 }', '"\ud800"', "\ufffe", "1"];
-    for (const body of bodies) assert.deepEqual(await store.write(message(body)), ok);
-    assert.deepEqual(await taken(store, 2), bodies.slice(0, 2));
-    assert.deepEqual(await taken(store, 0), []);
-    assert.deepEqual(await store.write(message("6")), ok);
-    assert.deepEqual(await taken(store, null), [...bodies.slice(2), "6"]);
-    assert.deepEqual(await taken(store, null), []);
-  },
+    for (const body of bodies) assert.deepEqual(await queues.put(id, message(body), null), ok);
+    assert.deepEqual(await queues.take(id, 2), bodies.slice(0, 2));
+    assert.deepEqual(await queues.take(id, 0), []);
+    assert.deepEqual(await queues.put(id, message("6"), null), ok);
+    assert.deepEqual(await queues.take(id, null), [...bodies.slice(2), "6"]);
+    assert.deepEqual(await queues.take(id, null), []);
+  }),
 
-  "of many takers at once each message has one": async ({ store }) => {
-    await store.write(createRunning("a"));
+  "of many takers at once each message has one": withQueues(async (queues) => {
     const bodies = Array.from({ length: 30 }, (_, index) => String(index));
-    await Promise.all(bodies.map((body) => store.write(message(body))));
-    const takes = await Promise.all(bodies.map(() => taken(store, 1)));
+    await Promise.all(bodies.map((body) => queues.put(id, message(body), null)));
+    const takes = await Promise.all(bodies.map(() => queues.take(id, 1)));
     assert.deepEqual(takes.flat(), bodies);
-  },
+  }),
 
-  "belong to their task": async ({ store }) => {
-    await store.write(createRunning("a"));
+  "belong to their task": withQueues(async (queues, { store }) => {
     await store.write(createRunning("b"));
-    await store.write(message("a1"));
-    await store.write(message("b1", { id: "task-b" }));
-    assert.deepEqual(await taken(store, null, "task-b"), ["b1"]);
-    assert.deepEqual(await taken(store, null), ["a1"]);
-    assert.deepEqual(await store.write(message("x", { id: "task-x" })), { ok: false, reason: "unknown" });
-    assert.deepEqual(await taken(store, null, "task-x"), []);
-  },
+    await queues.put(id, message("a1"), null);
+    await queues.put("task-b", message("b1"), null);
+    assert.deepEqual(await queues.take("task-b", null), ["b1"]);
+    assert.deepEqual(await queues.take(id, null), ["a1"]);
+    assert.deepEqual(await queues.put("task-x", message("x"), null), { ok: false, reason: "unknown" });
+    assert.deepEqual(await queues.take("task-x", null), []);
+  }),
 
-  "fill a queue up to its size, and no further": async ({ store }) => {
-    await store.write(createRunning("a"));
-    const puts = ["1", "2", "3"].map((body) => store.write(message(body, { maxMessages: 2 })));
+  "fill a queue up to its size, and no further": withQueues(async (queues) => {
+    const puts = ["1", "2", "3"].map((body) => queues.put(id, message(body), 2));
     assert.deepEqual(await Promise.all(puts), [ok, ok, { ok: false, reason: "full" }]);
-    await taken(store, 1);
-    assert.deepEqual(await store.write(message("4", { maxMessages: 2 })), ok);
-    assert.deepEqual(await store.write(message("5")), ok);
-    assert.deepEqual(await taken(store, null), ["2", "4", "5"]);
-  },
+    await queues.take(id, 1);
+    assert.deepEqual(await queues.put(id, message("4"), 2), ok);
+    assert.deepEqual(await queues.put(id, message("5"), null), ok);
+    assert.deepEqual(await queues.take(id, null), ["2", "4", "5"]);
+  }),
 
-  "are no change of the task, and outlive its end": async ({ store }) => {
-    await store.write(createRunning("a"));
+  "are no change of the task, and outlive its end": withQueues(async (queues, { store }) => {
     const before = await store.snapshot(id);
     const changes: unknown[] = [];
     store.subscribe((told) => changes.push(...told));
-    await store.write(message("1"));
+    await queues.put(id, message("1"), null);
     assert.deepEqual(await store.snapshot(id), before);
     assert.deepEqual(changes, []);
     await store.write({ type: "cancel", now: noon, id });
-    await store.write(message("2"));
-    assert.deepEqual(await taken(store, null), ["1", "2"]);
-  },
+    await queues.put(id, message("2"), null);
+    assert.deepEqual(await queues.take(id, null), ["1", "2"]);
+  }),
 
-  "go with their task": async ({ store }) => {
-    await store.write(createRunning("a", { expiry: { from: "created", ms: 10 } }));
-    await store.write(message("1"));
-    await store.write({ type: "cancel", now: noon, id });
-    await store.write({ type: "delete_expired", now: noon + 10, limit: 1 });
-    assert.deepEqual(await taken(store, null), []);
-    await store.write(createRunning("a"));
-    assert.deepEqual(await taken(store, null), []);
-  },
+  "go with their task, whether its time is over or it is deleted before": withQueues(
+    async (queues, { store }) => {
+      await store.write(createRunning("b", { expiry: { from: "created", ms: 10 } }));
+      for (const of of [id, "task-b"]) {
+        await queues.put(of, message("1"), null);
+        await store.write({ type: "cancel", now: noon, id: of });
+      }
+      await store.write({ type: "delete", now: noon, id });
+      await store.write({ type: "delete_expired", now: noon + 10, limit: 1 });
+      for (const name of ["a", "b"]) {
+        assert.deepEqual(await queues.take(`task-${name}`, null), []);
+        await store.write(createRunning(name));
+        assert.deepEqual(await queues.take(`task-${name}`, null), []);
+      }
+    },
+  ),
 
-  "that are bound to a process can be dropped, of all tasks, and no others": async ({ store }) => {
-    await store.write(createRunning("a"));
-    await store.write(createRunning("b"));
-    for (const [index, bound] of [true, false, true, false].entries()) {
-      await store.write(message(`a${index}`, { bound }));
+  "that are bound to a process stand in line with the others there": withQueues(async (queues) => {
+    for (const [index, bound] of [true, false, true].entries()) {
+      await queues.put(id, { body: String(index), bound }, 3);
     }
-    await store.write(message("b0", { id: "task-b", bound: true }));
-    assert.deepEqual(await store.write({ type: "drop_bound_messages", now: noon }), ok);
-    assert.deepEqual(await taken(store, null), ["a1", "a3"]);
-    assert.deepEqual(await taken(store, null, "task-b"), []);
-  },
+    assert.deepEqual(await queues.put(id, message("3"), 3), { ok: false, reason: "full" });
+    assert.deepEqual(await queues.take(id, null), ["0", "1", "2"]);
+  }),
+
+  "are refused by a store that was closed": withQueues(async (queues, { store }) => {
+    await store.close();
+    await assert.rejects(queues.put(id, message("1"), null), { code: "store_closed" });
+    await assert.rejects(queues.take(id, null), { code: "store_closed" });
+  }),
 });

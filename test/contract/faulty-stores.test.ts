@@ -64,6 +64,11 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     faulty((real) => ({ sessions: sessionsOf(real, { deleteExpired: async () => 0 }) })),
     "sessions",
   ],
+  [
+    "loses messages",
+    faulty(() => ({ messages: { put: async () => ({ ok: true }), take: async () => [] } })),
+    "messages",
+  ],
   ["never closes", faulty(() => ({ close: async () => undefined })), "life"],
 ];
 
@@ -76,6 +81,19 @@ test.each(faults)("the contract notices a store that %s", async (_, store, area)
     await run().catch(() => failed.push(name));
   }
   expect(failed).toContainEqual(expect.stringMatching(new RegExp(`^${area}: `)));
+});
+
+test("the contract asks nothing of parts that a store leaves out", async () => {
+  const store = (): TaskStore =>
+    new Proxy(memoryStore(), {
+      get(target, name: keyof TaskStore) {
+        if (name === "sessions" || name === "messages") return undefined;
+        const member = target[name];
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+  const place = async () => ({ store, remove: async () => never() });
+  for (const { run } of storeContract({ durable: false, place })) await run();
 });
 
 test("every case has a name of its own, and durable stores have more of them", () => {

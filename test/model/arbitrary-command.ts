@@ -135,14 +135,6 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   delete: fc.record(about),
   keep_secret: fc.record({ now, name: key, value: text }),
   delete_expired: fc.record({ now: fc.integer({ min: 0, max: 100 }), limit: fc.integer({ min: 0, max: 3 }) }),
-  put_message: fc.record({
-    ...about,
-    body: fc.constantFrom("1", '{ "a":1.0 }', '"\ud800"'),
-    bound: fc.boolean(),
-    maxMessages: orNothing(fc.nat({ max: 3 })),
-  }),
-  take_messages: fc.record({ ...about, limit: orNothing(fc.nat({ max: 3 })) }),
-  drop_bound_messages: fc.record({ now }),
 };
 
 export const commandNames = Object.keys(members) as TaskCommandName[];
@@ -161,7 +153,6 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   schedule_cancel: 3,
   answer_inputs: 4,
   delete_expired: 2,
-  put_message: 4,
 };
 
 export const arbitraryCommand: fc.Arbitrary<TaskCommand> = fc.oneof(

@@ -29,7 +29,6 @@ test("the memory store does what the model does", { timeout: modelTimeoutMs }, a
     "conflict",
     "taken",
     "not_due",
-    "full",
     "quota",
   ];
   expect([...seen].sort()).toEqual([...commandNames.map((name) => `${name}: done`), ...refusals].sort());

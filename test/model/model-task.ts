@@ -11,19 +11,9 @@ export interface ModelTask {
   readonly request: TaskRequest;
   readonly journal: readonly JournalEntry[];
   readonly outcome: Outcome | null;
-  readonly messages: readonly { readonly body: string; readonly bound: boolean }[];
 }
 
-type Elsewhere =
-  | "create"
-  | "recover"
-  | "delete_expired"
-  | "release_key"
-  | "delete"
-  | "keep_secret"
-  | "put_message"
-  | "take_messages"
-  | "drop_bound_messages";
+type Elsewhere = "create" | "recover" | "delete_expired" | "release_key" | "delete" | "keep_secret";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 
 export interface Effect {

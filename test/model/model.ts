@@ -61,25 +61,6 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
       const secrets = new Map(model.secrets).set(command.name, value);
       return { model: { ...model, secrets }, result: { ok: true, value }, changes: [] };
     }
-    case "put_message": {
-      const old = model.tasks.get(command.id);
-      if (old === undefined) return refuse(model, "unknown");
-      if (old.messages.length >= (command.maxMessages ?? Infinity)) return refuse(model, "full");
-      const { body, bound } = command;
-      return unchanged(put(model, { ...old, messages: [...old.messages, { body, bound }] }), { ok: true });
-    }
-    case "take_messages": {
-      const old = model.tasks.get(command.id);
-      if (old === undefined) return unchanged(model, { ok: true, messages: [] });
-      const count = command.limit ?? old.messages.length;
-      const messages = old.messages.slice(0, count).map(({ body }) => body);
-      return unchanged(put(model, { ...old, messages: old.messages.slice(count) }), { ok: true, messages });
-    }
-    case "drop_bound_messages": {
-      const all = [...model.tasks.values()];
-      const left = all.map((each) => ({ ...each, messages: each.messages.filter(({ bound }) => !bound) }));
-      return unchanged(put(model, ...left), { ok: true });
-    }
     default:
       return change(model, command);
   }
@@ -104,7 +85,7 @@ function create(
   const ends = { cancelBy: null, outcomeKind: null };
   const state = runs ? "running" : "queued";
   const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends });
-  const next = put(model, { task, request, journal: [], outcome: null, messages: [] });
+  const next = put(model, { task, request, journal: [], outcome: null });
   return step(next, { ok: true, created: true, task }, "create", task.id);
 }
 

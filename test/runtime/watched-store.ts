@@ -32,6 +32,7 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
     due: async (now, limit) => (await before("due", undefined), inner.due(now, limit)),
     nextSweepAt: async (after) => (await before("nextSweepAt", undefined), inner.nextSweepAt(after)),
     subscribe: (listener) => inner.subscribe(listener),
+    ...(inner.messages === undefined ? {} : { messages: inner.messages }),
   };
 }
 

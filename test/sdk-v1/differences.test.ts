@@ -1,8 +1,11 @@
 import type { QueuedMessage, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { describe, expect, it } from "vitest";
+import { openTasks } from "../../src/sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { latestTime } from "../../src/task/time.ts";
 import { FakeClock } from "../runtime/fake-clock.ts";
+import { watchedStore } from "../runtime/watched-store.ts";
 import { newStore, openDurable, storeNames } from "./stores.ts";
 
 // Where we differ from the SDK's own store, on purpose.
@@ -140,6 +143,15 @@ describe("a queue", () => {
     const { taskMessageQueue } = await setUp();
     await expect(taskMessageQueue.enqueue("unknown", message)).rejects.toMatchObject({
       code: "unknown_task",
+    });
+  });
+
+  it("needs a store that keeps queues", async () => {
+    const { messages: _, ...withoutQueues } = watchedStore(memoryStore(), () => undefined);
+    await expect(openTasks({ store: withoutQueues })).rejects.toMatchObject({
+      code: "configuration",
+      message:
+        "This store keeps no messages, which tasks of SDK v1 need. Use one that does, such as sqliteStore(path).",
     });
   });
 

@@ -6,9 +6,11 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import type { MessageQueues } from "../message-queues.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import { MemoryMessages } from "./memory-messages.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 import { MemoryTables, sweepsUntil, type StoredTask } from "./memory-tables.ts";
 
@@ -24,6 +26,10 @@ class MemoryStore implements TaskStore {
   readonly sessions: SessionStore = new MemorySessions(
     () => this.#lifecycle.assertOpen(),
     (id, limit, requestId) => this.#tables.tasksOf(id, limit, requestId),
+  );
+  readonly messages: MessageQueues = new MemoryMessages(
+    () => this.#lifecycle.assertOpen(),
+    (taskId) => this.#tables.stored.get(taskId)?.messages,
   );
 
   open(): Promise<void> {

@@ -17,12 +17,7 @@ export interface StoredTask {
   readonly journal: Map<string, JournalEntry>;
   outcome: Outcome | null;
   /** The queue, its first message first. */
-  messages: Message[];
-}
-
-interface Message {
-  readonly body: string;
-  readonly bound: boolean;
+  readonly messages: string[];
 }
 
 interface Sweep {
@@ -149,25 +144,6 @@ export class MemoryTables implements TaskTables {
     const kept = this.#secrets.get(name) ?? value;
     this.#secrets.set(name, kept);
     return kept;
-  }
-
-  countMessages(id: string): number {
-    return this.stored.get(id)?.messages.length ?? 0;
-  }
-
-  putMessage(id: string, body: string, bound: boolean): void {
-    this.stored.get(id)?.messages.push({ body, bound });
-  }
-
-  takeMessages(id: string, limit: number | null): readonly string[] {
-    const taken = this.stored.get(id)?.messages.splice(0, limit ?? Infinity) ?? [];
-    return taken.map(({ body }) => body);
-  }
-
-  dropBoundMessages(): void {
-    for (const stored of this.stored.values()) {
-      stored.messages = stored.messages.filter(({ bound }) => !bound);
-    }
   }
 
   nextSweepAt(after: number): number | null {

@@ -3,8 +3,9 @@ import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
-import { SqliteTables } from "./sqlite-tables.ts";
+import { SqliteMessages } from "./sqlite-messages.ts";
 import { SqliteSessions } from "./sqlite-sessions.ts";
+import { SqliteTables } from "./sqlite-tables.ts";
 import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-messages.ts";
 
 export interface CommittedGroup {
@@ -17,6 +18,7 @@ export class GroupWriter {
   readonly #db: DatabaseSync;
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
+  readonly #messages: SqliteMessages;
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   readonly #undo: StatementSync;
@@ -25,6 +27,7 @@ export class GroupWriter {
     this.#db = db;
     this.#tables = new SqliteTables(db);
     this.#sessions = new SqliteSessions(db);
+    this.#messages = new SqliteMessages(db);
     this.#savepoint = db.prepare("SAVEPOINT command");
     this.#release = db.prepare("RELEASE command");
     this.#undo = db.prepare("ROLLBACK TO command");
@@ -56,9 +59,14 @@ export class GroupWriter {
   }
 
   #apply(command: WriterCommand): { readonly result: WriterResult; readonly changes: readonly TaskChange[] } {
-    return command.type === "sessions"
-      ? { result: this.#sessions.apply(command.command), changes: [] }
-      : applyCommand(this.#tables, command);
+    switch (command.type) {
+      case "sessions":
+        return { result: this.#sessions.apply(command.command), changes: [] };
+      case "messages":
+        return { result: this.#messages.apply(command.command), changes: [] };
+      default:
+        return applyCommand(this.#tables, command);
+    }
   }
 
   /** Throws with the first command that fails. */

@@ -104,6 +104,7 @@ export const insertOutcome = "INSERT INTO outcome (task_id, kind, body) VALUES (
 export const insertSecret = "INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 
+export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
 export const insertMessage = "INSERT INTO message (task_id, body, bound) VALUES (?, ?, ?)";
 export const countMessages = "SELECT count(*) AS count FROM message WHERE task_id = ?";
 /** A limit below 0 is none. */

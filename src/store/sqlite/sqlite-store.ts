@@ -5,7 +5,8 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed, type ChangeListener } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
-import type { SessionCommand, SessionResult } from "../session-command.ts";
+import type { MessageQueues } from "../message-queues.ts";
+import type { SessionCommand } from "../session-command.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
@@ -127,6 +128,17 @@ class SqliteStore implements TaskStore {
     tasksOf: (id, limit, requestId) => this.#read((reader) => reader.tasksOf(id, limit, requestId)),
   };
 
+  readonly messages: MessageQueues = {
+    put: async (taskId, message, maxMessages) => {
+      const command = { type: "put_message", taskId, message, maxMessages } as const;
+      return (await this.#open().writer.write({ type: "messages", command })).put;
+    },
+    take: async (taskId, limit) => {
+      const command = { type: "take_messages", taskId, limit } as const;
+      return (await this.#open().writer.write({ type: "messages", command })).taken;
+    },
+  };
+
   get(id: string): Promise<TaskRecord | undefined> {
     return this.#readTask(id, (reader) => reader.task(id));
   }
@@ -180,8 +192,8 @@ class SqliteStore implements TaskStore {
 
   /** Resolves with how many sessions it deleted. */
   async #writeSessions(command: SessionCommand): Promise<number> {
-    const result = (await this.#open().writer.write({ type: "sessions", command })) as SessionResult;
-    return result.deleted;
+    const { deleted } = await this.#open().writer.write({ type: "sessions", command });
+    return deleted;
   }
 
   #open(): OpenParts {

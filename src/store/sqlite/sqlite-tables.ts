@@ -15,8 +15,6 @@ import { toStored } from "./stored-text.ts";
 
 const usageAt = columnsOf(["unfinished", "retained"]);
 const secretAt = columnsOf(["value"]);
-const countAt = columnsOf(["count"]);
-const messageAt = columnsOf(["seq", "body"]);
 
 /** The tables through the writing connection. Whoever uses them has begun a transaction. */
 export class SqliteTables implements TaskTables {
@@ -35,11 +33,6 @@ export class SqliteTables implements TaskTables {
   readonly #recoverable: RowStatement;
   readonly #deletable: RowStatement;
   readonly #deletes: readonly StatementSync[];
-  readonly #insertMessage: StatementSync;
-  readonly #countMessages: RowStatement;
-  readonly #messages: RowStatement;
-  readonly #deleteMessagesTo: StatementSync;
-  readonly #deleteBoundMessages: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#task = prepareRows(db, sql.selectTask);
@@ -63,11 +56,6 @@ export class SqliteTables implements TaskTables {
       sql.deleteRequest,
       sql.deleteTask,
     ].map((each) => db.prepare(each));
-    this.#insertMessage = db.prepare(sql.insertMessage);
-    this.#countMessages = prepareRows(db, sql.countMessages);
-    this.#messages = prepareRows(db, sql.selectMessages);
-    this.#deleteMessagesTo = db.prepare(sql.deleteMessagesTo);
-    this.#deleteBoundMessages = db.prepare(sql.deleteBoundMessages);
   }
 
   task(id: string): TaskRecord | undefined {
@@ -139,27 +127,6 @@ export class SqliteTables implements TaskTables {
     this.#insertSecret.run(name, value);
     const row = this.#secret.get(name);
     return row === undefined ? value : text(row, secretAt.value);
-  }
-
-  countMessages(id: string): number {
-    const row = this.#countMessages.get(toStored(id));
-    return row === undefined ? 0 : integer(row, countAt.count);
-  }
-
-  putMessage(id: string, body: string, bound: boolean): void {
-    this.#insertMessage.run(toStored(id), toStored(body), Number(bound));
-  }
-
-  takeMessages(id: string, limit: number | null): readonly string[] {
-    const rows = this.#messages.all(toStored(id), limit ?? -1);
-    const last = rows.at(-1);
-    // Most of the time nothing waits, and a transaction that writes nothing costs no fsync.
-    if (last !== undefined) this.#deleteMessagesTo.run(toStored(id), integer(last, messageAt.seq));
-    return readTask(id, () => rows.map((row) => text(row, messageAt.body)));
-  }
-
-  dropBoundMessages(): void {
-    this.#deleteBoundMessages.run();
   }
 
   remove(id: string): void {

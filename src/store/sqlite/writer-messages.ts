@@ -1,12 +1,16 @@
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { FaultCode } from "../../task/fault.ts";
+import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { SessionCommand, SessionResult } from "../session-command.ts";
 import type { TaskChange } from "../store.ts";
 
-/** A write: of tasks, or of sessions. */
-export type WriterCommand = TaskCommand | { readonly type: "sessions"; readonly command: SessionCommand };
+/** A write to one of the optional parts of the store. */
+export type SessionWrite = { readonly type: "sessions"; readonly command: SessionCommand };
+export type MessageWrite = { readonly type: "messages"; readonly command: MessageCommand };
 
-export type WriterResult = CommandResult | SessionResult;
+export type WriterCommand = TaskCommand | SessionWrite | MessageWrite;
+
+export type WriterResult = CommandResult | SessionResult | MessageResult;
 
 /** What the main thread tells the writer's thread. It sends a group only when the one before it was answered. */
 export type WriterRequest =

@@ -4,7 +4,7 @@ import { GroupWriter } from "./group-writer.ts";
 import { messageOf } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
-import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
+import type { MessageWrite, WriterAnswer, WriterRequest } from "./writer-messages.ts";
 
 // The thread that owns the writing connection: an fsync blocks it, and not the server.
 
@@ -15,6 +15,9 @@ interface Connection {
 
 const options = workerData as WriterOptions;
 let connection: Connection | undefined;
+
+/** The processes to which messages are bound are gone: there is one at a time. */
+const dropBoundMessages: MessageWrite = { type: "messages", command: { type: "drop_bound_messages" } };
 
 function connectWriter(): Connection {
   const db = openWriterConnection(options);
@@ -29,8 +32,10 @@ function connectWriter(): Connection {
 function open(): WriterAnswer {
   try {
     connection = connectWriter();
+    connection.writer.commit([dropBoundMessages]);
     return { type: "ready" };
   } catch (error) {
+    discardConnection();
     const { code, message } = unusable(options.path, error);
     return { type: "unusable", code, message };
   }

@@ -1,12 +1,16 @@
 import { Worker } from "node:worker_threads";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { MessageResult } from "../message-command.ts";
+import type { SessionResult } from "../session-command.ts";
 import type { TaskChange } from "../store.ts";
 import { commandSize } from "./command-size.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { WriterOptions } from "./writer-connection.ts";
 import type {
   CommandAnswer,
+  MessageWrite,
+  SessionWrite,
   WriterAnswer,
   WriterCommand,
   WriterRequest,
@@ -68,7 +72,8 @@ export class Writer {
 
   /** Resolves after the commit; rejects with `store_failed` or `task_unreadable` where nothing was written. */
   write(command: TaskCommand): Promise<CommandResult>;
-  write(command: WriterCommand): Promise<WriterResult>;
+  write(command: SessionWrite): Promise<SessionResult>;
+  write(command: MessageWrite): Promise<MessageResult>;
   write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {

@@ -29,6 +29,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   insertTask: [],
   selectDeletable: ["task INDEX task_deletable (sweep_at>? AND sweep_at<?)"],
   selectDue: ["task INDEX task_due (sweep_at>? AND sweep_at<?)"],
+  selectHasTask: ["task PRIMARY KEY (id=?)"],
   selectIdByWireId: ["task INDEX task_wire_id (generation=? AND scope=? AND wire_id=?)"],
   selectJournal: ["journal INDEX sqlite_autoindex_journal_1 (task_id=?)"],
   selectJournalEntry: ["journal INDEX sqlite_autoindex_journal_1 (task_id=? AND key=?)"],
