@@ -2,12 +2,13 @@
 // What the figures mean is in docs/guides/performance.md.
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { create, createSdk } from "./figures/create.ts";
 import type { Figure } from "./figures/figure.ts";
 import { listen } from "./figures/listen.ts";
 import { lives } from "./figures/lives.ts";
+import { retainedCreate, retainedGet, retainedStart } from "./figures/retained.ts";
 import { tail } from "./figures/tail.ts";
 import { tasksGet, tasksGetHono, tasksGetSession } from "./figures/tasks-get.ts";
 import { fullEffort, quickEffort } from "./load.ts";
@@ -23,6 +24,9 @@ const figures: readonly Figure[] = [
   tasksGetSession,
   listen,
   tail,
+  retainedStart,
+  retainedGet,
+  retainedCreate,
 ];
 
 const { values, positionals } = parseArgs({
@@ -46,7 +50,7 @@ if (unknown.length > 0) {
 const chosen = positionals.length === 0 ? figures : figures.filter(({ name }) => positionals.includes(name));
 
 await mkdir(values.folder, { recursive: true });
-const folder = await mkdtemp(join(values.folder, "bench-"));
+const folder = await mkdtemp(join(resolve(values.folder), "bench-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 

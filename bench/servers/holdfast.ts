@@ -1,4 +1,5 @@
-// A small server on the store that HOLDFAST_STORE names, with the default options where no figure needs another.
+// A small server on the store that HOLDFAST_STORE names, with the default options where no figure needs another. With
+// RETAINED set, the store holds a million tasks, or few of which each is read all the time.
 import { setTimeout as pause } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
@@ -11,12 +12,14 @@ const text = (value: string): { content: [{ type: "text"; text: string }] } => (
   content: [{ type: "text", text: value }],
 });
 
+const retained = process.env["RETAINED"] !== undefined;
 const tasks = createTasks({
   store: storeFromUrl(process.env["HOLDFAST_STORE"] ?? "sqlite:tasks.db"),
   // So that all handlers of `stamp` wait at the same time.
   concurrency: 1_000,
   // The load of the bench, and of whatever else the machine does, is not to be refused.
-  rates: { maxLoopDelayMs: null },
+  rates: { maxLoopDelayMs: null, ...(retained && { pollsPerInterval: null }) },
+  ...(retained && { maxRetained: 2_000_000 }),
 });
 tasks.tool("add", { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) =>
   text(String(a + b)),

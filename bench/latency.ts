@@ -1,0 +1,70 @@
+import { performance } from "node:perf_hooks";
+import { Connection } from "./client/connection.ts";
+import type { Effort, Side } from "./load.ts";
+import { median, percentile } from "./statistics.ts";
+
+/** A round ends with so many units, or with a slow server after so long. */
+export interface LatencyRound {
+  readonly connections: number;
+  readonly units: number;
+  readonly ms: number;
+}
+
+/** A busy Node accepts about one connection per turn of its event loop, and that is not what is measured. */
+const warmedAtATime = 50;
+
+/** How long each unit takes, in ms, where every connection begins one after another. */
+export function latencies({ server, client }: Side, round: LatencyRound): Promise<number[]> {
+  return Connection.with(server.url, round.connections, async (all) => {
+    const units = await Promise.all(all.map((connection) => client(connection)));
+    for (let n = 0; n < units.length; n += warmedAtATime) {
+      await Promise.all(units.slice(n, n + warmedAtATime).map((unit) => unit()));
+    }
+    const found: number[] = [];
+    const end = performance.now() + round.ms;
+    let left = round.units;
+    await Promise.all(
+      units.map(async (unit) => {
+        for (let begin = performance.now(); begin < end && left-- > 0; begin = performance.now()) {
+          await unit();
+          found.push(performance.now() - begin);
+        }
+      }),
+    );
+    return found;
+  });
+}
+
+export interface Tails {
+  /** The p99 in ms, medians of all rounds. */
+  readonly measured: number;
+  readonly reference: number;
+  /** Of each round. */
+  readonly ratios: readonly number[];
+}
+
+/** The p99 of both, in turn, so that what else the machine does meets both alike. */
+export async function compareTails(
+  subject: Side,
+  reference: Side,
+  round: LatencyRound,
+  { rounds, warmUpMs }: Effort,
+): Promise<Tails> {
+  const tail = async (side: Side): Promise<number> => percentile(await latencies(side, round), 0.99);
+  for (const side of [subject, reference]) await latencies(side, { ...round, ms: warmUpMs });
+  const pairs: { readonly subject: number; readonly reference: number }[] = [];
+  for (let n = 0; n < rounds; n++) {
+    if (n % 2 === 0) {
+      const first = await tail(subject);
+      pairs.push({ subject: first, reference: await tail(reference) });
+    } else {
+      const first = await tail(reference);
+      pairs.push({ reference: first, subject: await tail(subject) });
+    }
+  }
+  return {
+    measured: median(pairs.map((pair) => pair.subject)),
+    reference: median(pairs.map((pair) => pair.reference)),
+    ratios: pairs.map((pair) => pair.subject / pair.reference),
+  };
+}
