@@ -1,5 +1,5 @@
 import { EventReader, SessionPeer, type Message } from "../server/session-peer.ts";
-import { RpcError, type SeenTask } from "./rpc.ts";
+import { patience, RpcError, type SeenTask } from "./rpc.ts";
 
 /** A question of a task; `answer` resolves when the server has acknowledged the answer, and so keeps it. */
 export interface Question {
@@ -12,17 +12,19 @@ type Answer =
 
 /**
  * A client of 2025-11-25, whose questions come on the stream of its session or on that of `tasks/result`. When its
- * session ends it opens another. Rejects when the server is not there or dies before it answered.
+ * session ends it opens another. Rejects when the server is not there, dies before it answered, or is late.
  */
 export class CoreRpc {
   readonly #url: string;
   readonly #onQuestion: (question: Question) => void;
+  readonly #patienceMs: number | undefined;
   #session: Promise<SessionPeer> | undefined;
   #id = 0;
 
-  constructor(url: string, onQuestion: (question: Question) => void) {
+  constructor(url: string, onQuestion: (question: Question) => void, patienceMs?: number) {
     this.#url = url;
     this.#onQuestion = onQuestion;
+    this.#patienceMs = patienceMs;
   }
 
   async call(name: string, args: object, key: string | undefined): Promise<string> {
@@ -61,7 +63,10 @@ export class CoreRpc {
   async #send(method: string, params: object): Promise<Answer> {
     for (;;) {
       const session = (this.#session ??= this.#open());
-      const peer = await session;
+      const peer = await session.catch((error: unknown) => {
+        if (this.#session === session) this.#session = undefined;
+        throw error;
+      });
       const response = await peer.post({ id: ++this.#id, method, params });
       const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
       if (response.ok) {
@@ -73,7 +78,11 @@ export class CoreRpc {
   }
 
   async #open(): Promise<SessionPeer> {
-    const peer = await SessionPeer.open(this.#url, { capabilities: { elicitation: { form: {} } } });
+    const capabilities = { elicitation: { form: {} } };
+    // The stream of a session is silent for as long as there is nothing to say.
+    const impatientFetch = (url: string, init: RequestInit): Promise<Response> =>
+      fetch(url, init.method === "GET" ? init : { ...init, signal: patience(this.#patienceMs) });
+    const peer = await SessionPeer.open(this.#url, { capabilities }, impatientFetch);
     const stream = await peer.listen();
     this.#read(stream, peer).catch(() => undefined); // it died, and so does what is in flight
     return peer;

@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CoreRpc, Question } from "./core-rpc.ts";
 import type { Job } from "./job.ts";
@@ -9,6 +10,7 @@ const terminal = new Set(["completed", "failed", "cancelled"]);
 export class CoreWork {
   readonly #random: () => number;
   readonly #violations: string[];
+  readonly #since = performance.now();
   /** By task, what came and was not answered yet. */
   readonly #questions = new Map<string, Question>();
   /** Tasks whose questions came, on this server. */
@@ -22,7 +24,9 @@ export class CoreWork {
 
   onQuestion(question: Question): void {
     const { taskId } = question;
-    if (this.#byTask.get(taskId)?.answered === true)
+    const answered = this.#byTask.get(taskId)?.answered;
+    // What another server was shown to be answered, this one may have asked before it was.
+    if (answered !== undefined && (answered.at < this.#since || answered.servers.has(this)))
       this.#violations.push(`${taskId} asks again what was answered`);
     this.#asked.add(taskId);
     this.#questions.set(taskId, question);
@@ -59,7 +63,8 @@ export class CoreWork {
 
   /** A task leaves input_required when its question is closed, for good: by the answer, or by its timeout. */
   #noteAnswered(job: Job): void {
-    job.answered = true;
+    job.answered ??= { at: performance.now(), servers: new Set() };
+    job.answered.servers.add(this);
     if (job.tool === "asks" && job.replied === true && job.cancelAcknowledged !== true) job.answer = job.word;
   }
 }

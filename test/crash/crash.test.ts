@@ -4,14 +4,12 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { fullForm } from "../full-form.ts";
-import { CoreRpc } from "./core-rpc.ts";
-import { CoreWork, endOf } from "./core-work.ts";
 import { expectHonestEnd } from "./honest-end.ts";
 import { readLog, repeatedSteps, runsOf } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
 import { Onlooker } from "./onlooker.ts";
+import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
-import { Rpc } from "./rpc.ts";
 import { Victim } from "./victim.ts";
 import { Work, type Server } from "./work.ts";
 
@@ -32,7 +30,7 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
   const database = join(folder, "tasks.db");
   const onlooker = new Onlooker(database);
   const work = new Work(random);
-  const start = (): Victim => new Victim(database, logFile);
+  const start = (): Victim => new Victim({ database, logFile });
 
   for (let kill = 0; kill < kills; kill++) {
     work.add(kill < kills / 3);
@@ -48,33 +46,32 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
     expect([...onlooker.problems(work.jobs), ...work.violations]).toEqual([]);
   }
 
-  await finish(start(), work, onlooker, random);
+  await finish(start(), work, onlooker);
   expect(work.violations).toEqual([]);
   expect(work.open).toEqual([]);
 
   const lines = readLog(logFile);
+  expect(overlappingAttempts(lines)).toEqual([]);
   expect(repeatedSteps(lines)).toEqual([]);
   expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
   const runsOfOnce = runsOf(lines, "whole");
   expect(runsOfOnce).toEqual([...new Set(runsOfOnce)]);
   for (const job of work.jobs) expectHonestEnd(job, lines);
 
-  await expectSameAfterRestart(start(), work, random);
+  await expectSameAfterRestart(start(), work);
   expect(onlooker.problems(work.jobs)).toEqual([]);
   // No lost answer has made a second task.
   expect(onlooker.count("idempotency_key IS NOT NULL")).toBe(work.jobs.filter(({ key }) => key).length);
 });
 
-async function serverOf(victim: Victim, work: Work, random: () => number): Promise<Server> {
+async function serverOf(victim: Victim, work: Work): Promise<Server> {
   const url = await victim.ready();
   if (url === undefined) throw new Error(`The server did not start: ${victim.stderr}`);
-  const coreWork = new CoreWork(random, work.violations);
-  const core = new CoreRpc(url, (question) => coreWork.onQuestion(question));
-  return { rpc: new Rpc(url), core, coreWork };
+  return work.serverAt(url);
 }
 
 async function workUntilKilled(victim: Victim, work: Work, random: () => number): Promise<void> {
-  const server = await serverOf(victim, work, random);
+  const server = await serverOf(victim, work);
   const dead = new AbortController();
   const driving = work.drive(server, dead.signal);
   await pause(random() * 160);
@@ -87,24 +84,19 @@ async function workUntilKilled(victim: Victim, work: Work, random: () => number)
 }
 
 /** Nobody kills any more: everything has to come to its end, also what no client knows of. */
-async function finish(victim: Victim, work: Work, onlooker: Onlooker, random: () => number): Promise<void> {
+async function finish(victim: Victim, work: Work, onlooker: Onlooker): Promise<void> {
   const patience = AbortSignal.timeout(120_000);
-  await work.drive(await serverOf(victim, work, random), patience);
+  await work.drive(await serverOf(victim, work), patience);
   const unfinished = (): number => onlooker.count("state IN ('queued', 'running')");
   while (unfinished() > 0 && !patience.aborted) await pause(20);
   expect(unfinished()).toBe(0);
   await victim.kill();
 }
 
-async function expectSameAfterRestart(victim: Victim, work: Work, random: () => number): Promise<void> {
-  const { rpc, core } = await serverOf(victim, work, random);
+async function expectSameAfterRestart(victim: Victim, work: Work): Promise<void> {
+  const server = await serverOf(victim, work);
   const tasks = work.jobs.filter(({ taskId }) => taskId !== undefined);
-  const again = await Promise.all(
-    tasks.map(async (job) => {
-      const { taskId = "" } = job;
-      return job.core ? endOf(await core.get(taskId), taskId, core) : JSON.stringify(await rpc.get(taskId));
-    }),
-  );
+  const again = await Promise.all(tasks.map((job) => work.endAt(server, job)));
   expect(again).toEqual(tasks.map(({ ended }) => ended));
   await victim.kill();
 }

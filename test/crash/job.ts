@@ -12,7 +12,7 @@ export interface Job {
   readonly core: boolean;
   /** There: whether its client waits for the result from the start. */
   readonly waits: boolean;
-  /** There: its client's answer. */
+  /** Its client's answer: always the same, so that it does not matter which of several arrived. */
   readonly word: string;
   /** One of many that came at once. */
   readonly inBurst: boolean;
@@ -25,7 +25,8 @@ export interface Job {
   cancelAcknowledged?: boolean;
   /** In 2025-11-25 an answer is not acknowledged: it was sent, and then the question was seen to be closed. */
   replied?: boolean;
-  answered?: boolean;
+  /** When (monotonic, in ms) and by whom the question was shown as answered. */
+  answered?: { readonly at: number; readonly servers: Set<unknown> };
   /** What `tasks/get` and `tasks/result` showed when the task had ended, or the direct answer; later reads have to be the same. */
   ended?: string;
 }

@@ -1,12 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 
-export type LogEvent = "run" | "kept" | "saw" | "lies down" | "wakes";
+/** What handlers do, and `killed`: what the suite is about to do to a process. */
+export type LogEvent = "begins" | "returns" | "run" | "kept" | "saw" | "lies down" | "wakes" | "killed";
 
 export interface LogLine {
   readonly event: LogEvent;
   readonly task: string;
   readonly key: string;
   readonly value: string;
+  /** The process that did it. */
+  readonly pid: number;
 }
 
 /** What the servers did, in the order in which they did it. */

@@ -25,13 +25,15 @@ interface Params {
   readonly [member: string]: unknown;
 }
 
-/** The least of clients: one request over HTTP. Rejects when the server is not there or dies before it answered. */
+/** The least of clients: one request over HTTP. Rejects when the server is not there or dies before it answered, or is late. */
 export class Rpc {
   readonly #url: string;
+  readonly #patienceMs: number | undefined;
   #id = 0;
 
-  constructor(url: string) {
+  constructor(url: string, patienceMs?: number) {
     this.#url = url;
+    this.#patienceMs = patienceMs;
   }
 
   call(name: string, args: object, idempotencyKey: string | undefined): Promise<SeenTask> {
@@ -54,6 +56,7 @@ export class Rpc {
   async #send(method: string, name: string, params: Params): Promise<SeenTask> {
     const response = await fetch(this.#url, {
       method: "POST",
+      signal: patience(this.#patienceMs),
       headers: {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
@@ -72,6 +75,10 @@ export class Rpc {
     if (result === undefined) throw new RpcError(`${method} ${name}: ${JSON.stringify(error)}`);
     return result;
   }
+}
+
+export function patience(ms: number | undefined): AbortSignal | null {
+  return ms === undefined ? null : AbortSignal.timeout(ms);
 }
 
 /** The server answered, and refused: never to be confused with a server that died. */

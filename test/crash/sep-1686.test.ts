@@ -44,7 +44,7 @@ it(
       while (jobs.filter(({ ended }) => ended === undefined).length < 8) {
         jobs.push({ taskId: randomUUID(), count: 1 + Math.floor(random() * 10), acknowledged: false });
       }
-      const victim = new Victim(database, logFile, "shared");
+      const victim = new Victim({ database, logFile, anonymous: "shared" });
       const rpc = new SepRpc((await victim.ready()) ?? "");
       const dead = new AbortController();
       const driven = jobs.map((job) => drive(job, rpc, dead.signal, violations).catch(() => undefined));
@@ -55,13 +55,13 @@ it(
       expect([victim.stderr, ...violations, ...wrongLives(database)]).toEqual([""]);
     }
 
-    const victim = new Victim(database, logFile, "shared");
+    const victim = new Victim({ database, logFile, anonymous: "shared" });
     const rpc = new SepRpc((await victim.ready()) ?? "");
     const patience = AbortSignal.timeout(60_000);
     await Promise.all(jobs.map((job) => drive(job, rpc, patience, violations)));
     // Once more, from another process than the one that ended them.
     await victim.kill();
-    const last = new Victim(database, logFile, "shared");
+    const last = new Victim({ database, logFile, anonymous: "shared" });
     const again = new SepRpc((await last.ready()) ?? "");
     for (const job of jobs) {
       expect(await endOf(again, job.taskId)).toBe(job.ended);

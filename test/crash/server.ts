@@ -1,15 +1,17 @@
-// The server that the crash suite kills: node server.ts DATABASE LOG ANONYMOUS. Prints its URL once it serves.
+// The server that the crash suites kill: node server.ts DATABASE LOG ANONYMOUS BUSY_TIMEOUT_MS. Prints its URL once it serves,
+// and errors that no caller is told of as lines of JSON on stderr.
 import { appendFileSync } from "node:fs";
+import { inspect } from "node:util";
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, HoldfastError } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import { addTools } from "./tools.ts";
 
-const [database = "", logFile = "", anonymous] = process.argv.slice(2);
+const [database = "", logFile = "", anonymous, busyTimeoutMs] = process.argv.slice(2);
 
 const tasks = createTasks({
-  store: sqliteStore(database),
+  store: sqliteStore(database, { busyTimeoutMs: Number(busyTimeoutMs) }),
   pollIntervalMs: 50,
   crashBackoffMs: 10,
   maxCrashes: 1_000,
@@ -17,11 +19,16 @@ const tasks = createTasks({
   rates: { pollsPerInterval: null, callsPerMinute: null, missesPerMinute: null, maxLoopDelayMs: null },
   // Fewer than the tasks that are open at a time, so that some wait for others.
   concurrency: 8,
+  onError: (error) => {
+    const code = error instanceof HoldfastError ? error.code : undefined;
+    process.stderr.write(`${JSON.stringify({ code, error: inspect(error) })}\n`);
+  },
 });
 
 // Synchronous, so that a line is written before what it tells of goes on.
 addTools(tasks, (event, task, key, value = "") => {
-  appendFileSync(logFile, `${JSON.stringify({ event, task: task.id, key, value })}\n`);
+  const line = { event, task: task.id, key, value, pid: process.pid };
+  appendFileSync(logFile, `${JSON.stringify(line)}\n`);
 });
 
 const http = await serveHttp(

@@ -1,5 +1,6 @@
-// The tools of the server that the crash suite kills. Each logs what it does outside the journal: `run` as a step
-// begins, `kept` once its result is known to be in the journal, `saw` for what else the journal has decided.
+// The tools of the server that the crash suites kill. Each logs what it does outside the journal: `begins` and `returns`
+// for an attempt, `run` as a step begins, `kept` once its result is known to be in the journal, `saw` for what else the
+// journal has decided.
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult } from "@modelcontextprotocol/server";
@@ -19,6 +20,17 @@ const text = (...words: readonly string[]): CallToolResult => ({
 });
 
 export function addTools(tasks: Tasks, log: Log): void {
+  const tool: Tasks["tool"] = (name, config, handler) => {
+    tasks.tool(name, config, async (args, task) => {
+      log("begins", task, "");
+      try {
+        return await handler(args, task);
+      } finally {
+        log("returns", task, "");
+      }
+    });
+  };
+
   /** A step whose result nobody could guess, so that only the journal can give it back. */
   async function secretStep(task: TaskContext, key: string): Promise<string> {
     const value = await task.step(key, async () => {
@@ -35,27 +47,27 @@ export function addTools(tasks: Tasks, log: Log): void {
     return String(content?.["word"]);
   }
 
-  tasks.tool("steps", { ...counted, onCrash: "resume" }, async ({ count }, task) => {
+  tool("steps", { ...counted, onCrash: "resume" }, async ({ count }, task) => {
     const values: string[] = [];
     for (let n = 0; n < count; n++) values.push(await secretStep(task, `step ${n}`));
     return text(...values);
   });
 
   // By the default of `onCrash`: once a step has begun, the task can be resumed.
-  tasks.tool("parallel", counted, async ({ count }, task) => {
+  tool("parallel", counted, async ({ count }, task) => {
     return text(
       ...(await Promise.all(Array.from({ length: count }, (_, n) => secretStep(task, `step ${n}`)))),
     );
   });
 
-  tasks.tool("asks", { requires: ["elicitation"], onCrash: "resume" }, async (_, task) => {
+  tool("asks", { requires: ["elicitation"], onCrash: "resume" }, async (_, task) => {
     const before = await secretStep(task, "before");
     const word = await ask(task);
     log("saw", task, "word", word);
     return text(before, word, await secretStep(task, "after"));
   });
 
-  tasks.tool("naps", { ...timed, onCrash: "resume" }, async ({ ms }, task) => {
+  tool("naps", { ...timed, onCrash: "resume" }, async ({ ms }, task) => {
     const before = await secretStep(task, "before");
     log("lies down", task, "nap", String(Date.now()));
     await task.sleep("nap", ms);
@@ -63,7 +75,7 @@ export function addTools(tasks: Tasks, log: Log): void {
     return text(before, await secretStep(task, "after"));
   });
 
-  tasks.tool("deadline", { ...timed, requires: ["elicitation"], onCrash: "resume" }, async ({ ms }, task) => {
+  tool("deadline", { ...timed, requires: ["elicitation"], onCrash: "resume" }, async ({ ms }, task) => {
     const word = await ask(task, ms).catch((error: unknown) => {
       if ((error as { code?: unknown }).code === "input_timeout") return "late";
       throw error;
@@ -72,7 +84,7 @@ export function addTools(tasks: Tasks, log: Log): void {
     return text(word, await secretStep(task, "after"));
   });
 
-  tasks.tool("race", { ...timed, requires: ["elicitation"], onCrash: "resume" }, async ({ ms }, task) => {
+  tool("race", { ...timed, requires: ["elicitation"], onCrash: "resume" }, async ({ ms }, task) => {
     const word = await Promise.race([task.sleep("limit", ms).then(() => "slept"), ask(task)]);
     const after = await secretStep(task, `after ${word}`);
     log("saw", task, "word", word);
@@ -80,7 +92,7 @@ export function addTools(tasks: Tasks, log: Log): void {
   });
 
   // Answered directly or as a task, as it comes: its first step makes it one, and so do 15 ms.
-  tasks.tool("late", { ...counted, promoteAfterMs: 15, onCrash: "resume" }, async ({ count }, task) => {
+  tool("late", { ...counted, promoteAfterMs: 15, onCrash: "resume" }, async ({ count }, task) => {
     await pause(count * 4);
     if (count < 6) return text("no steps");
     const values: string[] = [];
@@ -88,7 +100,7 @@ export function addTools(tasks: Tasks, log: Log): void {
     return text(...values);
   });
 
-  tasks.tool("once", {}, async (_, task) => {
+  tool("once", {}, async (_, task) => {
     log("run", task, "whole");
     await pause(Math.random() * 20);
     return text(randomUUID());

@@ -1,19 +1,29 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { appendFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { LogLine } from "./log.ts";
 
 const script = fileURLToPath(new URL("./server.ts", import.meta.url));
 
-/** One process of the server, to be killed. */
+export interface VictimOptions {
+  readonly database: string;
+  readonly logFile: string;
+  readonly anonymous?: "isolated" | "shared";
+  readonly busyTimeoutMs?: number;
+}
+
+/** One process of the server, to be stopped and killed. */
 export class Victim {
+  readonly #logFile: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   #stderr = "";
 
-  constructor(database: string, logFile: string, anonymous = "isolated") {
-    this.#child = spawn(process.execPath, [script, database, logFile, anonymous], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+  constructor({ database, logFile, anonymous = "isolated", busyTimeoutMs = 5_000 }: VictimOptions) {
+    this.#logFile = logFile;
+    const args = [script, database, logFile, anonymous, String(busyTimeoutMs)];
+    this.#child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = once(this.#child, "exit");
     this.#child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
   }
@@ -31,7 +41,25 @@ export class Victim {
     return Promise.race([line, this.#exited.then(() => undefined)]);
   }
 
+  get pid(): number {
+    const { pid } = this.#child;
+    if (pid === undefined) throw new Error("the server is no process");
+    return pid;
+  }
+
+  /** Not one more instruction runs in it, whatever it holds. */
+  stop(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  continue(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  /** Ends a stopped one, too. The log says so before it happens. */
   async kill(): Promise<void> {
+    const line: LogLine = { event: "killed", task: "", key: "", value: "", pid: this.pid };
+    appendFileSync(this.#logFile, `${JSON.stringify(line)}\n`);
     this.#child.kill("SIGKILL");
     await this.#exited;
   }

@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { CoreRpc } from "./core-rpc.ts";
-import type { CoreWork } from "./core-work.ts";
+import { CoreRpc } from "./core-rpc.ts";
+import { CoreWork, endOf } from "./core-work.ts";
 import { anyJob, smallJob, type Job } from "./job.ts";
-import { RpcError, type Rpc, type SeenTask } from "./rpc.ts";
+import { Rpc, RpcError, type SeenTask } from "./rpc.ts";
 
 const terminal = new Set(["completed", "failed", "cancelled"]);
 
@@ -19,9 +18,12 @@ export class Work {
   readonly jobs: Job[] = [];
   readonly violations: string[] = [];
   readonly #random: () => number;
+  readonly #mayRefuse: (error: RpcError) => boolean;
 
-  constructor(random: () => number) {
+  /** `mayRefuse` says of an error that came from a server whether it could come now without a promise being broken. */
+  constructor(random: () => number, mayRefuse: (error: RpcError) => boolean = () => false) {
     this.#random = random;
+    this.#mayRefuse = mayRefuse;
   }
 
   get open(): readonly Job[] {
@@ -29,20 +31,43 @@ export class Work {
   }
 
   /** Work for one more server: always some of each kind, and now and then a burst of calls. */
-  add(longNaps: boolean): void {
+  add(longNaps: boolean): readonly Job[] {
+    const before = this.jobs.length;
     let open = this.open.filter(({ inBurst }) => !inBurst).length;
     for (; open < 16; open++) this.jobs.push(anyJob(this.#random, longNaps));
     if (this.#random() < 0.1) this.jobs.push(...Array.from({ length: 40 }, () => smallJob(this.#random)));
+    return this.jobs.slice(before);
+  }
+
+  /** With `patienceMs`, clients do not wait longer for an answer: what became of their request they do not know then. */
+  serverAt(url: string, patienceMs?: number): Server {
+    const coreWork = new CoreWork(this.#random, this.violations);
+    const core = new CoreRpc(url, (question) => coreWork.onQuestion(question), patienceMs);
+    return { rpc: new Rpc(url, patienceMs), core, coreWork };
   }
 
   /** Drives all open jobs until they have ended or the server is gone; `signal` tells of its death. */
-  async drive({ rpc, core, coreWork }: Server, signal: AbortSignal): Promise<void> {
-    const driven = (job: Job): Promise<void> =>
-      job.core ? coreWork.drive(job, core, signal) : this.#driveJob(job, rpc, signal);
-    await Promise.all(this.open.map((job) => driven(job).catch((error: unknown) => this.#note(error))));
+  async drive(server: Server, signal: AbortSignal): Promise<void> {
+    await Promise.all(this.open.map((job) => this.driveJob(job, server, signal)));
   }
 
-  async #driveJob(job: Job, rpc: Rpc, signal: AbortSignal): Promise<void> {
+  /** Drives a job until it has ended, the server fails it, or `signal` aborts. */
+  async driveJob(job: Job, server: Server, signal: AbortSignal): Promise<void> {
+    try {
+      await (job.core
+        ? server.coreWork.drive(job, server.core, signal)
+        : this.#drive(job, server.rpc, signal));
+    } catch (error) {
+      this.#note(error);
+    }
+  }
+
+  /** What a server shows of a task that has ended. */
+  async endAt({ rpc, core }: Server, { core: isCore, taskId = "" }: Job): Promise<string> {
+    return isCore ? endOf(await core.get(taskId), taskId, core) : JSON.stringify(await rpc.get(taskId));
+  }
+
+  async #drive(job: Job, rpc: Rpc, signal: AbortSignal): Promise<void> {
     const taskId = job.taskId ?? (await this.#call(job, rpc));
     while (taskId !== undefined && !signal.aborted) {
       const task = await rpc.get(taskId);
@@ -71,13 +96,13 @@ export class Work {
     if (task.inputRequests?.["word"] === undefined) return;
     if (job.answer !== undefined) this.violations.push(`${taskId} asks again what was answered`);
     if (this.#random() > job.eagerness) return;
-    const word = randomUUID();
+    const { word } = job;
     await rpc.update(taskId, { word: { action: "accept", content: { word } } });
     job.answer = word;
   }
 
   /** A server that is gone is what this is about; one that refuses what it acknowledged is not. */
   #note(error: unknown): void {
-    if (error instanceof RpcError) this.violations.push(error.message);
+    if (error instanceof RpcError && !this.#mayRefuse(error)) this.violations.push(error.message);
   }
 }
