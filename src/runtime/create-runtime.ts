@@ -143,14 +143,15 @@ class LocalRuntime implements Runtime {
     const task = await this.#record(id, requestor);
     const { store, clock } = this.#services;
     const questions = await openQuestions(store, task, answers).catch((error: unknown) => {
-      // No answer can reach such a question any more: its handler is told by a look at all of its questions.
-      if (isUnreadable(error)) this.#parts.attempts.onChanges([{ id, event: "answer_inputs" }]);
+      if (isUnreadable(error)) this.#parts.attempts.lookAtQuestions(id);
       throw error;
     });
     const judged = judgeAnswers(questions, answers, this.options.maxBodyBytes);
     if (judged.length === 0) return;
     // A question that was closed since the answers were judged ignores its own.
-    await store.write({ type: "answer_inputs", now: clock.now(), id, answers: judged });
+    const answer = { type: "answer_inputs", now: clock.now(), id, answers: judged } as const;
+    const result = await store.write<"answer_inputs">(answer);
+    if (result.ok) this.#parts.attempts.changed(result.task, result.accepted);
   }
 
   async secret(name: string): Promise<Uint8Array> {
@@ -160,13 +161,17 @@ class LocalRuntime implements Runtime {
 
   async cancel(id: string, requestor: Requestor): Promise<void> {
     await this.#record(id, requestor);
-    await this.#parts.cancellation.request(id);
+    const task = await this.#parts.cancellation.request(id);
+    if (task !== undefined) this.#parts.attempts.changed(task);
   }
 
   async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
     await this.#record(id, requestor);
     const result = await this.#parts.cancellation.now(id);
-    if (result.ok) return this.#shown({ task: result.task, inputs: [], outcome: null });
+    if (result.ok) {
+      this.#parts.attempts.changed(result.task);
+      return this.#shown({ task: result.task, inputs: [], outcome: null });
+    }
     if (result.reason === "unknown") throw unknownTask();
     throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
   }

@@ -1,5 +1,6 @@
 import { Attempts } from "./attempt/attempts.ts";
 import { LeakedHandlers } from "./attempt/leaked-handlers.ts";
+import { ChangedTasks } from "./changed-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -14,6 +15,7 @@ import { Watchers } from "./watchers.ts";
 /** What a runtime consists of. */
 export interface Parts {
   readonly timers: Timers;
+  readonly changed: ChangedTasks;
   readonly attempts: Attempts;
   readonly dispatcher: Dispatcher;
   readonly cancellation: Cancellation;
@@ -35,6 +37,7 @@ export function makeParts(services: Services): Parts {
   const dispatcher = new Dispatcher(services, slots, attempts, leaked);
   return {
     timers,
+    changed: new ChangedTasks(services, [attempts, dispatcher]),
     attempts,
     dispatcher,
     cancellation: new Cancellation(services),

@@ -55,7 +55,7 @@ export class RuntimeLifecycle {
 
   async #start(): Promise<void> {
     const { store, registry } = this.#services;
-    const { attempts, dispatcher, watchers, recovery, sweeper } = this.#parts;
+    const { changed, watchers, recovery, sweeper } = this.#parts;
     registry.seal();
     try {
       await store.open();
@@ -65,8 +65,7 @@ export class RuntimeLifecycle {
     }
     try {
       this.#unsubscribe = store.subscribe((changes) => {
-        attempts.onChanges(changes);
-        dispatcher.onChanges(changes);
+        changed.onChanges(changes);
         watchers.onChanges(changes);
       });
       if (this.#late) throw stopping();
@@ -102,8 +101,9 @@ export class RuntimeLifecycle {
   }
 
   async #close(): Promise<void> {
-    const { recovery, cancellation, timers, sweeper } = this.#parts;
+    const { recovery, changed, cancellation, timers, sweeper } = this.#parts;
     recovery.stop();
+    changed.stop();
     cancellation.stop();
     timers.close();
     await sweeper.stop();

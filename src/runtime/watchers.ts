@@ -24,8 +24,9 @@ export class Watchers {
     };
   }
 
-  onChanges(changes: readonly TaskChange[]): void {
-    for (const { id } of changes) {
+  onChanges(changes: readonly TaskChange[] | "gap"): void {
+    const ids = changes === "gap" ? [...this.#byTask.keys()] : changes.map(({ id }) => id);
+    for (const id of ids) {
       for (const { watcher } of this.#byTask.get(id) ?? []) watcher(id);
     }
   }

@@ -49,7 +49,7 @@ function create(tables: TaskTables, command: TaskCommand<"create">): Applied {
   if (!tables.insert(task, command.request)) {
     return { result: { ok: false, reason: "taken" }, changes: [] };
   }
-  return { result: { ok: true, created: true, task }, changes: [{ id: task.id, event: "create" }] };
+  return { result: { ok: true, created: true, task }, changes: [{ id: task.id, version: task.version }] };
 }
 
 function fits(tables: TaskTables, { task, quota }: TaskCommand<"create">): boolean {
@@ -66,11 +66,9 @@ function change(tables: TaskTables, command: TaskChangeCommand): Applied {
   const { task, journal, outcome } = decision;
   const changed = task.version !== before?.version;
   if (changed) tables.save(task, journal, outcome);
-  if (command.type !== "answer_inputs") {
-    return { result: { ok: true, task }, changes: changed ? [{ id, event: command.type }] : [] };
-  }
+  const changes: TaskChange[] = changed ? [{ id, version: task.version }] : [];
+  if (command.type !== "answer_inputs") return { result: { ok: true, task }, changes };
   const accepted = journal.map(({ key }) => key);
-  const changes: TaskChange[] = changed ? [{ id, event: command.type, inputs: accepted }] : [];
   return { result: { ok: true, task, accepted }, changes };
 }
 
@@ -102,10 +100,7 @@ function isUnknown(result: CommandResult): boolean {
 function deleteExpired(tables: TaskTables, { now, limit }: TaskCommand<"delete_expired">): Applied {
   const deleted = tables.deletable(now, limit);
   for (const id of deleted) tables.remove(id);
-  return {
-    result: { ok: true, deleted },
-    changes: deleted.map((id) => ({ id, event: "delete" as const })),
-  };
+  return { result: { ok: true, deleted }, changes: deleted.map((id) => ({ id, version: null })) };
 }
 
 function deleteFinished(tables: TaskTables, { id }: TaskCommand<"delete">): Applied {
@@ -113,7 +108,7 @@ function deleteFinished(tables: TaskTables, { id }: TaskCommand<"delete">): Appl
   if (task === undefined) return { result: { ok: false, reason: "unknown" }, changes: [] };
   if (!isTerminal(task.state)) return { result: { ok: false, reason: "state" }, changes: [] };
   tables.remove(id);
-  return { result: { ok: true }, changes: [{ id, event: "delete" }] };
+  return { result: { ok: true }, changes: [{ id, version: null }] };
 }
 
 /** No change that anybody could see: a finished task stays as it is. */

@@ -1,6 +1,4 @@
-import type { TaskChange } from "./store.ts";
-
-export type ChangeListener = (changes: readonly TaskChange[]) => void;
+import type { ChangeListener, TaskChange } from "./store.ts";
 
 /** Tells listeners what was committed. */
 export class ChangeFeed {
@@ -14,7 +12,7 @@ export class ChangeFeed {
   }
 
   /** To be called after the commit. A listener that throws harms neither the store nor its neighbours. */
-  publish(changes: readonly TaskChange[]): void {
+  publish(changes: readonly TaskChange[] | "gap"): void {
     if (changes.length === 0) return;
     // A copy: a listener that subscribes another one must not have it told of what came before.
     for (const subscription of Array.from(this.#listeners)) {

@@ -1,18 +1,19 @@
 import type { JournalEntry } from "../task/journal.ts";
 import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
-import type { TaskEvent } from "../task/transition.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { SessionStore } from "./session-store.ts";
 
-/** A committed change of a task. Read the task again to see its state. */
+/** A committed change of a task, and not what it was: read the task again to see its state. */
 export interface TaskChange {
   readonly id: string;
-  readonly event: TaskEvent | "create" | "delete";
-  /** Of `answer_inputs`: the keys of the questions that were answered; where it is left out, any of them may be. */
-  readonly inputs?: readonly string[];
+  /** That of the record after the change; null: the task was deleted. */
+  readonly version: number | null;
 }
+
+/** Told of changes; after a gap any task may have changed, so that whoever holds something of one reads it again. */
+export type ChangeListener = (changes: readonly TaskChange[] | "gap") => void;
 
 /**
  * Whose tasks to list: those made in one generation by one principal; `null` is the principal of callers that are not told
@@ -84,6 +85,9 @@ export interface TaskStore {
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
   readonly messages?: MessageQueues;
 
-  /** Calls `listener` after each commit. Returns a function that ends the subscription. */
-  subscribe(listener: (changes: readonly TaskChange[]) => void): () => void;
+  /**
+   * Calls `listener` after each commit, and before the writes of that commit resolve. Returns a function that ends the
+   * subscription.
+   */
+  subscribe(listener: ChangeListener): () => void;
 }

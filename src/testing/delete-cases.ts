@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { assertMembers } from "./assert-members.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
+import { changesOf } from "./told-changes.ts";
 
 const remove = { type: "delete", now: noon, id: "task-a" } as const;
 const wire = { generation: "sep-1686", scope: "s", wireId: "mine" } as const;
@@ -43,12 +44,10 @@ export const deleteCases = storeCases("delete", {
   "whoever watches hears of it once": async ({ store }) => {
     await store.write(createQueued("a"));
     await store.write({ type: "cancel", now: noon, id: "task-a" });
-    const heard: unknown[] = [];
-    const stop = store.subscribe((changes) => heard.push(...changes));
+    const heard = changesOf(store);
     await store.write(remove);
     await store.write(remove);
-    stop();
-    assert.deepEqual(heard, [{ id: "task-a", event: "delete" }]);
+    assert.deepEqual(heard, [{ id: "task-a", version: null }]);
   },
 
   "there is room for another one": async ({ store }) => {

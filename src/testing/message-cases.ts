@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { MessageQueues, NewMessage } from "../store/message-queues.ts";
 import { createRunning, noon } from "./sample-task.ts";
 import { storeCases, type StoreUnderTest } from "./store-case.ts";
+import { changesOf } from "./told-changes.ts";
 
 const id = "task-a";
 const ok = { ok: true } as const;
@@ -61,8 +62,7 @@ export const messageCases = storeCases("messages", {
 
   "are no change of the task, and outlive its end": withQueues(async (queues, { store }) => {
     const before = await store.snapshot(id);
-    const changes: unknown[] = [];
-    store.subscribe((told) => changes.push(...told));
+    const changes = changesOf(store);
     await queues.put(id, message("1"), null);
     assert.deepEqual(await store.snapshot(id), before);
     assert.deepEqual(changes, []);

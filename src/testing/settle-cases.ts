@@ -4,6 +4,7 @@ import type { Outcome } from "../task/outcome.ts";
 import { assertMembers } from "./assert-members.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
+import { changesOf } from "./told-changes.ts";
 
 const id = "task-a";
 const result: Outcome = { kind: "result", body: '{"content":[]}' };
@@ -102,8 +103,7 @@ export const settleCases = storeCases("settle", {
     await store.write(createRunning("a"));
     const first = await store.write({ type: "request_cancel", now: noon + 1, id });
     assertMembers(first, { ok: true, task: { cancelRequestedAt: noon + 1, version: 2 } });
-    const seen: unknown[] = [];
-    store.subscribe((changes) => void seen.push(...changes));
+    const seen = changesOf(store);
     assert.deepEqual(await store.write({ type: "request_cancel", now: noon + 2, id }), first);
     assertMembers(await store.get(id), { cancelRequestedAt: noon + 1, version: 2 });
     assert.deepEqual(seen, []);

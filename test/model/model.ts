@@ -31,12 +31,12 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
       const lost = page.filter(({ task }) => task.state === "running");
       const next = page.length < limit ? null : (page.at(-1)?.task.id ?? null);
       const result = { ok: true, recovered: lost.length, unreadable: [], next } as const;
-      return step(put(model, ...lost.map(orphaned)), result, "recover", ...lost.map(({ task }) => task.id));
+      return step(put(model, ...lost.map(orphaned)), result, ...lost.map(({ task }) => task.id));
     }
     case "delete_expired": {
       const deleted = sweepable(model, true, command.now).slice(0, command.limit);
       const tasks = new Map([...model.tasks].filter(([id]) => !deleted.includes(id)));
-      return step({ ...model, tasks }, { ok: true, deleted }, "delete", ...deleted);
+      return step({ ...model, tasks }, { ok: true, deleted }, ...deleted);
     }
     case "release_key": {
       const old = model.tasks.get(command.id);
@@ -54,7 +54,7 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
       if (old.task.finishedAt === null) return refuse(model, "state");
       const tasks = new Map(model.tasks);
       tasks.delete(command.id);
-      return step({ ...model, tasks }, { ok: true }, "delete", command.id);
+      return step({ ...model, tasks }, { ok: true }, command.id);
     }
     case "keep_secret": {
       const value = model.secrets.get(command.name) ?? command.value;
@@ -86,7 +86,7 @@ function create(
   const state = runs ? "running" : "queued";
   const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends });
   const next = put(model, { task, request, journal: [], outcome: null });
-  return step(next, { ok: true, created: true, task }, "create", task.id);
+  return step(next, { ok: true, created: true, task }, task.id);
 }
 
 function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: Quota): boolean {
@@ -107,9 +107,7 @@ function change(model: Model, command: ChangeCommand): ModelStep {
   const more = command.type === "answer_inputs" ? { accepted } : {};
   const result = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, result);
-  const inputs = command.type === "answer_inputs" ? { inputs: accepted } : {};
-  const changes = [{ id: command.id, event: command.type, ...inputs }];
-  return { model: put(model, next), result, changes };
+  return step(put(model, next), result, command.id);
 }
 
 /** A crash is the task's fault where its handler ran, and not where it waited. */
@@ -146,13 +144,10 @@ function put(model: Model, ...tasks: readonly ModelTask[]): Model {
   };
 }
 
-function step(
-  model: Model,
-  result: CommandResult,
-  event: TaskChange["event"],
-  ...ids: readonly string[]
-): ModelStep {
-  return { model, result, changes: ids.map((id) => ({ id, event })) };
+/** A step that changed these tasks, or deleted them. */
+function step(model: Model, result: CommandResult, ...ids: readonly string[]): ModelStep {
+  const changes = ids.map((id) => ({ id, version: model.tasks.get(id)?.task.version ?? null }));
+  return { model, result, changes };
 }
 
 function unchanged(model: Model, result: CommandResult): ModelStep {

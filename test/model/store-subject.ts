@@ -10,7 +10,9 @@ export async function storeSubject(
   let changes: TaskChange[] = [];
   const open = async (): Promise<void> => {
     store = make();
-    store.subscribe((told) => void changes.push(...told));
+    store.subscribe((told) => {
+      if (told !== "gap") changes.push(...told);
+    });
     await store.open();
   };
   await open();

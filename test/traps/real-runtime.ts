@@ -70,7 +70,7 @@ export class RealRuntime {
   async until(id: string, wanted: (snapshot: TaskSnapshot) => boolean): Promise<TaskSnapshot> {
     let change = Promise.withResolvers<void>();
     const unsubscribe = this.store.subscribe((changes) => {
-      if (changes.some((each) => each.id === id)) change.resolve();
+      if (changes === "gap" || changes.some((each) => each.id === id)) change.resolve();
     });
     try {
       for (;;) {

@@ -50,6 +50,8 @@ export class Attempt implements AttemptJournal {
   #marked: Promise<void> | undefined;
   readonly #slot: SlotHolder;
   readonly #lost = new AbortController();
+  /** The highest version of the record that was seen. */
+  #seen: number;
   #ended = false;
   #cancelRequested = false;
   #leaving = false;
@@ -76,6 +78,8 @@ export class Attempt implements AttemptJournal {
       persist: (ask) => this.persist(ask),
     });
     if (task.journalled) this.#marked = Promise.resolve();
+    this.#seen = task.version;
+    if (task.cancelRequestedAt !== null) this.#requestCancel();
   }
 
   get signal(): AbortSignal {
@@ -102,17 +106,42 @@ export class Attempt implements AttemptJournal {
     return this.#cancelRequested;
   }
 
+  /** Whether a record of this version is newer than what was seen. */
+  isBehind(version: number): boolean {
+    return version > this.#seen && !this.left;
+  }
+
+  /** Reacts to what others did to the task, by its record alone; undefined: it was deleted. */
+  saw(task: TaskRecord | undefined): void {
+    if (this.left) return;
+    if (task !== undefined) {
+      if (!this.#ended) this.journal.saw(task);
+      if (task.version <= this.#seen) return;
+      this.#seen = task.version;
+      if (task.cancelRequestedAt !== null) this.#requestCancel();
+    }
+    if (task?.token !== this.#token) this.#lose(this.#whyLost(task));
+  }
+
   /** Tells the handler that the requestor wants it to end; its calls on the context reject from now on. */
-  requestCancel(): void {
+  #requestCancel(): void {
     this.#cancelRequested = true;
     this.#abort.abort(new DOMException("The task was cancelled.", "AbortError"));
   }
 
+  #whyLost(task: TaskRecord | undefined): string {
+    if (task === undefined) return "was deleted";
+    if (task.state === "cancelled") return "was cancelled";
+    // Only the attempt itself settles its task, and the sweeper where the task's time is over.
+    if (task.state === "settled" && task.attempt === this.attempt) return "came to the end of its life";
+    return "was taken from this attempt";
+  }
+
   /** Tells the handler that the task is no longer its own. */
-  lose(why = "is no longer held by this attempt"): HoldfastError {
+  #lose(why = "is no longer held by this attempt"): HoldfastError {
     const lost = new HoldfastError("fenced", `Task ${this.taskId} ${why}.`);
     this.#lost.abort(lost);
-    this.#abort.abort(lost);
+    if (!this.#ended) this.#abort.abort(lost);
     return lost;
   }
 
@@ -165,10 +194,10 @@ export class Attempt implements AttemptJournal {
     const pending = full as unknown as TaskCommand<N>;
     if (this.left) await forEver();
     const result = await this.persist(() => store.write<N & TaskCommandName>(pending));
-    if (result.ok && !this.#ended) this.journal.saw(result.task);
+    if (result.ok && type !== "settle") this.saw(result.task);
     if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
     if (this.left) await forEver();
-    throw this.lose();
+    throw this.#lose();
   }
 
   /**

@@ -1,4 +1,3 @@
-import type { TaskChange } from "../../store/store.ts";
 import type { TaskChanges } from "../../task/command.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
@@ -6,7 +5,6 @@ import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
 import type { Origin, Progress, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
-import { ends } from "../../task/transition.ts";
 import { Attempt } from "./attempt.ts";
 import type { ClaimedKeys } from "./claimed-keys.ts";
 import { HandlerUpdates } from "./handler-updates.ts";
@@ -18,6 +16,7 @@ import { prepareInTask } from "./prepare-in-task.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import { Questions } from "./questions.ts";
 import { taskCaller } from "../tool/caller.ts";
+import type { TaskHolder } from "../changed-tasks.ts";
 import type { Credentials } from "../tool/credentials.ts";
 import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
 import type { Services } from "../services.ts";
@@ -54,10 +53,12 @@ export interface TakenAttempt {
 const cannotRun = "The stored data of this task is damaged, so the task cannot run.";
 
 /** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
-export class Attempts {
+export class Attempts implements TaskHolder {
   readonly #setup: AttemptsSetup;
   readonly #services: Services;
   readonly #live = new Map<string, Live>();
+  /** The newest records of tasks whose attempt is still to begin; undefined for one that was deleted. */
+  readonly #loading = new Map<string, TaskRecord | undefined>();
   readonly #closing = new AbortController();
   #draining = false;
   #stopped = false;
@@ -73,18 +74,29 @@ export class Attempts {
    */
   async run(task: TaskRecord, tool: Tool, request?: TaskRequest): Promise<void> {
     let loaded: LoadedTask;
+    this.#loading.set(task.id, task);
     try {
       loaded = await loadTask(task, this.#services, this.#closing.signal, request);
     } catch (error) {
+      this.#loading.delete(task.id);
+      this.#setup.credentials.forget(task.id);
       this.#setup.slots.give();
       if (this.#closing.signal.aborted) return; // the next server finds the task running
       if (isUnreadable(error)) await this.#failUnreadable(task, error);
       else this.#services.onError(error);
       return;
     }
+    const now = this.#loading.get(task.id);
+    this.#loading.delete(task.id);
     if (this.#stopped) return; // the next server finds it running
+    if (now?.token !== task.token) {
+      this.#setup.slots.give(); // it has ended meanwhile
+      this.#setup.credentials.forget(task.id);
+      return;
+    }
     const { origin, journal } = loaded;
     const { attempt, effects, end } = this.#take(task, tool, origin, { journal });
+    attempt.saw(now);
     const call: CallContext = {
       caller: taskCaller(task.principal, origin.caller),
       credentials: () => this.#setup.credentials.of(task.id),
@@ -97,10 +109,6 @@ export class Attempts {
       return makeContext(attempt, effects, this.#services.clock, call, prepared);
     };
     void runToEnd(tool, loaded.arguments, contextFor, attempt.maxBodyBytes).then(end);
-    // A cancel that came while the journal was read found nobody to tell.
-    const now = await this.#services.store.get(task.id).catch(() => undefined);
-    if (now?.cancelRequestedAt != null) attempt.requestCancel();
-    if (now !== undefined && isTerminal(now.state)) attempt.lose("has ended");
   }
 
   /** Takes over a handler that runs already, for a call that became a task; `keys` are those that it has used. */
@@ -108,20 +116,35 @@ export class Attempts {
     return this.#take(task, tool, origin, { journal: [], keys });
   }
 
-  /** Hears every committed change of the store. */
-  onChanges(changes: readonly TaskChange[]): void {
-    for (const { id, event, inputs } of changes) {
-      if (event !== "create" && event !== "delete" && ends(event)) this.#setup.credentials.forget(id);
-      const live = this.#live.get(id);
-      if (live === undefined) continue;
-      if (event === "answer_inputs") live.attempt.journal.answered(inputs);
-      if (event === "request_cancel") live.attempt.requestCancel();
-      if (event === "cancel") {
-        live.attempt.requestCancel(); // it may be the first that the handler hears of it
-        live.attempt.lose("was cancelled");
-      }
-      if (event === "expire") live.attempt.lose("came to the end of its life");
+  held(): Iterable<string> {
+    return [...this.#live.keys(), ...this.#loading.keys(), ...this.#setup.credentials.held()];
+  }
+
+  isBehind(id: string, version: number): boolean {
+    const live = this.#live.get(id);
+    if (live !== undefined) return live.attempt.isBehind(version);
+    if (this.#loading.has(id)) return version > (this.#loading.get(id)?.version ?? 0);
+    return this.#setup.credentials.isBehind(id, version);
+  }
+
+  saw(id: string, task: TaskRecord | undefined): void {
+    this.#live.get(id)?.attempt.saw(task);
+    const loading = this.#loading.get(id);
+    if (loading !== undefined && (task === undefined || task.version > loading.version)) {
+      this.#loading.set(id, task);
     }
+    if (task === undefined || isTerminal(task.state)) this.#setup.credentials.forget(id);
+  }
+
+  /** What this process itself has made of a task, be it with the answers to these questions: then nothing has to be read. */
+  changed(task: TaskRecord, answered?: readonly string[]): void {
+    if (answered !== undefined) this.lookAtQuestions(task.id, answered);
+    this.saw(task.id, task);
+  }
+
+  /** Questions of the task, or any of them, have ended or cannot be read any more: its handler is to hear of that. */
+  lookAtQuestions(id: string, keys?: readonly string[]): void {
+    this.#live.get(id)?.attempt.journal.answered(keys);
   }
 
   /** Gives up what cannot be read: a store that fails must not hold up a stop. */
@@ -170,7 +193,7 @@ export class Attempts {
     if (this.#draining) attempt.prepareToLeave();
     this.#live.set(task.id, { attempt, ended: ended.promise });
     const handlerEnded = leaked.watch(attempt, tool, () => {
-      this.#live.delete(task.id);
+      this.#forget(attempt);
       ended.resolve();
     });
     return {
@@ -220,8 +243,16 @@ export class Attempts {
     } catch (error) {
       if (!isUnreadable(error)) this.#services.onError(error); // the attempt has reported that
     } finally {
-      this.#live.delete(attempt.taskId);
+      this.#forget(attempt);
     }
+  }
+
+  /** Unless a later attempt of the task runs here, after the task was taken from this one. */
+  #forget(attempt: Attempt): void {
+    const { taskId } = attempt;
+    if (this.#live.get(taskId)?.attempt !== attempt) return;
+    this.#live.delete(taskId);
+    this.#setup.credentials.forget(taskId);
   }
 
   /** Nothing can run what cannot be read: the task fails, unless its record cannot be read either. */

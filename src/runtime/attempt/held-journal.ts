@@ -90,8 +90,8 @@ export class HeldJournal {
     await this.#ends.pending(closing);
   }
 
-  /** Questions were answered: those of `keys`, or any. */
-  answered(keys: readonly string[] | undefined): void {
+  /** Questions are said to have ended: those of `keys`, or any. Without this, a record shows it, and all of them are read. */
+  answered(keys?: readonly string[]): void {
     this.#inputs.tell(keys);
     this.#ends.look();
   }
@@ -102,7 +102,7 @@ export class HeldJournal {
     return update;
   }
 
-  /** What a write has shown of the task. */
+  /** What a write, or a read, has shown of the task. */
   saw(task: TaskRecord): void {
     this.#inputs.saw(task);
     this.#ends.check();

@@ -81,8 +81,8 @@ export class InputEnds {
   }
 
   /** Questions are said to have ended: those of `keys`, or any. */
-  tell(keys: readonly string[] | undefined): void {
-    for (const key of keys ?? this.#open.keys()) if (this.#open.has(key)) this.#told.add(key);
+  tell(keys: Iterable<string> = this.#open.keys()): void {
+    for (const key of keys) if (this.#open.has(key)) this.#told.add(key);
   }
 
   /** Finds all that ended before this was called. Rejects where the task cannot be read, or is no longer the attempt's. */

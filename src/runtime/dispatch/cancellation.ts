@@ -17,13 +17,14 @@ export class Cancellation {
     this.#services = services;
   }
 
-  /** Resolves once the request is durable; does nothing to a finished task. */
-  async request(id: string): Promise<void> {
+  /** Resolves with the task once the request is durable; does nothing to a finished one. */
+  async request(id: string): Promise<TaskRecord | undefined> {
     const { store, clock, options } = this.#services;
     const result = await store.write({ type: "request_cancel", now: clock.now(), id });
-    if (!result.ok) return;
+    if (!result.ok) return undefined;
     if (result.task.state === "queued") await this.#finish(id);
     else this.#armGrace(result.task, options.cancelGraceMs);
+    return result.task;
   }
 
   /** Resolves once the task has ended as cancelled, or with the refusal of one that had ended before. */

@@ -147,21 +147,16 @@ export class Creation {
     const { services, slots, sweeper, dispatcher, credentials } = this.#setup;
     const { store, clock, options } = services;
     const fresh = newTask(call, tool, options, clock);
-    credentials.keep(fresh.task.id, call.credentials);
     const token = call.queued !== true && dispatcher.tryTakeSlot(tool) ? clock.uniqueName() : null;
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
     const command = { type: "create", now: clock.now(), ...fresh, token, quota: quotaOf(options) } as const;
-    const notCreated = (): void => {
-      giveSlot();
-      credentials.forget(fresh.task.id);
-    };
     const result = await store.write<"create">(command).catch((error: unknown) => {
-      notCreated();
+      giveSlot();
       throw error;
     });
-    if (!result.ok || !result.created) notCreated();
+    if (!result.ok || !result.created) giveSlot();
     if (!result.ok && result.reason === "quota") throw noRoom();
     if (!result.ok && result.reason === "taken") {
       if (await this.#isOver(fresh.task)) return this.#create(call, tool);
@@ -172,6 +167,7 @@ export class Creation {
     }
     if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
+    credentials.keep(result.task.id, call.credentials);
     if (token === null) dispatcher.enqueue(result.task.id, tool);
     else dispatcher.run(result.task, tool, fresh.request);
     return { task: result.task, inputs: [], outcome: null };

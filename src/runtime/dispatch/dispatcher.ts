@@ -1,16 +1,16 @@
-import type { TaskChange } from "../../store/store.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { ends } from "../../task/transition.ts";
+import { isTerminal } from "../../task/status.ts";
 import type { Attempts } from "../attempt/attempts.ts";
 import type { LeakedHandlers } from "../attempt/leaked-handlers.ts";
+import type { TaskHolder } from "../changed-tasks.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 
 /** Brings queued tasks to handlers, oldest first, as slots come free: dispatch inside one process. */
-export class Dispatcher {
+export class Dispatcher implements TaskHolder {
   readonly #services: Services;
   readonly #slots: Slots;
   readonly #attempts: Attempts;
@@ -41,17 +41,23 @@ export class Dispatcher {
     this.#pump();
   }
 
+  held(): Iterable<string> {
+    return [...this.#queue.keys(), ...[...this.#blocked.values()].flatMap((ids) => [...ids])];
+  }
+
+  /** At its first version a task was just made, and waits. */
+  isBehind(id: string, version: number): boolean {
+    return version > 1 && (this.#queue.has(id) || [...this.#blocked.values()].some((ids) => ids.has(id)));
+  }
+
   /**
    * What was cancelled or has expired waits no more: else a server whose slots are taken for long would hold the id of
    * every task that was called and cancelled meanwhile.
    */
-  onChanges(changes: readonly TaskChange[]): void {
-    if (this.#queue.size === 0 && this.#blocked.size === 0) return;
-    for (const { id, event } of changes) {
-      if (!isEnd(event)) continue;
-      this.#queue.delete(id);
-      for (const ids of this.#blocked.values()) ids.delete(id);
-    }
+  saw(id: string, task: TaskRecord | undefined): void {
+    if (task !== undefined && !isTerminal(task.state)) return;
+    this.#queue.delete(id);
+    for (const ids of this.#blocked.values()) ids.delete(id);
   }
 
   /** Starts nothing more. */
@@ -120,8 +126,4 @@ export class Dispatcher {
     const watched = work.catch(this.#services.onError).finally(() => this.#starting.delete(watched));
     this.#starting.add(watched);
   }
-}
-
-function isEnd(event: TaskChange["event"]): boolean {
-  return event === "delete" || (event !== "create" && ends(event));
 }

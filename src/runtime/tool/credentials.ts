@@ -12,6 +12,15 @@ export class Credentials {
     this.#byTask.delete(taskId);
   }
 
+  held(): Iterable<string> {
+    return this.#byTask.keys();
+  }
+
+  /** Whether the task may have ended meanwhile: at its first version it was just made. */
+  isBehind(taskId: string, version: number): boolean {
+    return version > 1 && this.#byTask.has(taskId);
+  }
+
   of(taskId: string): Promise<unknown> {
     return credentialsOf(this.#byTask.get(taskId));
   }

@@ -1,0 +1,97 @@
+import type { TaskChange } from "../store/store.ts";
+import { isUnreadable } from "../task/fault.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { nextTurn } from "./next-turn.ts";
+import type { Services } from "./services.ts";
+import { untilStoreAnswers } from "./until-store-answers.ts";
+
+/** Stores may read at once: more reads in one turn would hold up all else in the process. */
+const readsPerTurn = 500;
+
+/** Who holds something of tasks, and reacts to their records: never to how they came about. */
+export interface TaskHolder {
+  /** The tasks of which something is held. */
+  held(): Iterable<string>;
+  /** Whether something is held of the task, and its record of this version was not seen. */
+  isBehind(id: string, version: number): boolean;
+  /** The record as it is now; undefined: the task was deleted. */
+  saw(id: string, task: TaskRecord | undefined): void;
+}
+
+/**
+ * Reads the records of held tasks that have changed. A change is told before the write that made it resolves, so that its author
+ * is asked in a later turn of the event loop: by then it has seen the record, and nothing is read. A change that is never
+ * told is seen late: every write of an attempt shows it the record too, and one that is no longer its own refuses the write.
+ */
+export class ChangedTasks {
+  readonly #services: Services;
+  readonly #holders: readonly TaskHolder[];
+  /** The highest version of each changed task, until it is looked at; Infinity: read it, whatever was seen. */
+  #told = new Map<string, number>();
+  #gap = false;
+  #looks = false;
+  readonly #reading = new Set<string>();
+  /** Changed while they were read. */
+  readonly #again = new Set<string>();
+  readonly #stopped = new AbortController();
+
+  constructor(services: Services, holders: readonly TaskHolder[]) {
+    this.#services = services;
+    this.#holders = holders;
+  }
+
+  onChanges(changes: readonly TaskChange[] | "gap"): void {
+    if (changes === "gap") this.#gap = true;
+    else for (const { id, version } of changes) this.#tell(id, version ?? Infinity);
+    if (this.#looks) return;
+    this.#looks = true;
+    setImmediate(() => void this.#look());
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  #tell(id: string, version: number): void {
+    this.#told.set(id, Math.max(this.#told.get(id) ?? 0, version));
+  }
+
+  async #look(): Promise<void> {
+    this.#looks = false;
+    if (this.#gap)
+      for (const holder of this.#holders) for (const id of holder.held()) this.#tell(id, Infinity);
+    this.#gap = false;
+    const told = this.#told;
+    this.#told = new Map();
+    let reads = 0;
+    for (const [id, version] of told) {
+      if (this.#stopped.signal.aborted) return;
+      if (!this.#holders.some((holder) => holder.isBehind(id, version))) continue;
+      void this.#read(id);
+      if (++reads % readsPerTurn === 0) await nextTurn();
+    }
+  }
+
+  async #read(id: string): Promise<void> {
+    if (this.#reading.has(id)) {
+      this.#again.add(id);
+      return;
+    }
+    this.#reading.add(id);
+    const { store, unreadable, onError } = this.#services;
+    const { signal } = this.#stopped;
+    try {
+      do {
+        this.#again.delete(id);
+        const task = await untilStoreAnswers(() => store.get(id), this.#services, signal);
+        for (const holder of this.#holders) holder.saw(id, task);
+      } while (this.#again.has(id));
+    } catch (error) {
+      if (isUnreadable(error)) unreadable.report(id, error);
+      else if (!signal.aborted) onError(error);
+    } finally {
+      this.#reading.delete(id);
+      this.#again.delete(id);
+    }
+  }
+}
