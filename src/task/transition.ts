@@ -1,4 +1,4 @@
-import { isTerminal, type TaskState } from "./status.ts";
+import type { TaskState } from "./status.ts";
 
 /** Who may cause an event: its writers differ in what guards their write. */
 export type TaskActor = "requestor" | "attempt" | "dispatch" | "recovery" | "sweeper";
@@ -150,10 +150,4 @@ export function nextState(state: TaskState, event: TaskEvent): TaskState | undef
   const transition: Transition = transitions[event];
   if (!transition.from.includes(state)) return undefined;
   return transition.to === "same" ? state : transition.to;
-}
-
-/** Whether `event` ends a task, from whichever of the states in which it is accepted. */
-export function ends(event: TaskEvent): boolean {
-  const { to }: Transition = transitions[event];
-  return to !== "same" && isTerminal(to);
 }

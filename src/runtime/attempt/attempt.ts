@@ -3,6 +3,7 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { nextAttemptState, type AttemptEvent, type AttemptState } from "./attempt-state.ts";
 import type { AttemptJournal } from "./attempt-journal.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { Clock } from "../clock.ts";
@@ -46,16 +47,14 @@ export class Attempt implements AttemptJournal {
   readonly #token: string;
   readonly #keys: ClaimedKeys;
   readonly #abort = new AbortController();
-  readonly #departure = Promise.withResolvers<void>();
+  readonly #released = Promise.withResolvers<void>();
   #marked: Promise<void> | undefined;
   readonly #slot: SlotHolder;
-  readonly #lost = new AbortController();
+  readonly #over = new AbortController();
   /** The highest version of the record that was seen. */
   #seen: number;
-  #ended = false;
+  #state: AttemptState = "running";
   #cancelRequested = false;
-  #leaving = false;
-  #left: Promise<void> | undefined;
 
   constructor(setup: AttemptSetup) {
     const { task } = setup;
@@ -87,18 +86,17 @@ export class Attempt implements AttemptJournal {
   }
 
   /** Aborts when the task is no longer this attempt's; a cancel request leaves it. */
-  get lost(): AbortSignal {
-    return this.#lost.signal;
+  get over(): AbortSignal {
+    return this.#over.signal;
   }
 
-  /** True once the task was given back: what the handler still does counts for nothing. */
-  get left(): boolean {
-    return this.#left !== undefined;
+  get state(): AttemptState {
+    return this.#state;
   }
 
   /** Resolves once the task was given back. */
-  get departed(): Promise<void> {
-    return this.#departure.promise;
+  get released(): Promise<void> {
+    return this.#released.promise;
   }
 
   /** True once the requestor asked to cancel: a handler that throws from then on ends as cancelled. */
@@ -108,19 +106,19 @@ export class Attempt implements AttemptJournal {
 
   /** Whether a record of this version is newer than what was seen. */
   isBehind(version: number): boolean {
-    return version > this.#seen && !this.left;
+    return version > this.#seen && this.#state !== "released";
   }
 
   /** Reacts to what others did to the task, by its record alone; undefined: it was deleted. */
   saw(task: TaskRecord | undefined): void {
-    if (this.left) return;
+    if (this.#state === "released") return;
     if (task !== undefined) {
-      if (!this.#ended) this.journal.saw(task);
+      if (this.#state !== "ended") this.journal.saw(task);
       if (task.version <= this.#seen) return;
       this.#seen = task.version;
       if (task.cancelRequestedAt !== null) this.#requestCancel();
     }
-    if (task?.token !== this.#token) this.#lose(this.#whyLost(task));
+    if (task?.token !== this.#token) this.#fence(this.#whyFenced(task));
   }
 
   /** Tells the handler that the requestor wants it to end; its calls on the context reject from now on. */
@@ -129,7 +127,7 @@ export class Attempt implements AttemptJournal {
     this.#abort.abort(new DOMException("The task was cancelled.", "AbortError"));
   }
 
-  #whyLost(task: TaskRecord | undefined): string {
+  #whyFenced(task: TaskRecord | undefined): string {
     if (task === undefined) return "was deleted";
     if (task.state === "cancelled") return "was cancelled";
     // Only the attempt itself settles its task, and the sweeper where the task's time is over.
@@ -137,12 +135,14 @@ export class Attempt implements AttemptJournal {
     return "was taken from this attempt";
   }
 
-  /** Tells the handler that the task is no longer its own. */
-  #lose(why = "is no longer held by this attempt"): HoldfastError {
-    const lost = new HoldfastError("fenced", `Task ${this.taskId} ${why}.`);
-    this.#lost.abort(lost);
-    if (!this.#ended) this.#abort.abort(lost);
-    return lost;
+  /** Tells the handler, unless it has ended, that the task is no longer its own. */
+  #fence(why = "is no longer held by this attempt"): HoldfastError {
+    const fenced = new HoldfastError("fenced", `Task ${this.taskId} ${why}.`);
+    const ended = this.#state === "ended";
+    if (!this.#change("fence")) return fenced;
+    this.#over.abort(fenced);
+    if (!ended) this.#abort.abort(fenced);
+    return fenced;
   }
 
   claim(key: JournalKey): string {
@@ -156,14 +156,11 @@ export class Attempt implements AttemptJournal {
   /** A stopping server drops the handler here and never rejects, so that no code of the author's takes the stop
    * for a failure. */
   async checkpoint(): Promise<void> {
-    if (this.#leaving) {
-      // While a step of another branch runs, its end gives the task back, with its result in the journal.
-      if (!this.#slot.working) void this.#leave();
-      await forEver();
-    }
-    if (this.left) await forEver();
+    // While a step of another branch runs, its end releases the task, with its result in the journal.
+    if (this.#state === "draining" && !this.#slot.working) void this.#release();
+    if (this.#state === "draining" || this.#state === "released") await forEver();
     this.signal.throwIfAborted();
-    if (this.#ended) throw new HoldfastError("fenced", "The handler of this task has returned.");
+    if (this.#state === "ended") throw new HoldfastError("fenced", "The handler of this task has returned.");
   }
 
   replayed(entry: JournalEntry): Promise<void> {
@@ -192,12 +189,12 @@ export class Attempt implements AttemptJournal {
     const full = { ...command, type, now: clock.now(), id: this.taskId, token: this.#token };
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
-    if (this.left) await forEver();
+    if (this.#state === "released") await forEver();
     const result = await this.persist(() => store.write<N & TaskCommandName>(pending));
     if (result.ok && type !== "settle") this.saw(result.task);
     if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
-    if (this.left) await forEver();
-    throw this.#lose();
+    if (this.state === "released") await forEver();
+    throw this.#fence();
   }
 
   /**
@@ -206,7 +203,7 @@ export class Attempt implements AttemptJournal {
    */
   async persist<T>(ask: () => Promise<T>): Promise<T> {
     try {
-      return await untilStoreAnswers(ask, this.#setup, this.#lost.signal);
+      return await untilStoreAnswers(ask, this.#setup, this.#over.signal);
     } catch (error) {
       if (isUnreadable(error)) this.#setup.unreadable.report(this.taskId, error);
       throw error;
@@ -225,32 +222,31 @@ export class Attempt implements AttemptJournal {
   async whileWaiting<T>(wait: Promise<T>): Promise<T> {
     const waiting = this.#slot.whileWaiting(wait);
     waiting.catch(() => undefined); // it is dropped, and not handled, where the task was given back meanwhile
-    this.#leaveWhereItWaits();
+    this.#releaseWhereItWaits();
     try {
       return await waiting;
     } finally {
-      if (this.left) await forEver();
+      if (this.state === "released") await forEver();
     }
   }
 
-  /** From now on the attempt ends at its next journalled call, or at once where all it does is wait. */
-  prepareToLeave(): void {
-    this.#leaving = true;
-    this.#leaveWhereItWaits();
+  /** From now on the task is released at the handler's next journalled call, or at once where all it does is wait. */
+  drain(): void {
+    this.#change("drain");
+    this.#releaseWhereItWaits();
   }
 
-  /** Gives the task back now; the handler, if it still runs, has lost it. */
-  async leaveNow(): Promise<void> {
-    if (this.left) return;
-    await this.#leave();
+  /** Gives the task back now; the handler, if it still runs, is told that the server stops. */
+  async release(): Promise<void> {
+    if (!(await this.#release())) return;
     const stopping = new HoldfastError("stopping", "The server stops.");
-    this.#lost.abort(stopping);
+    this.#over.abort(stopping);
     this.#abort.abort(stopping);
   }
 
   /** The handler ended: the slot is free again, and its calls on the context reject. */
   end(): void {
-    this.#ended = true;
+    this.#change("end");
     this.#slot.end();
   }
 
@@ -261,22 +257,27 @@ export class Attempt implements AttemptJournal {
     return holds;
   }
 
-  #leaveWhereItWaits(): void {
-    if (this.#leaving && this.#slot.waiting && !this.#slot.working) void this.#leave();
+  #releaseWhereItWaits(): void {
+    if (this.#state === "draining" && this.#slot.waiting && !this.#slot.working) void this.#release();
   }
 
-  #leave(): Promise<void> {
-    this.#left ??= this.#release();
-    return this.#left;
-  }
-
-  async #release(): Promise<void> {
+  /** False where there is nothing to give back any more. */
+  async #release(): Promise<boolean> {
+    if (!this.#change("release")) return false;
     const { store, clock, onError } = this.#setup;
     try {
       await store.write({ type: "release", now: clock.now(), id: this.taskId, token: this.#token });
     } catch (error) {
       onError(error); // the next start finds the task running and recovers it
     }
-    this.#departure.resolve();
+    this.#released.resolve();
+    return true;
+  }
+
+  /** The one place that changes the state; false where the event changes nothing. */
+  #change(event: AttemptEvent): boolean {
+    const next = nextAttemptState(this.#state, event);
+    if (next !== undefined) this.#state = next;
+    return next !== undefined;
   }
 }

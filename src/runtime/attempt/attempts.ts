@@ -152,21 +152,21 @@ export class Attempts implements TaskHolder {
     this.#closing.abort(new HoldfastError("stopping", "The server stops."));
   }
 
-  /** Lets handlers leave at their next journalled call, from now on. */
+  /** Releases tasks whose handlers come to their next journalled call, or wait, from now on. */
   drain(): void {
     this.#draining = true;
-    for (const { attempt } of this.#live.values()) attempt.prepareToLeave();
+    for (const { attempt } of this.#live.values()) attempt.drain();
   }
 
-  /** Lets handlers end, or leave at their next journalled call, until `deadline` resolves; then gives back the rest. */
+  /** Drains until `deadline` resolves, and then releases the rest. */
   async stop(deadline: Promise<void>): Promise<void> {
     this.drain();
     const all = [...this.#live.values()];
-    const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.departed])));
+    const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.released])));
     await Promise.race([gone, deadline]);
     this.#stopped = true;
     this.#setup.leaked.stop();
-    await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.leaveNow()));
+    await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.release()));
   }
 
   #take(
@@ -190,7 +190,7 @@ export class Attempts implements TaskHolder {
     const limit = new LifeLimit(endOfLife(task), () => updates.written());
     const questions = new Questions({ attempt, limit, clock, timers, ...asked });
     const ended = Promise.withResolvers<void>();
-    if (this.#draining) attempt.prepareToLeave();
+    if (this.#draining) attempt.drain();
     this.#live.set(task.id, { attempt, ended: ended.promise });
     const handlerEnded = leaked.watch(attempt, tool, () => {
       this.#forget(attempt);
@@ -238,7 +238,7 @@ export class Attempts implements TaskHolder {
   async #end(attempt: Attempt, updates: HandlerUpdates, end: HandlerEnd): Promise<void> {
     attempt.end();
     try {
-      if (!attempt.left) await updates.written(); // the last status text stays with the ended task
+      if (attempt.state === "ended") await updates.written(); // the last status text stays with the ended task
       await this.#settle(attempt, end);
     } catch (error) {
       if (!isUnreadable(error)) this.#services.onError(error); // the attempt has reported that
@@ -275,7 +275,7 @@ export class Attempts implements TaskHolder {
 
   /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
   async #settle(attempt: Attempt, { outcome, threw }: HandlerEnd): Promise<void> {
-    if (attempt.left) return;
+    if (attempt.state !== "ended") return;
     const { store, clock } = this.#services;
     const cancel = () => store.write({ type: "cancel", now: clock.now(), id: attempt.taskId });
     try {

@@ -12,7 +12,7 @@ export interface LeakedHandlersSetup {
 }
 
 /** The run of a handler: an attempt, or a direct run without a record. */
-export type WatchedRun = Pick<Attempt, "signal" | "lost" | "freeSlot">;
+export type WatchedRun = Pick<Attempt, "signal" | "over" | "freeSlot">;
 
 /**
  * Handlers that go on although their signal has aborted and their task, or their direct run, has ended. Nothing can end them, so that after a
@@ -73,7 +73,7 @@ export class LeakedHandlers {
     const { clock, options } = this.#setup;
     const grace = () => waitFor((done) => clock.after(options.cancelGraceMs, done), over);
     await grace();
-    await waitFor((done) => whenAborted(attempt.lost, done), over);
+    await waitFor((done) => whenAborted(attempt.over, done), over);
     // A handler that waits for its slot could not hear of the abort: it goes on without one, and has its grace.
     if (!attempt.freeSlot()) await grace();
   }

@@ -127,8 +127,9 @@ export class Creation {
         return attempts.adopt(result.task, tool, call.origin, keys);
       },
     });
-    const { signal: lost } = run;
-    unwatch = leaked.watch({ signal: lost, lost, freeSlot }, tool, () => run.giveUp(outlived()));
+    unwatch = leaked.watch({ signal: run.signal, over: run.signal, freeSlot }, tool, () =>
+      run.giveUp(outlived()),
+    );
     this.#promotable.add(run);
     try {
       const end = await run.run();
