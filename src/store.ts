@@ -2,7 +2,14 @@ export { storeFromUrl } from "./store/from-url.ts";
 
 // For authors of stores: the port, what its commands do, and what goes through it.
 export type { MessageQueues, NewMessage, PutMessageResult } from "./store/message-queues.ts";
-export type { SessionRoom, SessionStore, StoredSession } from "./store/session-store.ts";
+export type {
+  SessionEnd,
+  SessionListener,
+  SessionNews,
+  SessionRoom,
+  SessionStore,
+  StoredSession,
+} from "./store/session-store.ts";
 export type { ChangeListener, TaskChange, TaskOwner, TaskStore, WireName } from "./store/store.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
 export type {

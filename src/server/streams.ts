@@ -8,6 +8,8 @@ import type { RequestId } from "@modelcontextprotocol/server";
 export interface Streams {
   /** A name of the session for records, where there is one: its id is for its client alone. */
   readonly sessionKey: string | undefined;
+  /** Eight letters or digits that tell the processes apart that serve the session; left out where one does. */
+  readonly processName?: string | undefined;
   /** Whether there is a stream for messages that belong to no request. */
   readonly standaloneOpen: boolean;
   /** The scopes with which that was opened; undefined: everything may be sent on it. */

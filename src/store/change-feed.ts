@@ -1,10 +1,12 @@
-import type { ChangeListener, TaskChange } from "./store.ts";
+import type { TaskChange } from "./store.ts";
 
-/** Tells listeners what was committed. */
-export class ChangeFeed {
-  readonly #listeners = new Set<{ readonly listener: ChangeListener }>();
+type Listener<Change> = (changes: readonly Change[] | "gap") => void;
 
-  subscribe(listener: ChangeListener): () => void {
+/** Tells listeners what was committed: of tasks, or of something else. */
+export class ChangeFeed<Change = TaskChange> {
+  readonly #listeners = new Set<{ readonly listener: Listener<Change> }>();
+
+  subscribe(listener: Listener<Change>): () => void {
     // A wrapper of its own, so that one function can subscribe twice and stop once.
     const subscription = { listener };
     this.#listeners.add(subscription);
@@ -12,7 +14,7 @@ export class ChangeFeed {
   }
 
   /** To be called after the commit. A listener that throws harms neither the store nor its neighbours. */
-  publish(changes: readonly TaskChange[] | "gap"): void {
+  publish(changes: readonly Change[] | "gap"): void {
     if (changes.length === 0) return;
     // A copy: a listener that subscribes another one must not have it told of what came before.
     for (const subscription of Array.from(this.#listeners)) {

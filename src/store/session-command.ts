@@ -1,16 +1,20 @@
-import type { SessionRoom, StoredSession } from "./session-store.ts";
+import type { SessionEnd, SessionNews, SessionRoom, StoredSession } from "./session-store.ts";
 
 /** The writes of a `SessionStore`, as plain data. */
 export type SessionCommand =
   | { readonly type: "put_session"; readonly session: StoredSession; readonly room: SessionRoom }
-  | { readonly type: "update_session"; readonly id: string; readonly state: string }
-  | { readonly type: "extend_sessions"; readonly ends: readonly Pick<StoredSession, "id" | "expiresAt">[] }
+  | { readonly type: "update_session"; readonly id: string; readonly state: string; readonly before: string }
+  | { readonly type: "extend_sessions"; readonly ends: readonly SessionEnd[] }
   | { readonly type: "delete_sessions"; readonly ids: readonly string[] }
-  | { readonly type: "delete_expired_sessions"; readonly now: number; readonly limit: number };
+  | { readonly type: "delete_unextended_sessions"; readonly ends: readonly SessionEnd[] }
+  | { readonly type: "delete_expired_sessions"; readonly now: number; readonly limit: number }
+  | { readonly type: "tell_session"; readonly id: string; readonly message: string };
 
 /** What one of them did. */
 export interface SessionResult {
   readonly ok: true;
-  /** How many sessions it deleted. */
-  readonly deleted: number;
+  /** How many sessions it changed or deleted. */
+  readonly count: number;
+  /** To be told to listeners after the commit. */
+  readonly news: readonly SessionNews[];
 }

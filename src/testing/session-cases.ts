@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SessionStore, StoredSession } from "../store/session-store.ts";
+import type { SessionNews, SessionStore, StoredSession } from "../store/session-store.ts";
 import type { TaskStore } from "../store/store.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases, type StoreUnderTest } from "./store-case.ts";
@@ -46,19 +46,61 @@ export const sessionCases = storeCases("sessions", {
     assert.deepEqual(await sessions.get("a"), session("a"));
   }),
 
-  "its state and its end are changed by themselves, and only of one that is there": withSessions(
-    async (sessions) => {
-      await sessions.put(session("a"), room);
-      await sessions.update("a", "{}");
-      await sessions.extend([
-        { id: "a", expiresAt: noon + 5 },
-        { id: "gone", expiresAt: noon + 5 },
+  "its state is changed where it is what it was before": withSessions(async (sessions) => {
+    const odd = '{"s":"\ud800\u0000é"}';
+    await sessions.put(session("a", { state: odd }), room);
+    assert.equal(await sessions.update("a", "{}", odd), true);
+    assert.equal(await sessions.update("a", '{"late":true}', odd), false);
+    assert.equal(await sessions.update("gone", "{}", "{}"), false);
+    assert.deepEqual(await sessions.get("a"), session("a", { state: "{}" }));
+    assert.equal(await sessions.get("gone"), undefined);
+  }),
+
+  "its end is put off, and never comes earlier": withSessions(async (sessions) => {
+    await sessions.put(session("a"), room);
+    const ends = (expiresAt: number): { id: string; expiresAt: number }[] =>
+      ["a", "gone"].map((id) => ({ id, expiresAt }));
+    for (const expiresAt of [noon + 5, noon + 2]) await sessions.extend(ends(expiresAt));
+    assert.deepEqual(await sessions.get("a"), session("a", { expiresAt: noon + 5 }));
+    assert.equal(await sessions.get("gone"), undefined);
+  }),
+
+  "one that was extended meanwhile is not deleted for its end": withSessions(async (sessions) => {
+    for (const id of ["a", "b"]) await sessions.put(session(id, { expiresAt: noon + 5 }), room);
+    const at = (expiresAt: number): { id: string; expiresAt: number }[] =>
+      ["a", "gone"].map((id) => ({ id, expiresAt }));
+    await sessions.deleteUnextended(at(noon + 4));
+    assert.deepEqual(await idsOf(sessions, ["a", "b"]), ["a", "b"]);
+    await sessions.deleteUnextended(at(noon + 5));
+    assert.deepEqual(await idsOf(sessions, ["a", "b"]), ["b"]);
+  }),
+
+  "whoever listens is told which sessions others have changed or deleted, and what they say of them":
+    withSessions(async (sessions) => {
+      const heard: SessionNews[] = [];
+      const stop = sessions.subscribe((news) => heard.push(...(news === "gap" ? [] : news)));
+      const few = { ofPrincipal: 2, total: 100 };
+      for (const id of ["a", "b", "c"]) await sessions.put(session(id), few);
+      const [gone] = heard;
+      assert.deepEqual(heard, [{ id: gone?.id, message: null }]); // it made room
+      const [first = "", second = ""] = await idsOf(sessions, ["a", "b", "c"]);
+      await sessions.update(first, "{}", "no");
+      await sessions.update(first, "{}", session(first).state);
+      await sessions.tell(second, "hello \ud800\u0000é");
+      await sessions.tell("gone", "who?");
+      await sessions.extend([{ id: first, expiresAt: noon + 5 }]);
+      await sessions.delete(["gone", first]);
+      await sessions.deleteUnextended([{ id: second, expiresAt: noon }]);
+      stop();
+      await sessions.tell(second, "nobody listens");
+      assert.deepEqual(heard.slice(1), [
+        { id: first, message: null },
+        { id: second, message: "hello \ud800\u0000é" },
+        { id: "gone", message: "who?" },
+        { id: first, message: null },
+        { id: second, message: null },
       ]);
-      await sessions.update("gone", "{}");
-      assert.deepEqual(await sessions.get("a"), session("a", { state: "{}", expiresAt: noon + 5 }));
-      assert.equal(await sessions.get("gone"), undefined);
-    },
-  ),
+    }),
 
   "those that have ended are deleted, as many as asked for, and those that are named": withSessions(
     async (sessions) => {
@@ -128,9 +170,11 @@ export const sessionCases = storeCases("sessions", {
     const calls = [
       () => sessions.get("a"),
       () => sessions.put(session("a"), room),
-      () => sessions.update("a", "{}"),
+      () => sessions.update("a", "{}", "{}"),
       () => sessions.extend([]),
       () => sessions.delete([]),
+      () => sessions.deleteUnextended([]),
+      () => sessions.tell("a", ""),
       () => sessions.deleteExpired(noon, 1),
       () => sessions.tasksOf("a", 1),
     ];

@@ -108,11 +108,14 @@ function sessionsOf({ sessions }: TaskStore, changed: Partial<SessionStore>): Se
   return {
     get: (id) => sessions.get(id),
     put: (session, room) => sessions.put(session, room),
-    update: (id, state) => sessions.update(id, state),
+    update: (id, state, before) => sessions.update(id, state, before),
     extend: (ends) => sessions.extend(ends),
     delete: (ids) => sessions.delete(ids),
+    deleteUnextended: (ends) => sessions.deleteUnextended(ends),
     deleteExpired: (now, limit) => sessions.deleteExpired(now, limit),
     tasksOf: (id, limit, requestId) => sessions.tasksOf(id, limit, requestId),
+    tell: (id, message) => sessions.tell(id, message),
+    subscribe: (listener) => sessions.subscribe(listener),
     ...changed,
   };
 }

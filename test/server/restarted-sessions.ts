@@ -26,7 +26,7 @@ interface Setup {
   readonly maxSessionsPerPrincipal?: number;
 }
 
-/** Processes that share a store, one after the other: `kill` goes on in the next one. */
+/** Processes that share a store: `kill` goes on in the next one, `beside` is another one at the same time. */
 export async function processes({ tools = () => undefined, own, maxSessions = 2_000, ...setup }: Setup = {}) {
   const { maxSessionsPerPrincipal = 2_000, store = memoryStore(), scopes = {}, rates = {} } = setup;
   const made: McpServer[] = [];
@@ -39,14 +39,14 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     return mcp;
   };
   const clock = new FakeClock();
-  const start = (): Sessions =>
+  const start = (most = maxSessions): Sessions =>
     new Sessions({
       server: tasks.server(makeServer), // which knows nothing of what others wait for
       clock,
       unread: new UnreadBytes(Infinity),
       sessionIdleMs: 40 * minute,
       unusedSessionMs: minute,
-      maxSessions,
+      maxSessions: most,
       maxSessionsPerPrincipal,
       resumeMs: minute,
       maxOpenRequestsPerSession: 500,
@@ -54,7 +54,7 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     });
   let sessions = start();
   const fetchAs =
-    (principal: string | null, granted?: readonly string[]) =>
+    (principal: string | null, granted?: readonly string[], serving = (): Sessions => sessions) =>
     async (url: string, init: RequestInit): Promise<Response> => {
       const request = new Request(url, init);
       const body: unknown = request.method === "POST" ? await request.json() : undefined;
@@ -71,7 +71,7 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
         granted === undefined || [...needed, ...more].every((scope) => granted.includes(scope))
           ? undefined
           : new Response(null, { status: 403 });
-      return responseOf(await sessions.fetch({ request, body, owner, needed, refusal }));
+      return responseOf(await serving().fetch({ request, body, owner, needed, refusal }));
     };
   const keys: string[] = [];
   const url = "http://reports.example/mcp";
@@ -104,7 +104,29 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
       keys.push(sessionKey(peer.sessionId ?? ""));
       return peer;
     },
-    peer: (id: string, principal: string | null, granted?: readonly string[]) =>
+    peer: (id: string | undefined, principal: string | null, granted?: readonly string[]) =>
       Object.assign(new SessionPeer(url, {}, fetchAs(principal, granted)), { sessionId: id }),
+    /** Another process at the same time, which may hold fewer sessions. */
+    beside: (most?: number) => {
+      const other = start(most);
+      return {
+        size: () => other.size,
+        /** The client of a session that was opened elsewhere, as it reaches this process. */
+        peer: (
+          { sessionId }: SessionPeer,
+          principal: string | null = "ann",
+          granted?: readonly string[],
+          options: SessionOptions = {},
+        ) =>
+          Object.assign(
+            new SessionPeer(
+              url,
+              options,
+              fetchAs(principal, granted, () => other),
+            ),
+            { sessionId },
+          ),
+      };
+    },
   };
 }

@@ -212,12 +212,14 @@ it("stores that a session is used once in a quarter of its idle time, and delete
 
 it("keeps an unused session for a minute, also over a restart", async () => {
   const run = await processes();
-  const response = await run.peer("", "ann").initialize();
+  const response = await run.peer(undefined, "ann").initialize();
   await response.text();
   const peer = run.peer(response.headers.get("mcp-session-id") ?? "", "ann");
   const used = await run.open();
   run.kill();
-  await run.clock.advance(minute);
+  await run.clock.advance(minute - 1);
+  expect(await run.records.get(sessionKey(peer.sessionId ?? ""))).toBeDefined();
+  await run.clock.advance(1);
   expect([await status(peer), await status(used)]).toEqual([404, 200]);
 });
 

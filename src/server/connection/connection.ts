@@ -42,8 +42,8 @@ export class Connection {
   #wire: Wire | undefined;
   #capabilities: JsonObject = {};
   #version: string | undefined;
-  /** Not those of the same session in an earlier process, whose late replies may still come. */
-  readonly #idPrefix = `holdfast-${randomUUID().slice(0, 8)}-`;
+  /** Not those of the same session in another process, whose replies may come here. */
+  readonly #idPrefix: string;
   #count = 0;
   /** Notifications that the transport has not taken yet. */
   #unsent = 0;
@@ -51,6 +51,7 @@ export class Connection {
   constructor(principal: string | null, streams: Streams) {
     this.principal = principal;
     this.streams = streams;
+    this.#idPrefix = `holdfast-${streams.processName ?? randomUUID().slice(0, 8)}-`;
     this.#unlisten = [
       streams.onBroken((request) => this.#broken.add(request)),
       streams.onLost((request) => this.#lossOf(request).abort(streamLost())),

@@ -1,5 +1,13 @@
 import { storable } from "../../task/time.ts";
-import type { SessionRoom, SessionStore, StoredSession } from "../session-store.ts";
+import { ChangeFeed } from "../change-feed.ts";
+import type {
+  SessionEnd,
+  SessionListener,
+  SessionNews,
+  SessionRoom,
+  SessionStore,
+  StoredSession,
+} from "../session-store.ts";
 
 /** Sessions as long as the process lives: for handlers that are closed and made anew on the same store. */
 export class MemorySessions implements SessionStore {
@@ -7,6 +15,7 @@ export class MemorySessions implements SessionStore {
   /** What the store knows of its tasks. */
   readonly #tasksOf: (...args: Parameters<SessionStore["tasksOf"]>) => readonly string[];
   readonly #sessions = new Map<string, StoredSession>();
+  readonly #feed = new ChangeFeed<SessionNews>();
 
   constructor(
     assertOpen: () => void,
@@ -25,31 +34,45 @@ export class MemorySessions implements SessionStore {
     await this.#commit();
     const { id, principal } = session;
     this.#sessions.delete(id);
-    if (principal !== null) this.#makeRoom(this.#of(principal), room.ofPrincipal);
+    const deleted = principal === null ? [] : this.#makeRoom(this.#of(principal), room.ofPrincipal);
     while (this.#sessions.size > 0 && this.#sessions.size >= room.total) {
       const largest = this.#largest();
-      this.#makeRoom(largest, largest.length);
+      deleted.push(...this.#makeRoom(largest, largest.length));
     }
     this.#sessions.set(id, { ...session, expiresAt: storable(session.expiresAt) });
+    this.#changed(deleted);
   }
 
-  async update(id: string, state: string): Promise<void> {
+  async update(id: string, state: string, before: string): Promise<boolean> {
     await this.#commit();
     const session = this.#sessions.get(id);
-    if (session !== undefined) this.#sessions.set(id, { ...session, state });
+    if (session?.state !== before) return false;
+    this.#sessions.set(id, { ...session, state });
+    this.#changed([id]);
+    return true;
   }
 
-  async extend(ends: readonly Pick<StoredSession, "id" | "expiresAt">[]): Promise<void> {
+  async extend(ends: readonly SessionEnd[]): Promise<void> {
     await this.#commit();
     for (const { id, expiresAt } of ends) {
       const session = this.#sessions.get(id);
-      if (session !== undefined) this.#sessions.set(id, { ...session, expiresAt: storable(expiresAt) });
+      if (session === undefined) continue;
+      this.#sessions.set(id, { ...session, expiresAt: Math.max(session.expiresAt, storable(expiresAt)) });
     }
   }
 
   async delete(ids: readonly string[]): Promise<void> {
     await this.#commit();
-    for (const id of ids) this.#sessions.delete(id);
+    this.#changed(ids.filter((id) => this.#sessions.delete(id)));
+  }
+
+  async deleteUnextended(ends: readonly SessionEnd[]): Promise<void> {
+    await this.#commit();
+    const ended = ends.filter(({ id, expiresAt }) => {
+      const session = this.#sessions.get(id);
+      return session !== undefined && session.expiresAt <= storable(expiresAt);
+    });
+    this.#changed(ended.flatMap(({ id }) => (this.#sessions.delete(id) ? [id] : [])));
   }
 
   async deleteExpired(now: number, limit: number): Promise<number> {
@@ -64,10 +87,23 @@ export class MemorySessions implements SessionStore {
     return this.#tasksOf(id, limit, requestId);
   }
 
+  async tell(id: string, message: string): Promise<void> {
+    await this.#commit();
+    this.#feed.publish([{ id, message }]);
+  }
+
+  subscribe(listener: SessionListener): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
   /** As with any other store, the commit comes after the call, never inside it. */
   async #commit(): Promise<void> {
     this.#assertOpen();
     await Promise.resolve();
+  }
+
+  #changed(ids: readonly string[]): void {
+    this.#feed.publish(ids.map((id) => ({ id, message: null })));
   }
 
   #of(principal: string | null): StoredSession[] {
@@ -82,9 +118,11 @@ export class MemorySessions implements SessionStore {
     return this.#of(largest);
   }
 
-  /** Deletes those that end first, until another one fits. */
-  #makeRoom(sessions: readonly StoredSession[], most: number): void {
+  /** Deletes those that end first, until another one fits; returns their ids. */
+  #makeRoom(sessions: readonly StoredSession[], most: number): string[] {
     const first = sessions.toSorted((a, b) => a.expiresAt - b.expiresAt);
-    for (const { id } of first.slice(0, Math.max(0, first.length - most + 1))) this.#sessions.delete(id);
+    const deleted = first.slice(0, Math.max(0, first.length - most + 1)).map(({ id }) => id);
+    for (const id of deleted) this.#sessions.delete(id);
+    return deleted;
   }
 }

@@ -130,9 +130,10 @@ export const selectIdByWireId = `
 export const selectSession = "SELECT id, principal, expires_at, state FROM session WHERE id = ?";
 export const insertSession =
   "INSERT OR REPLACE INTO session (id, principal, expires_at, state) VALUES (?, ?, ?, ?)";
-export const updateSession = "UPDATE session SET state = ? WHERE id = ?";
-export const extendSession = "UPDATE session SET expires_at = ? WHERE id = ?";
+export const updateSession = "UPDATE session SET state = ? WHERE id = ? AND state = ?";
+export const extendSession = "UPDATE session SET expires_at = ?1 WHERE id = ?2 AND expires_at < ?1";
 export const deleteSession = "DELETE FROM session WHERE id = ?";
+export const deleteUnextendedSession = "DELETE FROM session WHERE id = ? AND expires_at <= ?";
 
 export const deleteExpiredSessions = `
   DELETE FROM session WHERE id IN (
@@ -141,7 +142,8 @@ export const deleteExpiredSessions = `
 /** Those of one principal that end first. */
 export const deleteFirstSessions = `
   DELETE FROM session WHERE id IN (
-    SELECT id FROM session INDEXED BY session_principal WHERE principal IS ? ORDER BY expires_at LIMIT ?)`;
+    SELECT id FROM session INDEXED BY session_principal WHERE principal IS ? ORDER BY expires_at LIMIT ?)
+  RETURNING id`;
 
 export const countSessions = "SELECT count(*) AS count FROM session INDEXED BY session_expiry";
 export const countSessionsOfPrincipal = `

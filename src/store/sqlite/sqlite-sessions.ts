@@ -8,6 +8,7 @@ import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
 const sessionAt = columnsOf(["id", "principal", "expires_at", "state"]);
+const idAt = columnsOf(["id"]);
 const countAt = columnsOf(["count"]);
 const holderAt = columnsOf(["principal", "count"]);
 
@@ -17,8 +18,9 @@ export class SqliteSessions {
   readonly #update: StatementSync;
   readonly #extend: StatementSync;
   readonly #delete: StatementSync;
+  readonly #deleteUnextended: StatementSync;
   readonly #deleteExpired: StatementSync;
-  readonly #deleteFirst: StatementSync;
+  readonly #deleteFirst: RowStatement;
   readonly #count: RowStatement;
   readonly #countOfPrincipal: RowStatement;
   readonly #holders: RowStatement;
@@ -29,7 +31,8 @@ export class SqliteSessions {
     this.#extend = db.prepare(sql.extendSession);
     this.#delete = db.prepare(sql.deleteSession);
     this.#deleteExpired = db.prepare(sql.deleteExpiredSessions);
-    this.#deleteFirst = db.prepare(sql.deleteFirstSessions);
+    this.#deleteUnextended = db.prepare(sql.deleteUnextendedSession);
+    this.#deleteFirst = prepareRows(db, sql.deleteFirstSessions);
     this.#count = prepareRows(db, sql.countSessions);
     this.#countOfPrincipal = prepareRows(db, sql.countSessionsOfPrincipal);
     this.#holders = prepareRows(db, sql.selectSessionHolders);
@@ -38,39 +41,48 @@ export class SqliteSessions {
   apply(command: SessionCommand): SessionResult {
     switch (command.type) {
       case "put_session":
-        return { ok: true, deleted: this.#put(command.session, command.room) };
-      case "update_session":
-        this.#update.run(toStored(command.state), toStored(command.id));
-        return { ok: true, deleted: 0 };
+        return changed(this.#put(command.session, command.room));
+      case "update_session": {
+        const { id, state, before } = command;
+        const isUpdated = this.#run(this.#update, toStored(state), toStored(id), toStored(before)) > 0;
+        return changed(isUpdated ? [id] : []);
+      }
       case "extend_sessions":
         for (const { id, expiresAt } of command.ends) this.#extend.run(storable(expiresAt), toStored(id));
-        return { ok: true, deleted: 0 };
+        return changed([]);
       case "delete_sessions":
-        return {
-          ok: true,
-          deleted: command.ids.reduce((sum, id) => sum + this.#changed(this.#delete, toStored(id)), 0),
-        };
-      case "delete_expired_sessions":
-        return {
-          ok: true,
-          deleted: this.#changed(this.#deleteExpired, storable(command.now), command.limit),
-        };
+        return changed(command.ids.filter((id) => this.#run(this.#delete, toStored(id)) > 0));
+      case "delete_unextended_sessions": {
+        const ended = command.ends.filter(
+          ({ id, expiresAt }) => this.#run(this.#deleteUnextended, toStored(id), storable(expiresAt)) > 0,
+        );
+        return changed(ended.map(({ id }) => id));
+      }
+      case "delete_expired_sessions": {
+        const count = this.#run(this.#deleteExpired, storable(command.now), command.limit);
+        return { ok: true, count, news: [] };
+      }
+      case "tell_session":
+        return { ok: true, count: 0, news: [{ id: command.id, message: command.message }] };
     }
   }
 
-  /** Deletes what has to make room first; returns how many. */
-  #put({ id, principal, expiresAt, state }: StoredSession, room: SessionRoom): number {
+  /** Deletes what has to make room first; returns the ids of those. */
+  #put({ id, principal, expiresAt, state }: StoredSession, room: SessionRoom): string[] {
     const holder = principal === null ? null : toStored(principal);
     const own = holder === null ? 0 : countIn(this.#countOfPrincipal.get(holder));
-    let deleted =
-      own < room.ofPrincipal ? 0 : this.#changed(this.#deleteFirst, holder, own - room.ofPrincipal + 1);
+    const deleted = own < room.ofPrincipal ? [] : this.#makeRoom(holder, own - room.ofPrincipal + 1);
     for (let all = countIn(this.#count.get()); all >= room.total; all = countIn(this.#count.get())) {
-      const few = this.#changed(this.#deleteFirst, this.#largest(), 1);
-      if (few === 0) break;
-      deleted += few;
+      const few = this.#makeRoom(this.#largest(), 1);
+      if (few.length === 0) break;
+      deleted.push(...few);
     }
     this.#insert.run(toStored(id), holder, storable(expiresAt), toStored(state));
     return deleted;
+  }
+
+  #makeRoom(holder: string | null, count: number): string[] {
+    return this.#deleteFirst.all(holder, count).map((row) => text(row, idAt.id));
   }
 
   /** The principal with most sessions, as it is stored. */
@@ -84,9 +96,14 @@ export class SqliteSessions {
     return largest;
   }
 
-  #changed(statement: StatementSync, ...values: (string | number | null)[]): number {
+  /** Returns how many rows it changed. */
+  #run(statement: StatementSync, ...values: (string | number | null)[]): number {
     return Number(statement.run(...values).changes);
   }
+}
+
+function changed(ids: readonly string[]): SessionResult {
+  return { ok: true, count: ids.length, news: ids.map((id) => ({ id, message: null })) };
 }
 
 export function sessionOf(row: Row): StoredSession {

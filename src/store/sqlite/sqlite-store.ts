@@ -7,7 +7,7 @@ import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionCommand } from "../session-command.ts";
-import type { SessionStore } from "../session-store.ts";
+import type { SessionNews, SessionStore } from "../session-store.ts";
 import type { ChangeListener, KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { databasePath } from "./database-path.ts";
@@ -68,6 +68,7 @@ class SqliteStore implements TaskStore {
   readonly #path: string;
   readonly #settings: Settings;
   readonly #feed = new ChangeFeed();
+  readonly #sessionFeed = new ChangeFeed<SessionNews>();
   readonly #lifecycle = new Lifecycle();
   #parts: OpenParts | undefined;
 
@@ -121,11 +122,16 @@ class SqliteStore implements TaskStore {
   readonly sessions: SessionStore = {
     get: (id) => this.#read((reader) => reader.session(id)),
     put: async (session, room) => void (await this.#writeSessions({ type: "put_session", session, room })),
-    update: async (id, state) => void (await this.#writeSessions({ type: "update_session", id, state })),
+    update: async (id, state, before) =>
+      (await this.#writeSessions({ type: "update_session", id, state, before })) > 0,
     extend: async (ends) => void (await this.#writeSessions({ type: "extend_sessions", ends })),
     delete: async (ids) => void (await this.#writeSessions({ type: "delete_sessions", ids })),
+    deleteUnextended: async (ends) =>
+      void (await this.#writeSessions({ type: "delete_unextended_sessions", ends })),
     deleteExpired: (now, limit) => this.#writeSessions({ type: "delete_expired_sessions", now, limit }),
     tasksOf: (id, limit, requestId) => this.#read((reader) => reader.tasksOf(id, limit, requestId)),
+    tell: async (id, message) => void (await this.#writeSessions({ type: "tell_session", id, message })),
+    subscribe: (listener) => this.#sessionFeed.subscribe(listener),
   };
 
   readonly messages: MessageQueues = {
@@ -190,10 +196,11 @@ class SqliteStore implements TaskStore {
     return this.#feed.subscribe(listener);
   }
 
-  /** Resolves with how many sessions it deleted. */
+  /** Resolves with how many sessions it changed or deleted. */
   async #writeSessions(command: SessionCommand): Promise<number> {
-    const { deleted } = await this.#open().writer.write({ type: "sessions", command });
-    return deleted;
+    const { count, news } = await this.#open().writer.write({ type: "sessions", command });
+    this.#sessionFeed.publish(news);
+    return count;
   }
 
   #open(): OpenParts {

@@ -6,12 +6,20 @@ import {
   type MessageExtraInfo,
   type RequestId,
 } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../../generation/json-object.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";
 import { cancelledId } from "./requests-in.ts";
 import type { SessionEnd, SessionRecords } from "./session-records.ts";
-import { changesState, encodeState, replayOf, stateAfter, type SessionState } from "./session-state.ts";
+import {
+  changesState,
+  encodeState,
+  requestsBetween,
+  stateAfter,
+  type SessionState,
+  type StoredState,
+} from "./session-state.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
 /** The session whose state it is, as far as it is stored. */
@@ -19,21 +27,38 @@ interface Owner extends SessionEnd {
   readonly principal: Principal;
 }
 
-/** Keeps the state of a session in the store, and tells it to the author's server of the next process. */
+/** How the author's server of the session is told what its client has set. */
+interface AuthorServer {
+  readonly transport: () => Pick<SessionTransport, "ask" | "receive">;
+  readonly onError: OnError;
+}
+
+/**
+ * Keeps the state of a session in the store, tells it to the author's server of the next process, and tells that of this process
+ * what changes in others.
+ */
 export class DurableState {
   readonly #owner: Owner;
   /** Undefined where no session is stored. */
   readonly #records: SessionRecords | undefined;
+  readonly #author: AuthorServer;
+  /** What the author's server knows. */
   #state: SessionState | undefined;
+  /** Its text in the store, as far as is known; undefined while it is not stored. */
+  #stored: string | undefined;
   /** Requests that are not answered yet and may change the state. */
   readonly #changes = new Map<RequestId, JSONRPCRequest>();
+  /** Changes of the state, one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #asked = 0;
 
-  constructor(owner: Owner, records: SessionRecords | undefined) {
+  constructor(owner: Owner, records: SessionRecords | undefined, author: AuthorServer) {
     this.#owner = owner;
     this.#records = records;
+    this.#author = author;
   }
 
-  /** Called with the messages of each POST. */
+  /** Called with messages of the client. */
   received(messages: readonly JSONRPCMessage[]): void {
     for (const message of messages) {
       const cancelled = cancelledId(message);
@@ -48,42 +73,79 @@ export class DurableState {
     if (request === undefined) return undefined;
     this.#changes.delete(request.id);
     if (!("result" in answer)) return undefined;
-    const isNew = this.#state === undefined;
-    const state = stateAfter(this.#state, request, answer.result);
-    const text = state && encodeState(state);
-    if (text === undefined) return undefined; // what is too large is not kept here either
-    this.#state = state;
-    const { key, principal } = this.#owner;
-    return isNew ? this.#records?.put(this.#owner, principal, text) : this.#records?.update(key, text);
+    const { result } = answer;
+    return this.#inTurn(() => this.#store(request, result));
+  }
+
+  /** Resolves with false if the session is not stored any more: another process has ended it. Rejects where the store does. */
+  async catchUp(): Promise<boolean> {
+    return this.#inTurn(async () => this.#stored === undefined || (await this.#readAgain()));
   }
 
   /**
    * Tells a fresh server of the author's what it was told in an earlier process, and drops its answers. Rejects if it refuses the handshake;
    * if it refuses anything else, that is reported, and the rest goes on.
    */
-  async replay(
-    state: SessionState,
-    transport: SessionTransport,
-    extra: MessageExtraInfo,
-    onError: OnError,
-  ): Promise<void> {
-    for (const [index, request] of replayOf(state).entries()) {
+  async replay({ state, text }: StoredState, extra: MessageExtraInfo): Promise<void> {
+    await this.#tell(state, extra);
+    this.#stored = text;
+  }
+
+  async #store(request: JSONRPCRequest, result: JsonObject): Promise<void> {
+    for (;;) {
+      const state = stateAfter(this.#state, request, result);
+      const text = state && encodeState(state);
+      if (text === undefined) return; // what is too large is not kept here either
+      const end = await this.#write(text);
+      if (end === "changed" && (await this.#readAgain())) continue;
+      this.#state = state;
+      if (end === "stored") this.#stored = text;
+      return;
+    }
+  }
+
+  async #write(text: string): Promise<"stored" | "changed" | "failed"> {
+    const { key, principal } = this.#owner;
+    if (this.#records === undefined) return "failed";
+    if (this.#stored !== undefined) return this.#records.update(key, text, this.#stored);
+    return (await this.#records.put(this.#owner, principal, text)) ? "stored" : "failed";
+  }
+
+  /** Tells the author's server what another process has changed; false if that has ended the session. */
+  async #readAgain(): Promise<boolean> {
+    const stored = await this.#records?.read(this.#owner.key);
+    if (stored === undefined) return false;
+    if (stored.text !== this.#stored) await this.#tell(stored.state, {});
+    this.#stored = stored.text;
+    return true;
+  }
+
+  async #tell(state: SessionState, extra: MessageExtraInfo): Promise<void> {
+    const { transport, onError } = this.#author;
+    for (const request of requestsBetween(this.#state, state)) {
       const { method } = request;
-      const answer = await transport.ask({ ...request, id: `holdfast-replay-${index}` }, extra);
+      const id = `holdfast-replay-${this.#asked++}`;
+      const answer = await transport().ask({ ...request, id }, extra);
       const result = answer !== undefined && "result" in answer ? answer.result : undefined;
       if (method === "initialize") {
         if (result?.["protocolVersion"] !== state.version) throw refused(method, answer);
-        transport.receive([{ jsonrpc: "2.0", method: "notifications/initialized" }], extra);
+        transport().receive([{ jsonrpc: "2.0", method: "notifications/initialized" }], extra);
       } else if (result === undefined) {
         onError(refused(method, answer));
       }
     }
     this.#state = state;
   }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
 }
 
 function refused(method: string, answer: JSONRPCResponse | undefined): HoldfastError {
   const reason = answer !== undefined && "error" in answer ? `: ${answer.error.message}` : "";
-  const message = `The server refused what a session of an earlier process had asked for by ${method}${reason}.`;
+  const message = `The server refused what a session had asked of another process by ${method}${reason}.`;
   return new HoldfastError("internal", message);
 }

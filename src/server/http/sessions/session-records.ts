@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../runtime/clock.ts";
-import type { SessionRoom, SessionStore } from "../../../store/session-store.ts";
+import type { SessionListener, SessionRoom, SessionStore } from "../../../store/session-store.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";
-import { decodeState, type SessionState } from "./session-state.ts";
+import { decodeState, type StoredState } from "./session-state.ts";
 
 /** How many sessions are changed or deleted in one write. */
 const mostAtOnce = 1_000;
@@ -21,7 +21,7 @@ export function sessionKey(id: string): string {
 }
 
 /**
- * The sessions in the store. Writes never reject: a session that could not be stored goes on in this process, and the fault is
+ * The sessions in the store. Most writes never reject: a session that could not be stored goes on in this process, and the fault is
  * reported.
  */
 export class SessionRecords {
@@ -40,21 +40,33 @@ export class SessionRecords {
   }
 
   /** The principal's session; undefined for one that has ended, and for another principal's. Rejects where the store does. */
-  async find(key: string, principal: Principal): Promise<SessionState | undefined> {
+  async find(key: string, principal: Principal): Promise<StoredState | undefined> {
     if (this.#ended.has(key)) return undefined;
     const stored = await this.#store.get(key);
     if (stored === undefined || stored.principal !== principal || this.#ended.has(key)) return undefined;
     return stored.expiresAt > this.#clock.now() ? decodeState(stored.state) : undefined;
   }
 
-  /** `state`: as `encodeState` wrote it. */
-  put({ key, endsAt }: SessionEnd, principal: Principal, state: string): Promise<void> {
+  /** What is stored of a session that goes on; undefined if another process has ended it. Rejects where the store does. */
+  async read(key: string): Promise<StoredState | undefined> {
+    const stored = await this.#store.get(key);
+    return stored && decodeState(stored.state);
+  }
+
+  /** `state`: as `encodeState` wrote it. Resolves with whether it was stored. */
+  put({ key, endsAt }: SessionEnd, principal: Principal, state: string): Promise<boolean> {
     const session = { id: key, principal, expiresAt: endsAt, state };
     return this.#written(() => this.#store.put(session, this.#room));
   }
 
-  update(key: string, state: string): Promise<void> {
-    return this.#written(() => this.#store.update(key, state));
+  /** `changed`: it is not `before` any more, so that nothing was stored. */
+  async update(key: string, state: string, before: string): Promise<"stored" | "changed" | "failed"> {
+    let isStored = false;
+    const isWritten = await this.#written(async () => {
+      isStored = await this.#store.update(key, state, before);
+    });
+    if (!isWritten) return "failed";
+    return isStored ? "stored" : "changed";
   }
 
   async extend(ends: readonly SessionEnd[]): Promise<void> {
@@ -69,6 +81,21 @@ export class SessionRecords {
   async delete(key: string): Promise<void> {
     this.#ended.add(key);
     await this.#deleteEnded();
+  }
+
+  /** As `delete`, unless another process has extended the session. */
+  async deleteUnextended({ key, endsAt }: SessionEnd): Promise<void> {
+    await this.#written(() => this.#store.deleteUnextended([{ id: key, expiresAt: endsAt }]));
+  }
+
+  /** Passes a message on to whichever processes serve the session. Rejects where the store does. */
+  tell(key: string, message: string): Promise<void> {
+    return this.#store.tell(key, message);
+  }
+
+  /** As `SessionStore.subscribe`. */
+  subscribe(listener: SessionListener): () => void {
+    return this.#store.subscribe(listener);
   }
 
   /** Deletes what has ended, also in earlier processes. */
@@ -91,12 +118,14 @@ export class SessionRecords {
     });
   }
 
-  async #written(write: () => Promise<void>): Promise<void> {
+  async #written(write: () => Promise<void>): Promise<boolean> {
     try {
       await write();
+      return true;
     } catch (error) {
       // After a stop of the tasks, there is nothing to write to, which is no fault.
       if (!(error instanceof HoldfastError && error.code === "store_closed")) this.#onError(error);
+      return false;
     }
   }
 }

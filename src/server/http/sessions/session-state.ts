@@ -12,6 +12,12 @@ export interface SessionState {
   readonly subscriptions: readonly string[];
 }
 
+/** A state, and its text in the store. */
+export interface StoredState {
+  readonly state: SessionState;
+  readonly text: string;
+}
+
 /** The most that is stored of one session, in characters of JSON. */
 const mostChars = 64 * 1024;
 
@@ -44,21 +50,27 @@ export function stateAfter(
   return { ...state, subscriptions };
 }
 
-/** The requests by which an author's server gets to know the state, without ids. */
-export function replayOf({
-  initialize,
-  logLevel,
-  subscriptions,
-}: SessionState): Omit<JSONRPCRequest, "id">[] {
+/** The requests by which an author's server that was told `from` gets to know `to`, without ids; `from` is undefined for a fresh one. */
+export function requestsBetween(
+  from: SessionState | undefined,
+  to: SessionState,
+): Omit<JSONRPCRequest, "id">[] {
   const request = (method: string, params: JsonObject): Omit<JSONRPCRequest, "id"> => ({
     jsonrpc: "2.0",
     method,
     params,
   });
+  const { initialize, logLevel, subscriptions } = to;
+  const before = from?.subscriptions ?? [];
+  const ended = before.filter((uri) => !subscriptions.includes(uri));
+  const begun = subscriptions.filter((uri) => !before.includes(uri));
   return [
-    request("initialize", initialize),
-    ...(logLevel === undefined ? [] : [request("logging/setLevel", { level: logLevel })]),
-    ...subscriptions.map((uri) => request("resources/subscribe", { uri })),
+    ...(from === undefined ? [request("initialize", initialize)] : []),
+    ...(logLevel === undefined || logLevel === from?.logLevel
+      ? []
+      : [request("logging/setLevel", { level: logLevel })]),
+    ...ended.map((uri) => request("resources/unsubscribe", { uri })),
+    ...begun.map((uri) => request("resources/subscribe", { uri })),
   ];
 }
 
@@ -69,14 +81,14 @@ export function encodeState(state: SessionState): string | undefined {
 }
 
 /** Undefined for what `encodeState` did not write. */
-export function decodeState(text: string): SessionState | undefined {
+export function decodeState(text: string): StoredState | undefined {
   let state: unknown;
   try {
     state = JSON.parse(text);
   } catch {
     return undefined;
   }
-  return isState(state) ? state : undefined;
+  return isState(state) ? { state, text } : undefined;
 }
 
 function isState(state: unknown): state is SessionState & JsonObject {

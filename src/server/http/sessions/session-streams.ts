@@ -52,6 +52,10 @@ export class SessionStreams implements Streams {
     this.standalone = new SessionStream(standaloneNumber, [], log);
   }
 
+  get processName(): string | undefined {
+    return this.#log?.name;
+  }
+
   get areResumable(): boolean {
     return this.#log !== undefined;
   }

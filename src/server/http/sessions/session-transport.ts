@@ -73,6 +73,11 @@ export class SessionTransport implements Transport {
     return this.#closed;
   }
 
+  /** Whether a request waits for its answer. */
+  isOpen(request: RequestId): boolean {
+    return this.#streams.of(request) !== undefined || this.#polls.has(request);
+  }
+
   async start(): Promise<void> {
     // Messages come by `post`.
   }
@@ -200,6 +205,12 @@ export class SessionTransport implements Transport {
     for (const resolve of this.#polls.values()) resolve(undefined);
     this.#polls.clear();
     this.onclose?.();
+  }
+
+  /** Passes on a message that came to another process. */
+  forwarded(message: JSONRPCMessage): void {
+    for (const question of answeredIds([message])) this.#streams.settled(question);
+    this.receive([message], {});
   }
 
   /** Passes on messages. */

@@ -1,4 +1,10 @@
-import { isInitializeRequest, isSpecType, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import {
+  isInitializeRequest,
+  isJSONRPCRequest,
+  isSpecType,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+} from "@modelcontextprotocol/server";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
@@ -10,16 +16,18 @@ import type { BrokenRequests } from "./broken-requests.ts";
 import { DurableState } from "./durable-state.ts";
 import { EventLog, type EventLimits } from "./event-log.ts";
 import type { EventMemory } from "./event-memory.ts";
+import { ForwardedMessages } from "./forwarded-messages.ts";
 import { authInfoOf, extraInfo, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
 import { readPost } from "./read-post.ts";
 import { Resumption } from "./resumption.ts";
-import { alreadyInitialized, tooManyOpen } from "./refusals.ts";
+import { alreadyInitialized, sessionsUnreadable, tooManyOpen } from "./refusals.ts";
 import { answeredIds, cancelledId, isPoll, requestIds } from "./requests-in.ts";
 import { sessionKey, type SessionRecords } from "./session-records.ts";
 import { ServerRequestIds } from "./server-request-ids.ts";
-import type { SessionState } from "./session-state.ts";
+import type { StoredState } from "./session-state.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
+import { SessionUse } from "./session-use.ts";
 
 export interface SessionSetup {
   readonly server: TaskServer;
@@ -53,26 +61,35 @@ export class Session implements PolledSession {
   readonly principal: string | null;
   readonly #setup: SessionSetup;
   readonly #state: DurableState;
+  readonly #forwarded: ForwardedMessages;
   readonly #log: EventLog;
   readonly #streams: SessionStreams;
   readonly #transport: SessionTransport;
   readonly #resumption: Resumption;
   #session: DispatchedServer<SessionDispatcher> | undefined;
-  /** The first one is the handshake. */
-  #requests = 0;
-  #open = 0;
+  readonly #use: SessionUse;
+  #isClosing = false;
   #ended = false;
-  /** Undefined while it is used, and before. */
-  #endsAt: number | undefined;
-  #cancelIdle: () => void = () => undefined;
 
   private constructor(id: string, principal: string | null, setup: SessionSetup, isRestored: boolean) {
     this.id = id;
     this.key = sessionKey(id);
     this.principal = principal;
     this.#setup = setup;
-    this.#state = new DurableState(this, setup.records);
+    const { clock, idleMs, unusedMs, onIdle, server } = setup;
+    const { onError } = server;
+    this.#use = new SessionUse({
+      clock,
+      idleMs,
+      unusedMs,
+      onIdle,
+      onOver: () => void this.#idledOut(),
+      store: () => void setup.records?.extend([this.extended()]),
+    });
+    this.#state = new DurableState(this, setup.records, { transport: () => this.#transport, onError });
     const name = setup.clock.uniqueName().slice(0, 8);
+    const ids = new ServerRequestIds(name, isRestored);
+    this.#forwarded = new ForwardedMessages({ key: this.key, name, ids, isRestored, onError }, setup.records);
     this.#log = new EventLog(name, setup.limits, setup.memory, principal);
     this.#streams = new SessionStreams(this.key, this.#log, (lost) => setup.broken.add(principal, lost));
     this.#transport = new SessionTransport({
@@ -81,10 +98,10 @@ export class Session implements PolledSession {
       count: (cut) => setup.unread.open(principal, cut),
       maxBacklog,
       onConnection: (connection) => {
-        this.#enter();
-        connection.whenEnded(() => this.#leave());
+        this.#use.enter();
+        connection.whenEnded(() => this.#use.leave());
       },
-      serverRequestIds: isRestored ? new ServerRequestIds(name) : undefined,
+      serverRequestIds: ids,
       isRepeatable: (request) => setup.server.isRepeatable(request),
       beforeAnswer: (answer) => this.#state.answered(answer),
     });
@@ -119,17 +136,17 @@ export class Session implements PolledSession {
     return session;
   }
 
-  /** As `open`, for a session of an earlier process, which goes on; rejects where its state is refused, too. */
+  /** As `open`, for a session of another process, which goes on; rejects where its state is refused, too. */
   static async restore(
     id: string,
     incoming: Incoming,
     setup: SessionSetup,
-    state: SessionState,
+    stored: StoredState,
   ): Promise<Session> {
     const session = await Session.open(id, incoming, setup, true);
     try {
-      await session.#state.replay(state, session.#transport, extraInfo(incoming), setup.server.onError);
-      session.#requests = 2; // its handshake, and what used it
+      await session.#state.replay(stored, extraInfo(incoming));
+      session.#use.goesOn();
       await session.#session?.dispatcher.followTasks();
       return session;
     } catch (error) {
@@ -145,7 +162,7 @@ export class Session implements PolledSession {
 
   /** When it ends unless it is used, in epoch milliseconds. */
   get endsAt(): number {
-    return this.#endsAt ?? this.#setup.clock.now() + this.#leftMs;
+    return this.#use.endsAt;
   }
 
   /** How many of its responses stay open until the client has answered a question. */
@@ -180,39 +197,63 @@ export class Session implements PolledSession {
 
   /** Ends its streams and open requests. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#session?.close();
     await this.#transport.close(); // in case the author's server was closed before, or never connected
   }
 
+  /** Its end is being stored. */
+  extended(): this {
+    this.#use.stored();
+    return this;
+  }
+
+  /** The session was changed in another process, or ended. */
+  async changed(): Promise<void> {
+    if (!(await this.#state.catchUp())) await this.close();
+  }
+
+  /** A message came that another process has told. */
+  told(text: string): void {
+    const forwarded = this.#forwarded.decode(text);
+    if (forwarded === undefined || this.#ended) return;
+    const { message, scopes } = forwarded;
+    const cancelled = cancelledId(message);
+    if (cancelled !== undefined && !this.#transport.isOpen(cancelled)) return;
+    const needed = this.#neededFor([message]);
+    if (scopes !== undefined && !needed.every((scope) => scopes.includes(scope))) return;
+    this.#state.received([message]);
+    this.#transport.forwarded(message);
+  }
+
   /** The session is not idle meanwhile. */
   async #counted<T>(work: () => Promise<T>): Promise<T> {
-    this.#requests += 1;
-    this.#enter();
-    if (this.#requests === 2) void this.#setup.records?.extend([this]); // it had less time before
+    this.#use.enter();
+    this.#use.requested();
     try {
       return await work();
     } finally {
-      this.#leave();
+      this.#use.leave();
     }
   }
 
   async #post(incoming: Incoming): Promise<Outgoing> {
     const messages = readPost(incoming.request, incoming.body);
     if (messages instanceof Response) return messages;
-    if (this.#requests > 1 && messages.some(isInitializeRequest)) return alreadyInitialized();
+    if (this.#use.isUsed && messages.some(isInitializeRequest)) return alreadyInitialized();
     const refused =
       (await this.#transport.refusal(incoming, messages)) ??
       this.#tooManyOpen(incoming) ??
-      incoming.refusal(
-        this.#streams.neededToEnd(
-          answeredIds(messages),
-          messages.flatMap((message) => cancelledId(message) ?? []),
-        ),
-      );
+      incoming.refusal(this.#neededFor(messages));
     if (refused !== undefined) return refused;
     this.#streams.needs(incoming.needed);
     this.#state.received(messages);
-    return this.#transport.post(messages, incoming);
+    const response = await this.#transport.post(messages, incoming);
+    const isPassedOn = await this.#forwarded.passOn(messages, incoming.owner.access?.scopes);
+    // The answer to a batch with requests has begun.
+    return isPassedOn || messages.some((message) => isJSONRPCRequest(message))
+      ? response
+      : sessionsUnreadable();
   }
 
   #tooManyOpen({ body }: Incoming): Response | undefined {
@@ -231,34 +272,24 @@ export class Session implements PolledSession {
     return new Response(null, { status: 200 });
   }
 
-  get #leftMs(): number {
-    const { idleMs, unusedMs } = this.#setup;
-    return this.#requests > 1 ? idleMs : Math.min(idleMs, unusedMs);
+  /** The scopes that are needed for answers and cancels of the client. */
+  #neededFor(messages: readonly JSONRPCMessage[]): string[] {
+    const cancelled = messages.flatMap((message) => cancelledId(message) ?? []);
+    return this.#streams.neededToEnd(answeredIds(messages), cancelled);
   }
 
-  #enter(): void {
-    this.#open += 1;
-    this.#endsAt = undefined;
-    this.#cancelIdle();
-    this.#setup.onIdle(false);
-  }
-
-  #leave(): void {
-    this.#open -= 1;
-    if (this.#open > 0 || this.#ended) return;
-    const { clock, server, onIdle } = this.#setup;
-    onIdle(true);
-    this.#endsAt = clock.now() + this.#leftMs;
-    this.#cancelIdle = clock.after(this.#leftMs, () => {
-      this.close().catch(server.onError);
-    });
+  async #idledOut(): Promise<void> {
+    const { server, records } = this.#setup;
+    await this.close().catch(server.onError);
+    await records?.deleteUnextended(this);
   }
 
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#cancelIdle();
+    this.#use.end();
     this.#log.clear();
+    if (!this.#isClosing) void this.#setup.records?.delete(this.key); // its author's server ended it
     this.#setup.onEnd(this);
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import { ConcurrencyLimit } from "../../../runtime/concurrency-limit.ts";
+import type { SessionNews } from "../../../store/session-store.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { responseOf, type Outgoing } from "../exchange.ts";
@@ -21,7 +22,8 @@ import {
 import { idToAnswer } from "./requests-in.ts";
 import { SessionRecords, sessionKey } from "./session-records.ts";
 import { SessionSlots } from "./session-slots.ts";
-import type { SessionState } from "./session-state.ts";
+import type { StoredState } from "./session-state.ts";
+import { storedUses } from "./session-use.ts";
 import { Session, type SessionSetup } from "./session.ts";
 
 export interface SessionsSetup {
@@ -52,9 +54,6 @@ const allSessionsBytes = 256 * 1024 * 1024;
 const mostRestores = 32;
 const restoreMs = 30_000;
 
-/** How often in its idle time it is stored that a session was used. */
-const storedUses = 4;
-
 /** The form of a session's id. */
 const form = /^[0-9a-f-]{36}$/;
 
@@ -68,6 +67,8 @@ type Refuse = () => Response;
 export class Sessions implements EarlierRevisions {
   readonly #setup: SessionsSetup;
   readonly #sessions = new Map<string, Session>();
+  /** By their names in the store. */
+  readonly #byKey = new Map<string, Session>();
   readonly #memory: EventMemory;
   readonly #broken: BrokenRequests;
   /** Of open sessions, and of those that are being opened. */
@@ -78,6 +79,7 @@ export class Sessions implements EarlierRevisions {
   readonly #restoring = new Map<string, Promise<Session | Refuse>>();
   readonly #restores = new ConcurrencyLimit(mostRestores);
   #cancelSweep: (() => void) | undefined;
+  #unsubscribe: () => void = () => undefined;
   #closed = false;
 
   constructor(setup: SessionsSetup) {
@@ -86,11 +88,15 @@ export class Sessions implements EarlierRevisions {
     this.#memory = new EventMemory(setup.memoryBytes ?? allSessionsBytes);
     this.#broken = new BrokenRequests({ ...setup, maxPerPrincipal: setup.maxOpenRequestsPerPrincipal });
     const evict = (id: string): void => {
-      this.#sessions.get(id)?.close().catch(server.onError);
+      const session = this.#sessions.get(id);
+      if (session === undefined) return;
+      void this.#records?.deleteUnextended(session);
+      session.close().catch(server.onError);
     };
     this.#slots = new SessionSlots({ ...setup, evict });
     if (server.sessionStore !== undefined) {
       this.#records = new SessionRecords(server.sessionStore, clock, { total, ofPrincipal }, server.onError);
+      this.#unsubscribe = this.#records.subscribe((news) => this.#heard(news));
     }
   }
 
@@ -128,6 +134,7 @@ export class Sessions implements EarlierRevisions {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSweep?.();
+    this.#unsubscribe();
     const sessions = [...this.#sessions.values()];
     await this.#records?.extend(sessions);
     await Promise.all(sessions.map((session) => session.close()));
@@ -158,7 +165,7 @@ export class Sessions implements EarlierRevisions {
   async #restore(id: string, incoming: Incoming): Promise<Session | Refuse> {
     if (!form.test(id)) return sessionNotFound;
     const { server, clock } = this.#setup;
-    let state: SessionState | undefined;
+    let state: StoredState | undefined;
     try {
       state = await this.#records?.find(sessionKey(id), incoming.owner.principal);
     } catch (error) {
@@ -175,7 +182,10 @@ export class Sessions implements EarlierRevisions {
       await session.close(); // nothing else would
       return sessionsUnreadable;
     }
-    if (session instanceof Session) void this.#records?.extend([session]);
+    if (session instanceof Session) {
+      void this.#records?.extend([session.extended()]);
+      await this.#caughtUp(session); // with what was changed meanwhile
+    }
     return session ?? sessionNotFound; // the client may begin anew
   }
 
@@ -202,7 +212,10 @@ export class Sessions implements EarlierRevisions {
       await session.close();
       return full;
     }
-    if (!this.#closed) this.#sessions.set(id, session);
+    if (!this.#closed) {
+      this.#sessions.set(id, session);
+      this.#byKey.set(session.key, session);
+    }
     return session;
   }
 
@@ -224,8 +237,7 @@ export class Sessions implements EarlierRevisions {
         if (this.#sessions.get(id) !== session) return; // it never began, and may do so later
         this.#slots.release(id);
         this.#sessions.delete(id);
-        // Those of a server that stops go on in its next process.
-        if (!this.#closed) void this.#records?.delete(session.key);
+        this.#byKey.delete(session.key);
       },
     };
   }
@@ -238,8 +250,28 @@ export class Sessions implements EarlierRevisions {
     return clock.after(sessionIdleMs / storedUses, () => {
       if (this.#closed) return;
       this.#cancelSweep = this.#sweepLater();
-      void records.extend([...this.#sessions.values()]).then(() => records.sweep());
+      const sessions = [...this.#sessions.values()].map((session) => session.extended());
+      void records.extend(sessions).then(() => records.sweep());
     });
+  }
+
+  /** What became of sessions, in this process or another one. */
+  #heard(news: readonly SessionNews[] | "gap"): void {
+    if (news === "gap") {
+      for (const session of this.#sessions.values()) void this.#caughtUp(session);
+      return;
+    }
+    for (const { id, message } of news) {
+      const session = this.#byKey.get(id);
+      if (session === undefined) continue;
+      if (message === null) void this.#caughtUp(session);
+      else session.told(message);
+    }
+  }
+
+  /** Never rejects. */
+  #caughtUp(session: Session): Promise<void> {
+    return session.changed().catch(this.#setup.server.onError);
   }
 }
 
