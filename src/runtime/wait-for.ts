@@ -19,3 +19,10 @@ export function waitFor(begin: (done: () => void) => () => void, signal: AbortSi
     signal.addEventListener("abort", onAbort, { once: true });
   });
 }
+
+/** Calls `run` once when `signal` aborts, at once where it has; returns the way to call it off. */
+export function whenAborted(signal: AbortSignal, run: () => void): () => void {
+  if (signal.aborted) run();
+  else signal.addEventListener("abort", run, { once: true });
+  return () => signal.removeEventListener("abort", run);
+}

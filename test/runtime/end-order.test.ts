@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EndOrder } from "../../src/runtime/attempt/end-order.ts";
-import { SlotHolder } from "../../src/runtime/attempt/slot-holder.ts";
+import { EndOrder } from "../../src/runtime/journal/end-order.ts";
+import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { nextTurn } from "../../src/runtime/next-turn.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";

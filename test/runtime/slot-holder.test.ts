@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SlotHolder } from "../../src/runtime/attempt/slot-holder.ts";
+import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
 import { rest } from "./fake-clock.ts";
 

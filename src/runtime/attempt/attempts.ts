@@ -5,8 +5,8 @@ import type { JournalEntry } from "../../task/journal.ts";
 import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
 import type { Origin, Progress, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
-import { Attempt } from "./attempt.ts";
-import type { ClaimedKeys } from "./claimed-keys.ts";
+import type { HeldTask } from "../journal/held-task.ts";
+import { Run } from "../journal/run.ts";
 import { HandlerUpdates } from "./handler-updates.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { LifeLimit } from "./life-limit.ts";
@@ -38,21 +38,20 @@ export interface AttemptsSetup {
 }
 
 interface Live {
-  readonly attempt: Attempt;
-  readonly ended: Promise<void>;
+  readonly run: Run;
+  readonly task: HeldTask;
 }
 
-/** An attempt that this process answers for. */
-export interface TakenAttempt {
-  readonly attempt: Attempt;
+/** A run that holds its task. */
+export interface HeldRun {
   readonly effects: ContextEffects;
-  /** Settles the task with how the handler ended, and forgets the attempt. Never rejects. */
+  /** Settles the task with how the handler ended, and forgets the run. Never rejects. */
   readonly end: (end: HandlerEnd) => Promise<void>;
 }
 
 const cannotRun = "The stored data of this task is damaged, so the task cannot run.";
 
-/** The attempts of this process: starts them, settles their tasks, and tells them what happens to their tasks. */
+/** The runs of this process that hold tasks: starts them, settles their tasks, and shows them what happens to their tasks. */
 export class Attempts implements TaskHolder {
   readonly #setup: AttemptsSetup;
   readonly #services: Services;
@@ -95,8 +94,13 @@ export class Attempts implements TaskHolder {
       return;
     }
     const { origin, journal } = loaded;
-    const { attempt, effects, end } = this.#take(task, tool, origin, { journal });
-    attempt.saw(now);
+    const { id: taskId, wireId, attempt } = task;
+    const { maxBodyBytes } = this.#services.options;
+    const { slots, leaked } = this.#setup;
+    const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots });
+    const { effects, end } = this.hold(run, task, tool, origin, journal);
+    this.saw(task.id, now);
+    const unwatch = leaked.watch(run, tool, () => this.forget(run));
     const call: CallContext = {
       caller: taskCaller(task.principal, origin.caller),
       credentials: () => this.#setup.credentials.of(task.id),
@@ -104,16 +108,53 @@ export class Attempts implements TaskHolder {
     const contextFor = async (validated: unknown): Promise<TaskContext> => {
       const prepared =
         origin.prepareInTask === true
-          ? await prepareInTask(tool, validated, attempt, effects, call.caller)
+          ? await prepareInTask(tool, validated, run, effects, call.caller)
           : loaded.prepared;
-      return makeContext(attempt, effects, this.#services.clock, call, prepared);
+      return makeContext(run, effects, this.#services.clock, call, prepared);
     };
-    void runToEnd(tool, loaded.arguments, contextFor, attempt.maxBodyBytes).then(end);
+    void runToEnd(tool, loaded.arguments, contextFor, maxBodyBytes).then((handlerEnd) => {
+      unwatch();
+      return end(handlerEnd);
+    });
   }
 
-  /** Takes over a handler that runs already, for a call that became a task; `keys` are those that it has used. */
-  adopt(task: TaskRecord, tool: Tool, origin: Origin, keys: ClaimedKeys): TakenAttempt {
-    return this.#take(task, tool, origin, { journal: [], keys });
+  /** From now on the run, whose handler may run already, holds its task, with what earlier attempts journalled. */
+  hold(
+    run: Run,
+    record: TaskRecord,
+    tool: Tool,
+    origin: Origin,
+    entries: readonly JournalEntry[] = [],
+  ): HeldRun {
+    const { clock, options } = this.#services;
+    const { timers } = this.#setup;
+    const { generation } = record;
+    const task = run.hold(this.#services, record, entries);
+    if (this.#draining) run.drain();
+    this.#live.set(record.id, { run, task });
+    const updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
+      if (ttlMs === undefined) return this.#update(task, changes);
+      const from = generation === "sep-1686" ? "terminal" : "created";
+      return this.#update(task, { ...changes, expiry: { from, ms: ttlMs } }, limit);
+    });
+    const limit = new LifeLimit(endOfLife(record), () => updates.written());
+    const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
+    const asked = { origin, generation, maxInputs: options.maxInputsPerTask, timeoutMs };
+    const questions = new Questions({ run, task, limit, clock, timers, ...asked });
+    const report = (progress: Progress): Promise<void> => this.#update(task, { progress });
+    const reports = new ProgressReports(report, timers, clock, run.signal);
+    return {
+      effects: {
+        ask(...question) {
+          updates.flush(); // clients see the question with the status text that was set before it
+          return questions.ask(...question);
+        },
+        sleep: (key, ms) => sleep(run, task, limit, timers, clock, key, ms),
+        update: (changes) => task.journal.updating(updates.update(changes)),
+        progress: (progress) => reports.report(progress),
+      },
+      end: (end) => this.#end(run, task, updates, end),
+    };
   }
 
   held(): Iterable<string> {
@@ -122,13 +163,13 @@ export class Attempts implements TaskHolder {
 
   isBehind(id: string, version: number): boolean {
     const live = this.#live.get(id);
-    if (live !== undefined) return live.attempt.isBehind(version);
+    if (live !== undefined) return live.task.isBehind(version);
     if (this.#loading.has(id)) return version > (this.#loading.get(id)?.version ?? 0);
     return this.#setup.credentials.isBehind(id, version);
   }
 
   saw(id: string, task: TaskRecord | undefined): void {
-    this.#live.get(id)?.attempt.saw(task);
+    this.#live.get(id)?.task.saw(task);
     const loading = this.#loading.get(id);
     if (loading !== undefined && (task === undefined || task.version > loading.version)) {
       this.#loading.set(id, task);
@@ -144,7 +185,7 @@ export class Attempts implements TaskHolder {
 
   /** Questions of the task, or any of them, have ended or cannot be read any more: its handler is to hear of that. */
   lookAtQuestions(id: string, keys?: readonly string[]): void {
-    this.#live.get(id)?.attempt.journal.answered(keys);
+    this.#live.get(id)?.task.journal.answered(keys);
   }
 
   /** Gives up what cannot be read: a store that fails must not hold up a stop. */
@@ -155,104 +196,44 @@ export class Attempts implements TaskHolder {
   /** Releases tasks whose handlers come to their next journalled call, or wait, from now on. */
   drain(): void {
     this.#draining = true;
-    for (const { attempt } of this.#live.values()) attempt.drain();
+    for (const { run } of this.#live.values()) run.drain();
   }
 
   /** Drains until `deadline` resolves, and then releases the rest. */
   async stop(deadline: Promise<void>): Promise<void> {
     this.drain();
-    const all = [...this.#live.values()];
-    const gone = Promise.all(all.map(({ attempt, ended }) => Promise.race([ended, attempt.released])));
-    await Promise.race([gone, deadline]);
+    const gone = [...this.#live.values()].map(({ run }) => run.life.gone);
+    await Promise.race([Promise.all(gone), deadline]);
     this.#stopped = true;
     this.#setup.leaked.stop();
-    await Promise.all([...this.#live.values()].map(({ attempt }) => attempt.release()));
+    await Promise.all([...this.#live.values()].map(({ run }) => run.release()));
   }
 
-  #take(
-    task: TaskRecord,
-    tool: Tool,
-    origin: Origin,
-    history: { readonly journal: readonly JournalEntry[]; readonly keys?: ClaimedKeys },
-  ): TakenAttempt {
-    const { store, clock, options, onError, unreadable } = this.#services;
-    const { slots, timers, leaked } = this.#setup;
-    const { maxBodyBytes, maxInputsPerTask: maxInputs } = options;
-    const attempt = new Attempt({ task, store, clock, slots, maxBodyBytes, onError, unreadable, ...history });
-    const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
-    const { generation } = task;
-    const asked = { origin, generation, maxInputs, timeoutMs };
-    const updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
-      if (ttlMs === undefined) return this.#update(attempt, changes);
-      const from = generation === "sep-1686" ? "terminal" : "created";
-      return this.#update(attempt, { ...changes, expiry: { from, ms: ttlMs } }, limit);
-    });
-    const limit = new LifeLimit(endOfLife(task), () => updates.written());
-    const questions = new Questions({ attempt, limit, clock, timers, ...asked });
-    const ended = Promise.withResolvers<void>();
-    if (this.#draining) attempt.drain();
-    this.#live.set(task.id, { attempt, ended: ended.promise });
-    const handlerEnded = leaked.watch(attempt, tool, () => {
-      this.#forget(attempt);
-      ended.resolve();
-    });
-    return {
-      attempt,
-      effects: this.#effects(attempt, limit, questions, updates),
-      end: async (end) => {
-        handlerEnded();
-        await this.#end(attempt, updates, end);
-        ended.resolve();
-      },
-    };
+  /** The run needs its task no more. A later one may hold that here, after it was taken from this run. */
+  forget(run: Run): void {
+    run.life.leave();
+    if (this.#live.get(run.taskId)?.run !== run) return;
+    this.#live.delete(run.taskId);
+    this.#setup.credentials.forget(run.taskId);
   }
 
-  #effects(
-    attempt: Attempt,
-    limit: LifeLimit,
-    questions: Questions,
-    updates: HandlerUpdates,
-  ): ContextEffects {
-    const { timers } = this.#setup;
-    const { clock } = this.#services;
-    const report = (progress: Progress): Promise<void> => this.#update(attempt, { progress });
-    const reports = new ProgressReports(report, timers, clock, attempt.signal);
-    return {
-      ask(key, method, params, options) {
-        updates.flush(); // clients see the question with the status text that was set before it
-        return questions.ask(key, method, params, options);
-      },
-      sleep: (key, ms) => sleep(attempt, limit, timers, clock, key, ms),
-      update: (changes) => attempt.journal.updating(updates.update(changes)),
-      progress: (progress) => reports.report(progress),
-    };
-  }
-
-  async #update(attempt: Attempt, changes: TaskChanges, limit?: LifeLimit): Promise<void> {
-    const result = await attempt.write("update", { changes });
+  async #update(task: HeldTask, changes: TaskChanges, limit?: LifeLimit): Promise<void> {
+    const result = await task.write("update", { changes });
     if (!result.ok) return;
     limit?.move(endOfLife(result.task));
     this.#setup.onSweepAt(result.task.sweepAt);
   }
 
-  async #end(attempt: Attempt, updates: HandlerUpdates, end: HandlerEnd): Promise<void> {
-    attempt.end();
+  async #end(run: Run, task: HeldTask, updates: HandlerUpdates, end: HandlerEnd): Promise<void> {
+    run.end();
     try {
-      if (attempt.state === "ended") await updates.written(); // the last status text stays with the ended task
-      await this.#settle(attempt, end);
+      if (run.life.state === "ended") await updates.written(); // the last status text stays with the ended task
+      if (run.life.state === "ended") await this.#settle(run, task, end);
     } catch (error) {
-      if (!isUnreadable(error)) this.#services.onError(error); // the attempt has reported that
+      if (!isUnreadable(error)) this.#services.onError(error); // the task has reported that
     } finally {
-      this.#forget(attempt);
+      this.forget(run);
     }
-  }
-
-  /** Unless a later attempt of the task runs here, after the task was taken from this one. */
-  #forget(attempt: Attempt): void {
-    const { taskId } = attempt;
-    if (this.#live.get(taskId)?.attempt !== attempt) return;
-    this.#live.delete(taskId);
-    this.#setup.credentials.forget(taskId);
   }
 
   /** Nothing can run what cannot be read: the task fails, unless its record cannot be read either. */
@@ -274,13 +255,12 @@ export class Attempts implements TaskHolder {
   }
 
   /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
-  async #settle(attempt: Attempt, { outcome, threw }: HandlerEnd): Promise<void> {
-    if (attempt.state !== "ended") return;
+  async #settle(run: Run, task: HeldTask, { outcome, threw }: HandlerEnd): Promise<void> {
     const { store, clock } = this.#services;
-    const cancel = () => store.write({ type: "cancel", now: clock.now(), id: attempt.taskId });
+    const cancel = () => store.write({ type: "cancel", now: clock.now(), id: task.id });
     try {
-      if (threw && attempt.cancelRequested) await attempt.persist(cancel);
-      else await attempt.write("settle", { outcome, ...diagnostics(outcome) });
+      if (threw && run.life.cancelRequested) await task.persist(cancel);
+      else await task.write("settle", { outcome, ...diagnostics(outcome) });
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
     }

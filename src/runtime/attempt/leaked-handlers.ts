@@ -2,17 +2,14 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Clock } from "../clock.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
-import { waitFor } from "../wait-for.ts";
-import type { Attempt } from "./attempt.ts";
+import { waitFor, whenAborted } from "../wait-for.ts";
+import type { Run } from "../journal/run.ts";
 
 export interface LeakedHandlersSetup {
   readonly clock: Clock;
   readonly options: Pick<RuntimeOptions, "cancelGraceMs" | "maxLeakedHandlers">;
   readonly onError: (error: unknown) => void;
 }
-
-/** The run of a handler: an attempt, or a direct run without a record. */
-export type WatchedRun = Pick<Attempt, "signal" | "over" | "freeSlot">;
 
 /**
  * Handlers that go on although their signal has aborted and their task, or their direct run, has ended. Nothing can end them, so that after a
@@ -40,7 +37,7 @@ export class LeakedHandlers {
   }
 
   /** Frees the slot of a handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
-  watch(attempt: WatchedRun, tool: Tool, onLeak: () => void): () => void {
+  watch(run: Run, tool: Tool, onLeak: () => void): () => void {
     const over = new AbortController();
     let leaked = false;
     const leak = (): void => {
@@ -49,10 +46,10 @@ export class LeakedHandlers {
       this.#count(tool);
       onLeak();
     };
-    const callOff = whenAborted(attempt.signal, () => {
+    const callOff = whenAborted(run.signal, () => {
       if (this.#stopped) return;
       this.#watched.add(over);
-      this.#untilLeaked(attempt, over.signal).then(leak, () => undefined);
+      this.#untilLeaked(run, over.signal).then(leak, () => undefined);
     });
     return () => {
       callOff();
@@ -69,13 +66,13 @@ export class LeakedHandlers {
   }
 
   /** From the abort of the signal on. Rejects when `over` aborts. */
-  async #untilLeaked(attempt: WatchedRun, over: AbortSignal): Promise<void> {
+  async #untilLeaked(run: Run, over: AbortSignal): Promise<void> {
     const { clock, options } = this.#setup;
     const grace = () => waitFor((done) => clock.after(options.cancelGraceMs, done), over);
     await grace();
-    await waitFor((done) => whenAborted(attempt.over, done), over);
+    await waitFor((done) => whenAborted(run.life.over, done), over);
     // A handler that waits for its slot could not hear of the abort: it goes on without one, and has its grace.
-    if (!attempt.freeSlot()) await grace();
+    if (!run.freeSlot()) await grace();
   }
 
   #count(tool: Tool): void {
@@ -98,11 +95,4 @@ export class LeakedHandlers {
     else this.#counts.delete(tool);
     if (blocked) this.#onRoom(tool);
   }
-}
-
-/** Calls `run` once when `signal` aborts, at once where it has; returns the way to call it off. */
-function whenAborted(signal: AbortSignal, run: () => void): () => void {
-  if (signal.aborted) run();
-  else signal.addEventListener("abort", run, { once: true });
-  return () => signal.removeEventListener("abort", run);
 }

@@ -3,7 +3,7 @@ import type { InputMethod } from "../../task/input.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { Progress } from "../../task/record.ts";
-import type { AttemptJournal } from "./attempt-journal.ts";
+import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-changes.ts";
 import { assertOutsideStep, runStep } from "./step.ts";
@@ -33,7 +33,7 @@ export interface CallContext {
 
 /** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */
 export function makeContext(
-  journal: AttemptJournal,
+  run: Run,
   effects: ContextEffects,
   clock: Clock,
   { caller, credentials }: CallContext,
@@ -52,13 +52,13 @@ export function makeContext(
       }),
     );
   const outside = async <T>(key: JournalKey, call: () => Promise<T>): Promise<T> => {
-    assertOutsideStep(journal, key);
+    assertOutsideStep(run, key);
     return call();
   };
   // No promise of its own for each call: a handler may make very many of them.
   const update = (changes: HandlerChanges): Promise<void> => {
     try {
-      return effects.update(checkedChanges(changes, journal.maxBodyBytes));
+      return effects.update(checkedChanges(changes, run.maxBodyBytes));
     } catch (error) {
       return handled(Promise.reject(error as Error));
     }
@@ -70,17 +70,17 @@ export function makeContext(
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third];
     if (fn === undefined) throw new TypeError("task.step needs a function");
     assertOptionNames("task.step", options, stepOptions);
-    return handled(runStep(journal, clock, key, options, fn));
+    return handled(runStep(run, clock, key, options, fn));
   }
 
   return {
     prepared: prepared === null ? undefined : (JSON.parse(prepared) as unknown),
     caller,
     credentials: () => handled(credentials()),
-    id: journal.taskId,
-    wireId: journal.wireId,
-    attempt: journal.attempt,
-    signal: journal.signal,
+    id: run.taskId,
+    wireId: run.wireId,
+    attempt: run.attempt,
+    signal: run.signal,
     step,
     elicit: (key, params, options) =>
       ask<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }, options),
@@ -93,7 +93,7 @@ export function makeContext(
       effects.progress(
         checkedProgress(
           { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) },
-          journal.maxBodyBytes,
+          run.maxBodyBytes,
         ),
       ),
     extend: (ttlMs) => update({ ttlMs }),

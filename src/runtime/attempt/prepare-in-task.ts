@@ -6,8 +6,8 @@ import { encodeJson } from "../../task/json.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { PrepareContext } from "../tool/prepare-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
-import type { AttemptJournal } from "./attempt-journal.ts";
-import { ClaimedKeys } from "./claimed-keys.ts";
+import type { Run } from "../journal/run.ts";
+import { ClaimedKeys } from "../journal/claimed-keys.ts";
 import type { ContextEffects } from "./make-context.ts";
 
 /** Begins the keys of all that belongs to `prepare`, so that they are apart from the handler's own. */
@@ -21,32 +21,28 @@ const reserved = "holdfast/prepare";
 export async function prepareInTask(
   tool: Tool,
   args: unknown,
-  journal: AttemptJournal,
+  run: Run,
   effects: Pick<ContextEffects, "ask">,
   caller: TaskCaller,
 ): Promise<string | null> {
   if (tool.prepare === undefined) return null;
   // The registry paired `prepare` with the schema that has just accepted the arguments.
   const prepare = tool.prepare as Prepare<unknown, unknown>;
-  const key = journal.claim([reserved]);
-  const entry = journal.find(key);
+  const key = run.claim([reserved]);
+  const entry = run.find(key);
   if (entry !== undefined) {
-    await journal.replayed(entry);
+    await run.replayed(entry);
     return entry.value;
   }
-  await journal.begin(); // it only reads and asks, so a lost attempt of it can run again
-  const returned = await prepare(args, contextOf(journal, effects, caller));
-  const value = returned === undefined ? null : encodePrepared(tool, returned, journal.maxBodyBytes);
-  await journal.checkpoint();
-  await journal.recordPrepared(key, value);
+  await run.begin(); // it only reads and asks, so a lost attempt of it can run again
+  const returned = await prepare(args, contextOf(run, effects, caller));
+  const value = returned === undefined ? null : encodePrepared(tool, returned, run.maxBodyBytes);
+  await run.checkpoint();
+  await run.recordPrepared(key, value);
   return value;
 }
 
-function contextOf(
-  journal: AttemptJournal,
-  effects: Pick<ContextEffects, "ask">,
-  caller: TaskCaller,
-): PrepareContext {
+function contextOf(run: Run, effects: Pick<ContextEffects, "ask">, caller: TaskCaller): PrepareContext {
   const keys = new ClaimedKeys();
   const put = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> => {
     const asked = (async () => effects.ask([reserved, keys.claim(key)], method, params, {}) as Promise<T>)();
@@ -55,7 +51,7 @@ function contextOf(
   };
   return {
     caller,
-    signal: journal.signal,
+    signal: run.signal,
     elicit: (key, params) => put<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }),
     sample: (key, params) => put<CreateMessageResult>(key, "sampling/createMessage", params),
     roots: (key) => put<ListRootsResult>(key, "roots/list", {}),

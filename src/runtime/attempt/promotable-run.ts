@@ -2,9 +2,9 @@ import type { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
-import type { AttemptJournal } from "./attempt-journal.ts";
-import type { TakenAttempt } from "./attempts.ts";
-import { ClaimedKeys } from "./claimed-keys.ts";
+import type { Slots } from "../dispatch/slots.ts";
+import { Run } from "../journal/run.ts";
+import type { HeldRun } from "./attempts.ts";
 import type { Clock } from "../clock.ts";
 import type { HandlerChanges } from "./handler-changes.ts";
 import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
@@ -13,6 +13,7 @@ import type { Timers } from "../timers.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
+import { whenAborted } from "../wait-for.ts";
 
 export interface PromotableSetup {
   readonly tool: Tool;
@@ -28,8 +29,10 @@ export interface PromotableSetup {
   readonly maxBodyBytes: number;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Makes the record, already running, and takes its attempt; rejects with what the store rejects with. */
-  readonly makeTask: (keys: ClaimedKeys) => Promise<TakenAttempt>;
+  /** Where its slot is taken already. */
+  readonly slots: Slots;
+  /** Makes the record, already running, and has the run hold it; rejects with what the store rejects with. */
+  readonly makeTask: (run: Run) => Promise<HeldRun>;
   readonly onError: (error: unknown) => void;
   /** Called when the handler has ended. */
   readonly onEnd: () => void;
@@ -41,75 +44,59 @@ export type PromotableEnd =
 
 /**
  * A handler that runs without a record until it has to have one: then the record is made, running, and what the
- * handler does from there on is durable as in any other attempt.
+ * handler does from there on is durable as in any other run.
  */
-export class PromotableRun implements AttemptJournal {
-  readonly taskId: string;
-  readonly wireId: string;
-  readonly attempt = 1;
-  readonly maxBodyBytes: number;
+export class PromotableRun {
+  readonly run: Run;
   readonly #setup: PromotableSetup;
-  readonly #keys = new ClaimedKeys();
-  readonly #abort = new AbortController();
   readonly #promoted = Promise.withResolvers<PromotableEnd>();
-  #promotion: Promise<TakenAttempt> | undefined;
+  #promotion: Promise<HeldRun> | undefined;
+  #held: HeldRun | undefined;
   #early: HandlerChanges = {};
   #earlyProgress: Progress | undefined;
-  #task: TakenAttempt | undefined;
-  /** Aborts when no task is made any more: the handler has ended or was given up, or its caller has left. */
-  readonly #over = new AbortController();
 
   constructor(setup: PromotableSetup) {
+    const { id, maxBodyBytes, slots } = setup;
     this.#setup = setup;
-    this.taskId = setup.id;
-    this.wireId = setup.id;
-    this.maxBodyBytes = setup.maxBodyBytes;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
+    const promote = (): Promise<unknown> => this.promote();
+    this.run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes, slots, promote });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
-  async run(): Promise<PromotableEnd> {
-    const { tool, call, prepared, signal, clock, timers, promoteAfterMs } = this.#setup;
-    const onAbort = (): void => {
-      if (this.#promotion !== undefined) return;
-      this.#over.abort(); // nobody would know the task
-      this.#abort.abort(signal.reason);
-    };
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
+  async start(): Promise<PromotableEnd> {
+    const { signal, clock, timers, promoteAfterMs } = this.#setup;
+    const stopListening = whenAborted(signal, () => {
+      // Nobody would know the task; one that is being made goes on without its caller.
+      if (this.#promotion === undefined) this.run.life.fence(signal.reason);
+    });
     const callOff = timers.at(clock.now() + promoteAfterMs, () => void this.promoteInTime());
-    const ended = this.#runHandler(tool, () => makeContext(this, this.#effects(), clock, call, prepared));
     try {
-      return await Promise.race([ended, this.#promoted.promise]);
+      return await Promise.race([this.#runHandler(), this.#promoted.promise]);
     } finally {
       callOff();
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 
   /** Makes the task as soon as the store takes it, unless the handler ends before. Never rejects. */
   async promoteInTime(): Promise<void> {
-    const { signal } = this.#over;
+    const { over } = this.run.life;
     try {
-      await untilStoreAnswers(() => this.promote(), this.#setup, signal);
+      await untilStoreAnswers(() => this.promote(), this.#setup, over);
     } catch (error) {
-      if (!signal.aborted) this.#setup.onError(error);
+      if (!over.aborted) this.#setup.onError(error);
     }
   }
 
   /** Answers the caller with `reason`, and aborts the handler: the server ends, or the handler outlives its caller. */
   giveUp(reason: HoldfastError): void {
-    this.#over.abort(reason);
-    this.#abort.abort(reason);
+    if (this.#held === undefined) this.run.life.fence(reason);
     this.#promoted.reject(reason);
   }
 
   /** Makes the task now, unless there is one, or the handler has ended. */
-  async promote(): Promise<TakenAttempt | undefined> {
-    if (this.#over.signal.aborted) return undefined;
+  async promote(): Promise<HeldRun | undefined> {
+    if (this.#held !== undefined || this.run.life.state !== "direct") return this.#held;
     const promotion = (this.#promotion ??= this.#makeTask());
     try {
       return await promotion;
@@ -120,87 +107,54 @@ export class PromotableRun implements AttemptJournal {
     }
   }
 
-  claim(key: Parameters<AttemptJournal["claim"]>[0]): string {
-    return this.#keys.claim(key);
-  }
-
-  find(): undefined {
-    return undefined;
-  }
-
-  async replayed(): Promise<void> {
-    // A first attempt replays nothing.
-  }
-
-  async checkpoint(): Promise<void> {
-    if (this.#task !== undefined) await this.#task.attempt.checkpoint();
-    this.signal.throwIfAborted();
-  }
-
-  async begin(): Promise<void> {
-    await this.checkpoint();
-    const task = await this.promote();
-    await task?.attempt.begin();
-  }
-
-  working<T>(work: () => Promise<T>): Promise<T> {
-    return this.#task === undefined ? work() : this.#task.attempt.working(work);
-  }
-
-  async recordPrepared(key: string, value: string | null): Promise<void> {
-    await this.#task?.attempt.recordPrepared(key, value);
-  }
-
-  async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
-    await this.#task?.attempt.recordStep(key, value, error);
-  }
-
-  async #makeTask(): Promise<TakenAttempt> {
-    const task = await this.#setup.makeTask(this.#keys);
-    this.#task = task;
-    const { signal } = task.attempt;
-    if (signal.aborted) this.#abort.abort(signal.reason);
-    signal.addEventListener("abort", () => this.#abort.abort(signal.reason), { once: true });
+  async #makeTask(): Promise<HeldRun> {
+    const held = await this.#setup.makeTask(this.run);
+    this.#held = held;
     this.#promoted.resolve({ kind: "task" });
     // Not waited for: the task is there, whatever becomes of its first status.
-    if (Object.keys(this.#early).length > 0) task.effects.update(this.#early).catch(() => undefined);
-    if (this.#earlyProgress !== undefined) task.effects.progress(this.#earlyProgress);
-    return task;
+    if (Object.keys(this.#early).length > 0) held.effects.update(this.#early).catch(() => undefined);
+    if (this.#earlyProgress !== undefined) held.effects.progress(this.#earlyProgress);
+    return held;
   }
 
-  async #runHandler(tool: Tool, contextFor: () => TaskContext): Promise<PromotableEnd> {
-    const end = await runToEnd(tool, this.#setup.arguments, contextFor, this.maxBodyBytes);
+  async #runHandler(): Promise<PromotableEnd> {
+    const { tool, call, prepared, clock, maxBodyBytes } = this.#setup;
+    const context = (): TaskContext => makeContext(this.run, this.#effects(), clock, call, prepared);
+    const end = await runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
     this.#setup.onEnd();
     // A task that is being made is made: its id may be on its way. Without one there is no pause here in which another
     // branch of the handler could begin to make one.
-    let task: TakenAttempt | undefined;
-    while (task === undefined && this.#promotion !== undefined) {
-      task = await this.#promotion.catch(() => undefined);
+    let held: HeldRun | undefined;
+    while (held === undefined && this.#promotion !== undefined) {
+      held = await this.#promotion.catch(() => undefined);
     }
-    this.#over.abort();
-    if (task === undefined) return { kind: "outcome", outcome: end.outcome };
-    await task.end(end);
+    if (held === undefined) {
+      this.run.end();
+      this.run.life.fence("The handler has ended."); // a promotion that waits for the store is over
+      return { kind: "outcome", outcome: end.outcome };
+    }
+    await held.end(end);
     return { kind: "task" };
   }
 
   #effects(): ContextEffects {
     const durable = async (): Promise<ContextEffects> => {
-      await this.checkpoint();
-      const task = await this.promote();
-      if (task === undefined) throw new Error("The handler has ended.");
-      return task.effects;
+      await this.run.checkpoint();
+      const held = await this.promote();
+      if (held === undefined) throw new Error("The handler has ended.");
+      return held.effects;
     };
     return {
       ask: async (key, method, params, options) => (await durable()).ask(key, method, params, options),
       sleep: async (key, ms) => (await durable()).sleep(key, ms),
       update: (changes) => {
-        if (this.#task !== undefined) return this.#task.effects.update(changes);
+        if (this.#held !== undefined) return this.#held.effects.update(changes);
         this.#early = { ...this.#early, ...changes };
         return Promise.resolve();
       },
       progress: (progress) => {
-        if (this.#task === undefined) this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
-        else this.#task.effects.progress(progress);
+        if (this.#held === undefined) this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
+        else this.#held.effects.progress(progress);
       },
     };
   }

@@ -3,7 +3,8 @@ import { missingForInput, type InputMethod } from "../../task/input.ts";
 import type { JournalEntry, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { GenerationName, Origin } from "../../task/record.ts";
-import type { Attempt } from "./attempt.ts";
+import type { HeldTask } from "../journal/held-task.ts";
+import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import type { LifeLimit } from "./life-limit.ts";
 import { inputFailed, isClientError } from "./input-failed.ts";
@@ -14,7 +15,8 @@ import type { QuestionOptions } from "../tool/task-context.ts";
 import type { Timers } from "../timers.ts";
 
 export interface QuestionsSetup {
-  readonly attempt: Attempt;
+  readonly run: Run;
+  readonly task: HeldTask;
   readonly limit: LifeLimit;
   readonly origin: Origin;
   readonly generation: GenerationName;
@@ -34,7 +36,7 @@ interface Question {
   readonly deadlineAt: number | null;
 }
 
-/** Puts an attempt's questions into its journal, and waits for the answers. */
+/** Puts a run's questions into its journal, and waits for the answers. */
 export class Questions {
   readonly #setup: QuestionsSetup;
   #asked = 0;
@@ -53,18 +55,18 @@ export class Questions {
     const timeoutMs = ownMs ?? this.#setup.timeoutMs ?? undefined;
     if (timeoutMs !== undefined) assertDuration(timeoutMs);
     this.#assertCapability(method, { ...params });
-    const { attempt, limit, clock } = this.#setup;
-    const claimed = attempt.claim(key);
+    const { run, limit, clock } = this.#setup;
+    const claimed = run.claim(key);
     this.#assertNotTooMany();
     const hash = requestHash(method, params);
-    const entry = attempt.find(claimed);
+    const entry = run.find(claimed);
     if (entry !== undefined) assertSameQuestion(entry, method, hash);
     if (entry !== undefined && entry.doneAt !== null) {
-      await attempt.replayed(entry);
+      await run.replayed(entry);
       return answerOf(entry);
     }
     const raw = this.#encode(claimed, params);
-    await attempt.begin();
+    await run.begin();
     const deadlineAt =
       entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
     // A timeout that is not the question's own says how long any question may wait, within the life of its task.
@@ -72,22 +74,22 @@ export class Questions {
       await limit.assertReaches(deadlineAt, `The question "${claimed}"`);
     }
     const question = { key: claimed, method, params: raw, hash, deadlineAt };
-    return answerOf(await attempt.whileWaiting(this.#put(question, entry !== undefined)));
+    return answerOf(await run.whileWaiting(this.#put(question, entry !== undefined)));
   }
 
   async #put(question: Question, again: boolean): Promise<JournalEntry> {
-    const { attempt, timers } = this.#setup;
+    const { run, task, timers } = this.#setup;
     const { key, method, params, hash, deadlineAt } = question;
-    const end = attempt.journal.ask(key);
-    const onAbort = (): void => end.reject(attempt.signal.reason as Error);
+    const end = task.journal.ask(key);
+    const onAbort = (): void => end.reject(run.signal.reason as Error);
     end.promise.catch(() => undefined); // the write below may reject first
-    attempt.signal.addEventListener("abort", onAbort, { once: true });
+    run.signal.addEventListener("abort", onAbort, { once: true });
     let callOff = (): void => undefined;
     try {
       const input = { key, method, params };
       const put = again
-        ? attempt.write("mark", { waiting: true })
-        : attempt.journal.openInput({ input, requestHash: hash, deadlineAt });
+        ? task.write("mark", { waiting: true })
+        : task.journal.openInput({ input, requestHash: hash, deadlineAt });
       // Put again, a question may have ended already: then its turn may come before the write is done.
       await Promise.race([put, end.promise]);
       if (deadlineAt !== null)
@@ -95,7 +97,7 @@ export class Questions {
       return await end.promise;
     } finally {
       callOff();
-      attempt.signal.removeEventListener("abort", onAbort);
+      run.signal.removeEventListener("abort", onAbort);
     }
   }
 
@@ -103,9 +105,9 @@ export class Questions {
   async #giveUp(key: string): Promise<void> {
     const error = encodeError(
       new HoldfastError("input_timeout", `The question "${key}" was not answered in time.`),
-      this.#setup.attempt.maxBodyBytes,
+      this.#setup.run.maxBodyBytes,
     );
-    await this.#setup.attempt.journal.closeInput(key, error);
+    await this.#setup.task.journal.closeInput(key, error);
   }
 
   #assertCapability(method: InputMethod, params: Record<string, unknown>): void {
@@ -129,7 +131,7 @@ export class Questions {
 
   #encode(key: string, params: object): string {
     const raw = encodeJson(params, `The question "${key}"`);
-    const { maxBodyBytes } = this.#setup.attempt;
+    const { maxBodyBytes } = this.#setup.run;
     if (Buffer.byteLength(raw) > maxBodyBytes) {
       throw new HoldfastError("too_large", `The question "${key}" is larger than ${maxBodyBytes} bytes.`);
     }

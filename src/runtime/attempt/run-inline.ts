@@ -1,8 +1,7 @@
 import type { Outcome } from "../../task/outcome.ts";
 import type { Progress } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
-import type { AttemptJournal } from "./attempt-journal.ts";
-import { ClaimedKeys } from "./claimed-keys.ts";
+import { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
@@ -13,6 +12,7 @@ import type { TaskContext } from "../tool/task-context.ts";
 import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
+import { whenAborted } from "../wait-for.ts";
 
 /** Puts a question of a handler to its client and resolves with the answer's result object. */
 export type Ask = ContextEffects["ask"];
@@ -39,42 +39,28 @@ export interface InlineRun {
  * Answers a call directly, without a record: steps run under the same rules but are journalled nowhere.
  */
 export async function runInline(
-  run: InlineRun,
+  call: InlineRun,
   clock: Clock,
   timers: Timers,
   maxBodyBytes: number,
 ): Promise<Outcome> {
-  const keys = new ClaimedKeys();
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
-  const journal: AttemptJournal = {
-    taskId: id,
-    wireId: id,
-    attempt: 1,
-    signal: run.signal,
-    maxBodyBytes,
-    claim: (key) => keys.claim(key),
-    find: () => undefined,
-    replayed: async () => undefined,
-    checkpoint: async () => run.signal.throwIfAborted(),
-    begin: async () => run.signal.throwIfAborted(),
-    working: (work) => work(),
-    recordPrepared: async () => undefined,
-    recordStep: async () => undefined,
-  };
+  const run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes });
+  const callOff = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
-      keys.claim(key);
-      return run.ask(key, method, params, options);
+      run.claim(key);
+      return call.ask(key, method, params, options);
     },
     sleep: async (key, ms) => {
       assertDuration(ms);
-      keys.claim(key);
+      run.claim(key);
       await timers.until(clock.now() + ms, run.signal);
     },
     update: async () => undefined,
     progress: (report) => {
       try {
-        run.progress?.(report);
+        call.progress?.(report);
       } catch {
         // The handler only tells how far it is: that nobody can hear it is not its fault.
       }
@@ -82,12 +68,14 @@ export async function runInline(
   };
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const prepared =
-      run.prepareInTask === true
-        ? await prepareInTask(run.tool, args, journal, effects, run.caller)
-        : (run.prepared ?? null);
-    const credentials = (): Promise<unknown> => credentialsOf(run.credentials);
-    return makeContext(journal, effects, clock, { caller: run.caller, credentials }, prepared);
+      call.prepareInTask === true
+        ? await prepareInTask(call.tool, args, run, effects, call.caller)
+        : (call.prepared ?? null);
+    const credentials = (): Promise<unknown> => credentialsOf(call.credentials);
+    return makeContext(run, effects, clock, { caller: call.caller, credentials }, prepared);
   };
-  const end = await runToEnd(run.tool, run.arguments, contextFor, maxBodyBytes);
-  return end.outcome;
+  const { outcome } = await runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
+  callOff();
+  run.end();
+  return outcome;
 }

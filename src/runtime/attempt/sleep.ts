@@ -1,6 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
-import type { Attempt } from "./attempt.ts";
+import type { HeldTask } from "../journal/held-task.ts";
+import type { Run } from "../journal/run.ts";
 import type { LifeLimit } from "./life-limit.ts";
 import type { Clock } from "../clock.ts";
 import { assertDuration, deadlineAfter } from "../duration.ts";
@@ -8,7 +9,8 @@ import type { Timers } from "../timers.ts";
 
 /** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
 export async function sleep(
-  attempt: Attempt,
+  run: Run,
+  task: HeldTask,
   limit: LifeLimit,
   timers: Timers,
   clock: Clock,
@@ -16,8 +18,8 @@ export async function sleep(
   ms: number,
 ): Promise<void> {
   assertDuration(ms);
-  const claimed = attempt.claim(key);
-  const entry = attempt.find(claimed);
+  const claimed = run.claim(key);
+  const entry = run.find(claimed);
   if (entry !== undefined && entry.kind !== "sleep") {
     throw new HoldfastError(
       "replay_mismatch",
@@ -25,19 +27,19 @@ export async function sleep(
     );
   }
   if (entry !== undefined && entry.doneAt !== null) {
-    await attempt.replayed(entry);
+    await run.replayed(entry);
     return;
   }
   const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
-  await attempt.begin();
+  await run.begin();
   if (entry === undefined) {
     if (!limit.reaches(until)) await limit.assertReaches(until, `The sleep "${claimed}"`);
-    await attempt.write("sleep", { key: claimed, until });
-  } else if (until > clock.now()) await attempt.write("mark", { waiting: true });
-  attempt.journal.sleeps(claimed);
+    await task.write("sleep", { key: claimed, until });
+  } else if (until > clock.now()) await task.write("mark", { waiting: true });
+  task.journal.sleeps(claimed);
   const slept = async (): Promise<void> => {
-    await timers.until(until, attempt.signal);
-    await attempt.journal.endSleep(claimed);
+    await timers.until(until, run.signal);
+    await task.journal.endSleep(claimed);
   };
-  await attempt.whileWaiting(slept());
+  await run.whileWaiting(slept());
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault } from "../../task/fault.ts";
 import type { JournalEntry, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
-import type { AttemptJournal } from "./attempt-journal.ts";
+import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { retryDelay } from "../retry-delay.ts";
@@ -12,11 +12,11 @@ import { waitFor } from "../wait-for.ts";
 type StepFunction<T> = (step: StepContext) => T | Promise<T>;
 
 /** Inside a step's function: whose step it is. One begun there could not be told from its parent on replay. */
-const insideStep = new AsyncLocalStorage<AttemptJournal>();
+const insideStep = new AsyncLocalStorage<Run>();
 
 /** Throws `nested_step` for a journalled call from inside a step of the same run. */
-export function assertOutsideStep(journal: AttemptJournal, key: JournalKey): void {
-  if (insideStep.getStore() !== journal) return;
+export function assertOutsideStep(run: Run, key: JournalKey): void {
+  if (insideStep.getStore() !== run) return;
   throw new HoldfastError(
     "nested_step",
     `${JSON.stringify(key)} was begun inside a step. Begin it in the handler itself, before or after the step.`,
@@ -25,24 +25,24 @@ export function assertOutsideStep(journal: AttemptJournal, key: JournalKey): voi
 
 /** Runs a step once and journals how it ended, or replays what the journal has (guarantee 4). */
 export async function runStep<T>(
-  journal: AttemptJournal,
+  run: Run,
   clock: Clock,
   key: JournalKey,
   options: StepOptions,
   fn: StepFunction<T>,
 ): Promise<T> {
-  assertOutsideStep(journal, key);
-  const claimed = journal.claim(key);
-  const entry = journal.find(claimed);
+  assertOutsideStep(run, key);
+  const claimed = run.claim(key);
+  const entry = run.find(claimed);
   if (entry !== undefined) {
     assertStep(entry);
-    await journal.replayed(entry);
+    await run.replayed(entry);
     if (entry.error !== null) throw decodeError(entry.error);
     return decodeValue<T>(entry.value);
   }
-  await journal.begin();
-  const end = await journal.working(() => runAndRecord(journal, clock, claimed, options, fn));
-  await journal.checkpoint();
+  await run.begin();
+  const end = await run.working(() => runAndRecord(run, clock, claimed, options, fn));
+  await run.checkpoint();
   if ("thrown" in end) throw end.thrown;
   return decodeValue<T>(end.value);
 }
@@ -50,7 +50,7 @@ export async function runStep<T>(
 type StepEnd = { readonly value: string | null } | { readonly thrown: unknown };
 
 async function runAndRecord<T>(
-  journal: AttemptJournal,
+  run: Run,
   clock: Clock,
   key: string,
   options: StepOptions,
@@ -58,15 +58,15 @@ async function runAndRecord<T>(
 ): Promise<StepEnd> {
   let value: string | null;
   try {
-    value = await runWithRetries(journal, clock, key, options, fn);
+    value = await runWithRetries(run, clock, key, options, fn);
   } catch (thrown) {
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
-    if (journal.signal.aborted || isFault(thrown)) return { thrown };
-    const encoded = encodeError(thrown, journal.maxBodyBytes);
-    await journal.recordStep(key, null, encoded);
+    if (run.signal.aborted || isFault(thrown)) return { thrown };
+    const encoded = encodeError(thrown, run.maxBodyBytes);
+    await run.recordStep(key, null, encoded);
     return { thrown: decodeError(encoded, thrown) };
   }
-  await journal.recordStep(key, value, null);
+  await run.recordStep(key, value, null);
   return { value };
 }
 
@@ -84,7 +84,7 @@ function decodeValue<T>(value: string | null): T {
 }
 
 async function runWithRetries<T>(
-  journal: AttemptJournal,
+  run: Run,
   clock: Clock,
   key: string,
   options: StepOptions,
@@ -92,28 +92,28 @@ async function runWithRetries<T>(
 ): Promise<string | null> {
   for (let failures = 0; ;) {
     try {
-      const returned = await runOnce(journal, clock, key, options, fn);
-      return encodeReturned(journal, key, returned);
+      const returned = await runOnce(run, clock, key, options, fn);
+      return encodeReturned(run, key, returned);
     } catch (error) {
       failures++;
-      if (isFault(error) || journal.signal.aborted || failures > (options.retries ?? 0)) throw error;
+      if (isFault(error) || run.signal.aborted || failures > (options.retries ?? 0)) throw error;
       const pause = retryDelay(failures, clock);
-      await waitFor((done) => clock.after(pause, done), journal.signal);
+      await waitFor((done) => clock.after(pause, done), run.signal);
     }
   }
 }
 
 async function runOnce<T>(
-  journal: AttemptJournal,
+  run: Run,
   clock: Clock,
   key: string,
   { timeoutMs }: StepOptions,
   fn: StepFunction<T>,
 ): Promise<T> {
-  const idempotencyKey = `${journal.taskId}:${key}`;
-  const run = (signal: AbortSignal): Promise<T> =>
-    insideStep.run(journal, async () => fn({ idempotencyKey, signal }));
-  if (timeoutMs === undefined) return run(journal.signal);
+  const idempotencyKey = `${run.taskId}:${key}`;
+  const once = (signal: AbortSignal): Promise<T> =>
+    insideStep.run(run, async () => fn({ idempotencyKey, signal }));
+  if (timeoutMs === undefined) return once(run.signal);
 
   const timeout = new AbortController();
   const error = new HoldfastError("step_timeout", `Step "${key}" took longer than ${timeoutMs} ms.`);
@@ -125,19 +125,19 @@ async function runOnce<T>(
     });
   });
   try {
-    return await Promise.race([run(AbortSignal.any([journal.signal, timeout.signal])), late]);
+    return await Promise.race([once(AbortSignal.any([run.signal, timeout.signal])), late]);
   } finally {
     stopTimer();
   }
 }
 
-function encodeReturned(journal: AttemptJournal, key: string, returned: unknown): string | null {
+function encodeReturned(run: Run, key: string, returned: unknown): string | null {
   if (returned === undefined) return null;
   const value = encodeJson(returned, `The result of step "${key}"`);
-  if (Buffer.byteLength(value) > journal.maxBodyBytes) {
+  if (Buffer.byteLength(value) > run.maxBodyBytes) {
     throw new HoldfastError(
       "too_large",
-      `The result of step "${key}" is larger than ${journal.maxBodyBytes} bytes.`,
+      `The result of step "${key}" is larger than ${run.maxBodyBytes} bytes.`,
     );
   }
   return value;

@@ -60,12 +60,12 @@ export class Creation {
   /** Resolves when nothing is being made any more. What runs directly becomes a task now, or is given up at the deadline. */
   async stop(deadline: Deadline): Promise<void> {
     this.#closed = true;
-    for (const run of this.#promotable) {
-      if (run.signal.aborted) run.giveUp(stopping());
-      else void run.promoteInTime();
+    for (const promotable of this.#promotable) {
+      if (promotable.run.signal.aborted) promotable.giveUp(stopping());
+      else void promotable.promoteInTime();
     }
     await deadline.bound(Promise.allSettled(this.#underWay));
-    for (const run of this.#promotable) run.giveUp(stopping());
+    for (const promotable of this.#promotable) promotable.giveUp(stopping());
   }
 
   async #call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
@@ -92,15 +92,7 @@ export class Creation {
     const { services, slots, timers, sweeper, attempts, leaked } = this.#setup;
     const { store, clock, options, onError } = services;
     let snapshot: TaskSnapshot | undefined;
-    let holds = true;
-    const freeSlot = (): boolean => {
-      if (!holds) return false;
-      holds = false;
-      slots.give();
-      return true;
-    };
-    let unwatch = (): void => undefined;
-    const run = new PromotableRun({
+    const promotable = new PromotableRun({
       tool,
       id: fresh.task.id,
       arguments: JSON.parse(fresh.request.arguments),
@@ -114,33 +106,31 @@ export class Creation {
       maxBodyBytes: options.maxBodyBytes,
       clock,
       timers,
+      slots,
       onError,
       onEnd: () => unwatch(),
-      makeTask: async (keys) => {
+      makeTask: async (run) => {
         const token = clock.uniqueName();
         // Without a quota: it runs already, and the slots bound how many do.
         const result = await store.write({ type: "create", now: clock.now(), ...fresh, token });
         if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
         sweeper.consider(result.task.sweepAt);
         snapshot = { task: result.task, inputs: [], outcome: null };
-        unwatch(); // the attempt is watched from here on, and has the slot
-        return attempts.adopt(result.task, tool, call.origin, keys);
+        return attempts.hold(run, result.task, tool, call.origin);
       },
     });
-    unwatch = leaked.watch({ signal: run.signal, over: run.signal, freeSlot }, tool, () =>
-      run.giveUp(outlived()),
-    );
-    this.#promotable.add(run);
+    const unwatch = leaked.watch(promotable.run, tool, () => {
+      attempts.forget(promotable.run);
+      promotable.giveUp(outlived());
+    });
+    this.#promotable.add(promotable);
     try {
-      const end = await run.run();
-      if (end.kind === "outcome") {
-        freeSlot();
-        return end;
-      }
+      const end = await promotable.start();
+      if (end.kind === "outcome") return end;
       if (snapshot === undefined) throw new HoldfastError("internal", "A task was made and is not there.");
       return { kind: "task", snapshot };
     } finally {
-      this.#promotable.delete(run);
+      this.#promotable.delete(promotable);
     }
   }
 

@@ -2,7 +2,7 @@ import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelc
 import type { Capabilities } from "../../generation/2026-07-28/negotiate.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
-import { ClaimedKeys } from "../../runtime/attempt/claimed-keys.ts";
+import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
 import type { TaskCaller } from "../../runtime/tool/caller.ts";
 import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";
 import { requestHash } from "../../runtime/request-hash.ts";

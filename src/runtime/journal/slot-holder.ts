@@ -1,11 +1,11 @@
 import type { Slots } from "../dispatch/slots.ts";
 
 /**
- * One attempt's claim on a slot. Its handler has one while it works, and none while all that goes on in it is waiting
- * for a client or a timer, on however many branches.
+ * One run's claim on a slot. Its handler has one while it works, and none while all that goes on in it is waiting
+ * for a client or a timer, on however many branches. Without `slots` there is always one.
  */
 export class SlotHolder {
-  readonly #slots: Slots;
+  readonly #slots: Slots | undefined;
   #holds = true;
   #ended = false;
   readonly #end = Promise.withResolvers<void>();
@@ -13,7 +13,7 @@ export class SlotHolder {
   #works = 0;
   #taking: Promise<void> | undefined;
 
-  constructor(slots: Slots) {
+  constructor(slots: Slots | undefined) {
     this.#slots = slots;
   }
 
@@ -73,7 +73,7 @@ export class SlotHolder {
   #give(): void {
     if (!this.#holds) return;
     this.#holds = false;
-    this.#slots.give();
+    this.#slots?.give();
   }
 
   /** Resolves when the handler has a slot, or has ended. */
@@ -84,9 +84,9 @@ export class SlotHolder {
   }
 
   async #takeOne(): Promise<void> {
-    await this.#slots.takeToResume();
+    await this.#slots?.takeToResume();
     this.#taking = undefined;
-    if (this.#ended) this.#slots.give();
+    if (this.#ended) this.#slots?.give();
     else this.#holds = true;
   }
 }

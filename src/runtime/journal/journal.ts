@@ -6,32 +6,32 @@ import { EndOrder } from "./end-order.ts";
 import { InputEnds } from "./input-ends.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
-/** Commands that are valid only under an attempt's token. */
+/** Commands that are valid only under the token of a run. */
 export type HeldCommandName =
   "mark" | "record_step" | "open_input" | "close_input" | "sleep" | "end_sleep" | "update" | "settle";
 export type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type" | "now" | "id" | "token">;
 
-export interface HeldJournalSetup {
+export interface JournalSetup {
   readonly task: TaskRecord;
   /** What earlier attempts journalled. */
   readonly entries: readonly JournalEntry[];
   readonly store: TaskStore;
   readonly slot: SlotHolder;
-  /** Writes under the attempt's token. */
+  /** Writes under the token. */
   readonly write: <N extends HeldCommandName>(type: N, command: HeldCommand<N>) => Promise<CommandResult<N>>;
   /** Asks the store until it answers. */
   readonly persist: <T>(ask: () => Promise<T>) => Promise<T>;
 }
 
-/** The journal of a task, as the attempt that holds it reads and writes it: what ends in it ends in the order of the store. */
-export class HeldJournal {
-  readonly #write: HeldJournalSetup["write"];
+/** The journal of a task, as the run that holds it reads and writes it: what ends in it ends in the order of the store. */
+export class Journal {
+  readonly #write: JournalSetup["write"];
   readonly #earlier: ReadonlyMap<string, JournalEntry>;
   readonly #places: ReadonlyMap<string, number>;
   readonly #inputs: InputEnds;
   readonly #ends: EndOrder;
 
-  constructor({ task, entries, store, slot, write, persist }: HeldJournalSetup) {
+  constructor({ task, entries, store, slot, write, persist }: JournalSetup) {
     this.#write = write;
     this.#earlier = new Map(entries.map((entry) => [entry.key, entry]));
     this.#places = new Map(entries.map(({ key }, place) => [key, place]));

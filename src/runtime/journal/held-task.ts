@@ -1,0 +1,132 @@
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import type { JournalEntry } from "../../task/journal.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Services } from "../services.ts";
+import { untilStoreAnswers } from "../until-store-answers.ts";
+import { Journal, type HeldCommand, type HeldCommandName } from "./journal.ts";
+import { forEver, type RunLife } from "./run-life.ts";
+import type { SlotHolder } from "./slot-holder.ts";
+
+export interface HeldTaskSetup {
+  readonly services: Services;
+  readonly task: TaskRecord;
+  /** What earlier attempts journalled. */
+  readonly entries: readonly JournalEntry[];
+  readonly life: RunLife;
+  readonly slot: SlotHolder;
+}
+
+/** A task that is held by a run: what is written under its token, and what others do to it meanwhile. */
+export class HeldTask {
+  readonly id: string;
+  readonly journal: Journal;
+  readonly #services: Services;
+  readonly #life: RunLife;
+  readonly #token: string;
+  readonly #attempt: number;
+  #marked: Promise<unknown> | undefined;
+  /** The highest version of the record that was seen. */
+  #seen: number;
+
+  constructor({ services, task, entries, life, slot }: HeldTaskSetup) {
+    if (task.token === null) throw new HoldfastError("internal", `Task ${task.id} is held by no attempt.`);
+    this.id = task.id;
+    this.#services = services;
+    this.#life = life;
+    this.#token = task.token;
+    this.#attempt = task.attempt;
+    this.#seen = task.version;
+    this.journal = new Journal({
+      task,
+      entries,
+      store: services.store,
+      slot,
+      write: (type, command) => this.write(type, command),
+      persist: (ask) => this.persist(ask),
+    });
+    if (task.journalled) this.#marked = Promise.resolve();
+    if (task.cancelRequestedAt !== null) life.requestCancel();
+  }
+
+  /** Whether a record of this version is newer than what was seen. */
+  isBehind(version: number): boolean {
+    return version > this.#seen && this.#life.state !== "released";
+  }
+
+  /** Reacts to what others did to the task, by its record alone; undefined: it was deleted. */
+  saw(task: TaskRecord | undefined): void {
+    const { state } = this.#life;
+    if (state === "released") return;
+    if (task !== undefined) {
+      if (state !== "ended") this.journal.saw(task);
+      if (task.version <= this.#seen) return;
+      this.#seen = task.version;
+      if (task.cancelRequestedAt !== null) this.#life.requestCancel();
+    }
+    if (task?.token !== this.#token) this.#life.fence(this.#fenced(this.#whyFenced(task)));
+  }
+
+  /** Marks the task, once, as one that a later attempt can go on with. */
+  mark(): Promise<unknown> {
+    this.#marked ??= this.write("mark", { waiting: false });
+    return this.#marked;
+  }
+
+  /** From here on the handler's own first journalled call says whether the attempt can be resumed. */
+  async recordPrepared(key: string, value: string | null): Promise<void> {
+    await this.journal.recordStep({ key, value, error: null, beforeHandler: true });
+    this.#marked = undefined;
+  }
+
+  /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
+  async write<N extends HeldCommandName>(type: N, command: HeldCommand<N>): Promise<CommandResult<N>> {
+    const { store, clock } = this.#services;
+    const full = { ...command, type, now: clock.now(), id: this.id, token: this.#token };
+    // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
+    const pending = full as unknown as TaskCommand<N>;
+    if (this.#life.state === "released") await forEver();
+    const result = await this.persist(() => store.write<N & TaskCommandName>(pending));
+    if (result.ok && type !== "settle") this.saw(result.task);
+    if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
+    if (this.#life.state === "released") await forEver();
+    const fenced = this.#fenced("is no longer held by this attempt");
+    this.#life.fence(fenced);
+    throw fenced;
+  }
+
+  /**
+   * Asks the store for as long as the task is this run's, however long the store fails. Rejects with
+   * `task_unreadable`, which is reported, where what is stored of the task is damaged.
+   */
+  async persist<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await untilStoreAnswers(ask, this.#services, this.#life.over);
+    } catch (error) {
+      if (isUnreadable(error)) this.#services.unreadable.report(this.id, error);
+      throw error;
+    }
+  }
+
+  /** Gives the task back to the queue. Never rejects: what the store does not take, the next start recovers. */
+  async giveBack(): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    try {
+      await store.write({ type: "release", now: clock.now(), id: this.id, token: this.#token });
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  #fenced(why: string): HoldfastError {
+    return new HoldfastError("fenced", `Task ${this.id} ${why}.`);
+  }
+
+  #whyFenced(task: TaskRecord | undefined): string {
+    if (task === undefined) return "was deleted";
+    if (task.state === "cancelled") return "was cancelled";
+    // Only the attempt itself settles its task, and the sweeper where the task's time is over.
+    if (task.state === "settled" && task.attempt === this.#attempt) return "came to the end of its life";
+    return "was taken from this attempt";
+  }
+}

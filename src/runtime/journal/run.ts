@@ -1,0 +1,164 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEntry, JournalKey } from "../../task/journal.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Slots } from "../dispatch/slots.ts";
+import type { Services } from "../services.ts";
+import { ClaimedKeys } from "./claimed-keys.ts";
+import { HeldTask } from "./held-task.ts";
+import { forEver, RunLife } from "./run-life.ts";
+import { SlotHolder } from "./slot-holder.ts";
+
+export interface RunSetup {
+  readonly taskId: string;
+  readonly wireId: string;
+  readonly attempt: number;
+  readonly maxBodyBytes: number;
+  /** Where the run has taken a slot; left out for one that needs none. */
+  readonly slots?: Slots;
+  /** Makes a task of the run where something is to be journalled; left out for one that stays without. */
+  readonly promote?: () => Promise<unknown>;
+}
+
+/**
+ * One run of a handler, and its journal as the calls of a task context use it. It holds a task from the start, from its
+ * promotion on, or never: then its keys are checked all the same, and nothing is journalled. It has a concurrency slot
+ * while it does not wait.
+ */
+export class Run {
+  readonly taskId: string;
+  readonly wireId: string;
+  readonly attempt: number;
+  readonly maxBodyBytes: number;
+  readonly life = new RunLife();
+  readonly #keys = new ClaimedKeys();
+  readonly #slot: SlotHolder;
+  readonly #promote: (() => Promise<unknown>) | undefined;
+  #task: HeldTask | undefined;
+
+  constructor(setup: RunSetup) {
+    this.taskId = setup.taskId;
+    this.wireId = setup.wireId;
+    this.attempt = setup.attempt;
+    this.maxBodyBytes = setup.maxBodyBytes;
+    this.#slot = new SlotHolder(setup.slots);
+    this.#promote = setup.promote;
+  }
+
+  get signal(): AbortSignal {
+    return this.life.signal;
+  }
+
+  /** Holds its task from now on, with what earlier attempts journalled. */
+  hold(services: Services, task: TaskRecord, entries: readonly JournalEntry[]): HeldTask {
+    const held = new HeldTask({ services, task, entries, life: this.life, slot: this.#slot });
+    if (!this.life.change("hold")) {
+      void held.giveBack(); // the run was given up while its task was made
+      throw new HoldfastError("fenced", `Task ${task.id} was made too late for its run.`);
+    }
+    this.#task = held;
+    return held;
+  }
+
+  /** Takes a key for this run; throws `duplicate_key` where it was used before. */
+  claim(key: JournalKey): string {
+    return this.#keys.claim(key);
+  }
+
+  /** What an earlier attempt journalled under the key. */
+  find(key: string): JournalEntry | undefined {
+    return this.#task?.journal.find(key);
+  }
+
+  /** Resolves when an entry that has ended may end again: in the order in which the entries ended first. */
+  replayed(entry: JournalEntry): Promise<void> {
+    return this.#task?.journal.replayed(entry) ?? Promise.resolve();
+  }
+
+  /**
+   * Rejects where the run is to end. A stopping server drops the handler here and never rejects, so that no code of the
+   * author's takes the stop for a failure.
+   */
+  async checkpoint(): Promise<void> {
+    const { state } = this.life;
+    // While a step of another branch runs, its end releases the task, with its result in the journal.
+    if (state === "draining" && !this.#slot.working) void this.#release();
+    if (state === "draining" || state === "released") await forEver();
+    this.signal.throwIfAborted();
+    if (state === "ended") throw new HoldfastError("fenced", "The handler of this task has returned.");
+  }
+
+  /** Awaited before anything that is journalled begins: a checkpoint, and the mark that the task can be resumed. */
+  async begin(): Promise<void> {
+    await this.checkpoint();
+    if (this.#task === undefined && this.#promote !== undefined) {
+      await this.#promote();
+      await this.checkpoint();
+    }
+    if (this.#task !== undefined) await this.#task.mark();
+  }
+
+  /** Runs a step and records it: work, for which a slot is needed. */
+  working<T>(work: () => Promise<T>): Promise<T> {
+    return this.#task === undefined ? work() : this.#slot.whileWorking(work);
+  }
+
+  recordStep(key: string, value: string | null, error: string | null): Promise<void> {
+    return this.#task?.journal.recordStep({ key, value, error }) ?? Promise.resolve();
+  }
+
+  /** Records what `prepare` returned in the run; what begins after it is the handler itself. */
+  recordPrepared(key: string, value: string | null): Promise<void> {
+    return this.#task?.recordPrepared(key, value) ?? Promise.resolve();
+  }
+
+  /**
+   * Needs no slot while `wait` lasts. A server that stops does not wait for a client: the task goes back to the queue,
+   * and the handler is dropped here.
+   */
+  async whileWaiting<T>(wait: Promise<T>): Promise<T> {
+    const waiting = this.#slot.whileWaiting(wait);
+    waiting.catch(() => undefined); // it is dropped, and not handled, where the task was released meanwhile
+    this.#releaseWhereItWaits();
+    try {
+      return await waiting;
+    } finally {
+      if (this.life.state === "released") await forEver();
+    }
+  }
+
+  /** From now on the task is released at the handler's next journalled call, or at once where all it does is wait. */
+  drain(): void {
+    this.life.change("drain");
+    this.#releaseWhereItWaits();
+  }
+
+  /** Gives the task back now; the handler, if it still runs, is told that the server stops. */
+  async release(): Promise<void> {
+    if (await this.#release()) this.life.stop();
+  }
+
+  /** The handler ended: the slot is free again, and its calls on the context reject. */
+  end(): void {
+    this.life.change("end");
+    this.#slot.end();
+  }
+
+  /** Gives the slot back although the handler goes on; false where it had none. */
+  freeSlot(): boolean {
+    const { holds } = this.#slot;
+    this.#slot.end();
+    return holds;
+  }
+
+  #releaseWhereItWaits(): void {
+    if (this.life.state === "draining" && this.#slot.waiting && !this.#slot.working) void this.#release();
+  }
+
+  /** False where there is nothing to give back any more. */
+  async #release(): Promise<boolean> {
+    if (!this.life.change("release")) return false;
+    await this.#task?.giveBack();
+    this.life.leave();
+    return true;
+  }
+}

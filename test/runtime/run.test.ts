@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { errorReporter } from "../../src/runtime/error-reporter.ts";
+import { Run } from "../../src/runtime/journal/run.ts";
+import { resolveOptions } from "../../src/runtime/resolve-options.ts";
+import type { Services } from "../../src/runtime/services.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
+import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { createRunning } from "../contract/sample-task.ts";
+import { FakeClock, rest } from "./fake-clock.ts";
+
+const names = { taskId: "task-a", wireId: "task-a", attempt: 1, maxBodyBytes: 1_000 };
+
+async function services(): Promise<Services> {
+  const store = memoryStore();
+  await store.open();
+  const onError = errorReporter(undefined);
+  const unreadable = new UnreadableTasks(onError);
+  return {
+    store,
+    registry: new Registry(),
+    options: resolveOptions({}),
+    clock: new FakeClock(),
+    onError,
+    unreadable,
+  };
+}
+
+describe("a run without a task", () => {
+  it("keeps its keys apart, and journals nothing", async () => {
+    const run = new Run(names);
+    expect(run.claim(["s", 1])).toBe('["s",1]');
+    expect(() => run.claim(["s", 1])).toThrow(expect.objectContaining({ code: "duplicate_key" }));
+    await run.begin();
+    expect(await run.working(async () => "worked")).toBe("worked");
+    await run.recordStep("s", "1", null);
+    await run.recordPrepared("p", "1");
+    expect([run.find("s"), run.life.state]).toEqual([undefined, "direct"]);
+  });
+
+  it("begins nothing after its handler has returned, or its caller has left", async () => {
+    const ended = new Run(names);
+    ended.end();
+    await expect(ended.begin()).rejects.toMatchObject({ code: "fenced" });
+    expect([ended.life.state, ended.signal.aborted]).toEqual(["ended", false]);
+    const left = new Run(names);
+    left.life.fence(new Error("gone"));
+    await expect(left.begin()).rejects.toThrow("gone");
+    left.end();
+    expect(left.life.state).toBe("fenced");
+  });
+});
+
+describe("a run whose task is made later", () => {
+  it("makes it before the first call that is journalled, and writes to it from there on", async () => {
+    const all = await services();
+    const made = await all.store.write(createRunning("a"));
+    if (!made.ok) throw new Error(made.reason);
+    const run: Run = new Run({ ...names, promote: async () => run.hold(all, made.task, []) });
+    await run.begin();
+    await run.recordStep("s", "1", null);
+    expect(run.life.state).toBe("running");
+    expect(await all.store.journalEntry("task-a", "s")).toMatchObject({ value: "1" });
+  });
+
+  it("gives it back where it was given up meanwhile", async () => {
+    const all = await services();
+    const made = await all.store.write(createRunning("a"));
+    if (!made.ok) throw new Error(made.reason);
+    const run = new Run(names);
+    run.life.fence(new Error("The server stops."));
+    expect(() => run.hold(all, made.task, [])).toThrow(expect.objectContaining({ code: "fenced" }));
+    await rest();
+    expect(await all.store.get("task-a")).toMatchObject({ state: "queued", token: null });
+  });
+});
