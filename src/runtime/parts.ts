@@ -1,5 +1,5 @@
-import { Attempts } from "./attempt/attempts.ts";
-import { LeakedHandlers } from "./attempt/leaked-handlers.ts";
+import { Attempts } from "./execution/attempts.ts";
+import { LeakedHandlers } from "./execution/leaked-handlers.ts";
 import { ChangedTasks } from "./changed-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";

@@ -7,7 +7,7 @@ import type { GenerationName, Origin, TaskMethod, TaskRecord } from "../task/rec
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./tool/registry.ts";
-import type { InlineRun } from "./attempt/run-inline.ts";
+import type { InlineRun } from "./execution/run-inline.ts";
 import type { Watcher } from "./watchers.ts";
 
 /** Whose task, made through which generation: a task is visible to nobody else, and through no other (A-35). */

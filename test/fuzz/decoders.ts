@@ -21,7 +21,7 @@ import { readTaskId as sepReadTaskId } from "../../src/generation/sep-1686/metho
 import { declaresTask } from "../../src/generation/sep-1686/negotiate.ts";
 import * as sepRelated from "../../src/generation/sep-1686/related-task.ts";
 import { isRepeat, readIdempotencyKey } from "../../src/generation/idempotency-key.ts";
-import { isAnswerTo } from "../../src/runtime/attempt/answer-form.ts";
+import { isAnswerTo } from "../../src/runtime/questions/answers.ts";
 import { requestHash } from "../../src/runtime/request-hash.ts";
 import { Scopes } from "../../src/server/auth/scopes.ts";
 import * as requestsIn from "../../src/server/http/sessions/requests-in.ts";

@@ -1,8 +1,8 @@
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { isTerminal } from "../../task/status.ts";
-import type { Attempts } from "../attempt/attempts.ts";
-import type { LeakedHandlers } from "../attempt/leaked-handlers.ts";
+import type { Attempts } from "../execution/attempts.ts";
+import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";

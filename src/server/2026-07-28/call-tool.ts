@@ -3,7 +3,7 @@ import { createTaskResult } from "../../generation/2026-07-28/create.ts";
 import { declaresTasks, missingCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
 import { metaOf } from "../../generation/meta.ts";
-import type { Ask } from "../../runtime/attempt/run-inline.ts";
+import type { Ask } from "../../runtime/execution/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";

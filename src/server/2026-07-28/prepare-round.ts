@@ -1,7 +1,7 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import type { Capabilities } from "../../generation/2026-07-28/negotiate.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
-import { isAnswerTo } from "../../runtime/attempt/answer-form.ts";
+import { isAnswerTo } from "../../runtime/questions/answers.ts";
 import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
 import type { TaskCaller } from "../../runtime/tool/caller.ts";
 import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";

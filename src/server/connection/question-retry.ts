@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import { withMeta } from "../../generation/meta.ts";
 import { refusedMeta } from "../../generation/question-key.ts";
-import { faultOfAnswer } from "../../runtime/attempt/answer-form.ts";
+import { faultOfAnswer } from "../../runtime/questions/answers.ts";
 import type { InputMethod } from "../../task/input.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { Reply } from "./sent-request.ts";

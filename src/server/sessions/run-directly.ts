@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
-import { inputFailed } from "../../runtime/attempt/input-failed.ts";
+import { inputFailed } from "../../runtime/questions/answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";
 import type { Progress } from "../../task/record.ts";

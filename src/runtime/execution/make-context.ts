@@ -5,7 +5,7 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import type { Progress } from "../../task/record.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
-import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-changes.ts";
+import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
 import { assertOutsideStep, runStep } from "./step.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "../tool/task-context.ts";

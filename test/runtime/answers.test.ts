@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { isAnswerTo } from "../../src/runtime/attempt/answer-form.ts";
+import { isAnswerTo } from "../../src/runtime/questions/answers.ts";
 
 /** Whether an accepted form with this content is an answer. */
 function fits(requestedSchema: object, content: object): boolean {

@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
-import type { LifeLimit } from "./life-limit.ts";
+import type { LifeLimit } from "../journal/life-limit.ts";
 import type { Clock } from "../clock.ts";
 import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";

@@ -1,31 +1,24 @@
-import type { TaskChanges } from "../../task/command.ts";
-import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
-import { errorOutcome, type JsonRpcError, type Outcome } from "../../task/outcome.ts";
-import type { Origin, Progress, TaskRecord, TaskRequest } from "../../task/record.ts";
+import { errorOutcome } from "../../task/outcome.ts";
+import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
-import type { HeldTask } from "../journal/held-task.ts";
-import { Run } from "../journal/run.ts";
-import { HandlerUpdates } from "./handler-updates.ts";
-import type { LeakedHandlers } from "./leaked-handlers.ts";
-import { LifeLimit } from "./life-limit.ts";
-import { loadTask, type LoadedTask } from "./load-task.ts";
-import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
-import { prepareInTask } from "./prepare-in-task.ts";
-import { ProgressReports } from "./progress-reports.ts";
-import { Questions } from "./questions.ts";
-import { taskCaller } from "../tool/caller.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
-import type { Credentials } from "../tool/credentials.ts";
-import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
-import type { Services } from "../services.ts";
-import { sleep } from "./sleep.ts";
 import type { Slots } from "../dispatch/slots.ts";
-import type { TaskContext } from "../tool/task-context.ts";
+import { Run } from "../journal/run.ts";
+import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
+import { taskCaller } from "../tool/caller.ts";
+import type { Credentials } from "../tool/credentials.ts";
+import { runToEnd } from "../tool/run-to-end.ts";
+import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
+import { HeldRun } from "./held-run.ts";
+import type { LeakedHandlers } from "./leaked-handlers.ts";
+import { loadTask, type LoadedTask } from "./load-task.ts";
+import { makeContext, type CallContext } from "./make-context.ts";
+import { prepareInTask } from "./prepare-in-task.ts";
 
 export interface AttemptsSetup {
   readonly services: Services;
@@ -37,25 +30,13 @@ export interface AttemptsSetup {
   readonly onSweepAt: (at: number | null) => void;
 }
 
-interface Live {
-  readonly run: Run;
-  readonly task: HeldTask;
-}
-
-/** A run that holds its task. */
-export interface HeldRun {
-  readonly effects: ContextEffects;
-  /** Settles the task with how the handler ended, and forgets the run. Never rejects. */
-  readonly end: (end: HandlerEnd) => Promise<void>;
-}
-
 const cannotRun = "The stored data of this task is damaged, so the task cannot run.";
 
 /** The runs of this process that hold tasks: starts them, settles their tasks, and shows them what happens to their tasks. */
 export class Attempts implements TaskHolder {
   readonly #setup: AttemptsSetup;
   readonly #services: Services;
-  readonly #live = new Map<string, Live>();
+  readonly #live = new Map<string, HeldRun>();
   /** The newest records of tasks whose attempt is still to begin; undefined for one that was deleted. */
   readonly #loading = new Map<string, TaskRecord | undefined>();
   readonly #closing = new AbortController();
@@ -77,28 +58,25 @@ export class Attempts implements TaskHolder {
     try {
       loaded = await loadTask(task, this.#services, this.#closing.signal, request);
     } catch (error) {
-      this.#loading.delete(task.id);
-      this.#setup.credentials.forget(task.id);
-      this.#setup.slots.give();
+      this.#runNot(task.id);
       if (this.#closing.signal.aborted) return; // the next server finds the task running
       if (isUnreadable(error)) await this.#failUnreadable(task, error);
       else this.#services.onError(error);
       return;
     }
     const now = this.#loading.get(task.id);
-    this.#loading.delete(task.id);
     if (this.#stopped) return; // the next server finds it running
     if (now?.token !== task.token) {
-      this.#setup.slots.give(); // it has ended meanwhile
-      this.#setup.credentials.forget(task.id);
+      this.#runNot(task.id); // it has ended meanwhile
       return;
     }
+    this.#loading.delete(task.id);
     const { origin, journal } = loaded;
     const { id: taskId, wireId, attempt } = task;
     const { maxBodyBytes } = this.#services.options;
     const { slots, leaked } = this.#setup;
     const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots });
-    const { effects, end } = this.hold(run, task, tool, origin, journal);
+    const held = this.hold(run, task, tool, origin, journal);
     this.saw(task.id, now);
     const unwatch = leaked.watch(run, tool, () => this.forget(run));
     const call: CallContext = {
@@ -108,13 +86,13 @@ export class Attempts implements TaskHolder {
     const contextFor = async (validated: unknown): Promise<TaskContext> => {
       const prepared =
         origin.prepareInTask === true
-          ? await prepareInTask(tool, validated, run, effects, call.caller)
+          ? await prepareInTask(tool, validated, run, held.effects, call.caller)
           : loaded.prepared;
-      return makeContext(run, effects, this.#services.clock, call, prepared);
+      return makeContext(run, held.effects, this.#services.clock, call, prepared);
     };
     void runToEnd(tool, loaded.arguments, contextFor, maxBodyBytes).then((handlerEnd) => {
       unwatch();
-      return end(handlerEnd);
+      return held.end(handlerEnd);
     });
   }
 
@@ -126,35 +104,12 @@ export class Attempts implements TaskHolder {
     origin: Origin,
     entries: readonly JournalEntry[] = [],
   ): HeldRun {
-    const { clock, options } = this.#services;
-    const { timers } = this.#setup;
-    const { generation } = record;
-    const task = run.hold(this.#services, record, entries);
+    const { services, timers, onSweepAt } = this.#setup;
+    const onEnd = (): void => this.forget(run);
+    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, onSweepAt, onEnd });
     if (this.#draining) run.drain();
-    this.#live.set(record.id, { run, task });
-    const updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
-      if (ttlMs === undefined) return this.#update(task, changes);
-      const from = generation === "sep-1686" ? "terminal" : "created";
-      return this.#update(task, { ...changes, expiry: { from, ms: ttlMs } }, limit);
-    });
-    const limit = new LifeLimit(endOfLife(record), () => updates.written());
-    const timeoutMs = tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs;
-    const asked = { origin, generation, maxInputs: options.maxInputsPerTask, timeoutMs };
-    const questions = new Questions({ run, task, limit, clock, timers, ...asked });
-    const report = (progress: Progress): Promise<void> => this.#update(task, { progress });
-    const reports = new ProgressReports(report, timers, clock, run.signal);
-    return {
-      effects: {
-        ask(...question) {
-          updates.flush(); // clients see the question with the status text that was set before it
-          return questions.ask(...question);
-        },
-        sleep: (key, ms) => sleep(run, task, limit, timers, clock, key, ms),
-        update: (changes) => task.journal.updating(updates.update(changes)),
-        progress: (progress) => reports.report(progress),
-      },
-      end: (end) => this.#end(run, task, updates, end),
-    };
+    this.#live.set(record.id, held);
+    return held;
   }
 
   held(): Iterable<string> {
@@ -217,23 +172,10 @@ export class Attempts implements TaskHolder {
     this.#setup.credentials.forget(run.taskId);
   }
 
-  async #update(task: HeldTask, changes: TaskChanges, limit?: LifeLimit): Promise<void> {
-    const result = await task.write("update", { changes });
-    if (!result.ok) return;
-    limit?.move(endOfLife(result.task));
-    this.#setup.onSweepAt(result.task.sweepAt);
-  }
-
-  async #end(run: Run, task: HeldTask, updates: HandlerUpdates, end: HandlerEnd): Promise<void> {
-    run.end();
-    try {
-      if (run.life.state === "ended") await updates.written(); // the last status text stays with the ended task
-      if (run.life.state === "ended") await this.#settle(run, task, end);
-    } catch (error) {
-      if (!isUnreadable(error)) this.#services.onError(error); // the task has reported that
-    } finally {
-      this.forget(run);
-    }
+  #runNot(id: string): void {
+    this.#loading.delete(id);
+    this.#setup.credentials.forget(id);
+    this.#setup.slots.give();
   }
 
   /** Nothing can run what cannot be read: the task fails, unless its record cannot be read either. */
@@ -253,28 +195,4 @@ export class Attempts implements TaskHolder {
       if (!signal.aborted && !isUnreadable(error)) onError(error);
     }
   }
-
-  /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
-  async #settle(run: Run, task: HeldTask, { outcome, threw }: HandlerEnd): Promise<void> {
-    const { store, clock } = this.#services;
-    const cancel = () => store.write({ type: "cancel", now: clock.now(), id: task.id });
-    try {
-      if (threw && run.life.cancelRequested) await task.persist(cancel);
-      else await task.write("settle", { outcome, ...diagnostics(outcome) });
-    } catch (error) {
-      if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
-    }
-  }
-}
-
-/** A failed task says why in its status text too. */
-function diagnostics(outcome: Outcome): { statusMessage?: string } {
-  if (outcome.kind !== "error") return {};
-  const { message } = JSON.parse(outcome.body) as JsonRpcError;
-  return { statusMessage: message };
-}
-
-/** Not the time of a cancel that its caller may take back. */
-function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
-  return expiresAt(expiry, createdAt, runUntil);
 }

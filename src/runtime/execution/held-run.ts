@@ -1,0 +1,133 @@
+import type { TaskChanges } from "../../task/command.ts";
+import { expiresAt } from "../../task/expiry.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import type { JournalEntry } from "../../task/journal.ts";
+import type { JsonRpcError, Outcome } from "../../task/outcome.ts";
+import type { Origin, TaskRecord } from "../../task/record.ts";
+import type { HeldTask } from "../journal/held-task.ts";
+import { LifeLimit } from "../journal/life-limit.ts";
+import type { Run } from "../journal/run.ts";
+import { Questions } from "../questions/questions.ts";
+import type { Services } from "../services.ts";
+import type { Timers } from "../timers.ts";
+import type { HandlerEnd } from "../tool/run-to-end.ts";
+import type { Tool } from "../tool/tool.ts";
+import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
+import type { ContextEffects } from "./make-context.ts";
+import { sleep } from "./sleep.ts";
+
+export interface HeldRunSetup {
+  readonly services: Services;
+  readonly timers: Timers;
+  readonly run: Run;
+  readonly record: TaskRecord;
+  readonly tool: Tool;
+  readonly origin: Origin;
+  /** What earlier attempts journalled. */
+  readonly entries: readonly JournalEntry[];
+  /** Hears when the task's end of life moves (epoch ms). */
+  readonly onSweepAt: (at: number | null) => void;
+  /** Called when all is stored that comes of the run, or nothing more can be. */
+  readonly onEnd: () => void;
+}
+
+/** A run that holds its task: what the handler does with the task beside its steps, and how the task ends with the handler. */
+export class HeldRun {
+  readonly run: Run;
+  readonly task: HeldTask;
+  readonly effects: ContextEffects;
+  readonly #setup: HeldRunSetup;
+  readonly #updates: HandlerUpdates;
+  readonly #limit: LifeLimit;
+
+  constructor(setup: HeldRunSetup) {
+    const { services, timers, run, record } = setup;
+    this.#setup = setup;
+    this.run = run;
+    this.task = run.hold(services, record, setup.entries);
+    this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
+      if (ttlMs === undefined) return this.#write(changes);
+      const from = record.generation === "sep-1686" ? "terminal" : "created";
+      return this.#write({ ...changes, expiry: { from, ms: ttlMs } });
+    });
+    this.#limit = new LifeLimit(endOfLife(record), () => this.#updates.written());
+    const reports = new ProgressReports(
+      (progress) => this.#write({ progress }),
+      timers,
+      services.clock,
+      run.signal,
+    );
+    const questions = this.#questions();
+    this.effects = {
+      ask: (...question) => {
+        this.#updates.flush(); // clients see the question with the status text that was set before it
+        return questions.ask(...question);
+      },
+      sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
+      update: (changes) => this.task.journal.updating(this.#updates.update(changes)),
+      progress: (progress) => reports.report(progress),
+    };
+  }
+
+  /** Settles the task with how the handler ended. Never rejects. */
+  async end(end: HandlerEnd): Promise<void> {
+    const { run } = this;
+    run.end();
+    try {
+      if (run.life.state === "ended") await this.#updates.written(); // the last status text stays with the ended task
+      if (run.life.state === "ended") await this.#settle(end);
+    } catch (error) {
+      if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
+    } finally {
+      this.#setup.onEnd();
+    }
+  }
+
+  #questions(): Questions {
+    const { services, timers, tool, origin, record } = this.#setup;
+    const { clock, options } = services;
+    return new Questions({
+      run: this.run,
+      task: this.task,
+      limit: this.#limit,
+      origin,
+      generation: record.generation,
+      clock,
+      timers,
+      maxInputs: options.maxInputsPerTask,
+      timeoutMs: tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs,
+    });
+  }
+
+  async #write(changes: TaskChanges): Promise<void> {
+    const result = await this.task.write("update", { changes });
+    if (!result.ok) return;
+    if (changes.expiry !== undefined) this.#limit.move(endOfLife(result.task));
+    this.#setup.onSweepAt(result.task.sweepAt);
+  }
+
+  /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
+  async #settle({ outcome, threw }: HandlerEnd): Promise<void> {
+    const { store, clock } = this.#setup.services;
+    const { id } = this.task;
+    const cancel = () => store.write({ type: "cancel", now: clock.now(), id });
+    try {
+      if (threw && this.run.life.cancelRequested) await this.task.persist(cancel);
+      else await this.task.write("settle", { outcome, ...diagnostics(outcome) });
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
+    }
+  }
+}
+
+/** A failed task says why in its status text too. */
+function diagnostics(outcome: Outcome): { statusMessage?: string } {
+  if (outcome.kind !== "error") return {};
+  const { message } = JSON.parse(outcome.body) as JsonRpcError;
+  return { statusMessage: message };
+}
+
+/** Not the time of a cancel that its caller may take back. */
+function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
+  return expiresAt(expiry, createdAt, runUntil);
+}

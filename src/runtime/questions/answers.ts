@@ -1,0 +1,122 @@
+import { fromJsonSchema, specTypeSchemas } from "@modelcontextprotocol/server";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
+import type { TaskStore } from "../../store/store.ts";
+import { cutText } from "../../task/cut-text.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { InputAnswer, InputMethod, InputRequest } from "../../task/input.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { describeIssues } from "../describe-issues.ts";
+
+const answerSchemas = {
+  "elicitation/create": specTypeSchemas.ElicitResult,
+  "sampling/createMessage": specTypeSchemas.CreateMessageResult,
+  "roots/list": specTypeSchemas.ListRootsResult,
+} as const;
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** The open questions of a task that `answers` are to: only these are read, of however many that are open. */
+export async function openQuestions(
+  store: TaskStore,
+  task: TaskRecord,
+  answers: readonly InputAnswer[],
+): Promise<readonly InputRequest[]> {
+  if (task.openInputs === 0) return [];
+  const keys = new Set(answers.map(({ key }) => key));
+  // Whoever names more keys than there are questions does not get one read for each.
+  if (keys.size > task.openInputs) return (await store.snapshot(task.id))?.inputs ?? [];
+  const entries = await Promise.all([...keys].map((key) => store.journalEntry(task.id, key)));
+  return entries.flatMap((entry) => {
+    if (entry === undefined || entry.kind !== "input" || entry.doneAt !== null) return [];
+    return entry.method === null
+      ? []
+      : [{ key: entry.key, method: entry.method, params: entry.request ?? "{}" }];
+  });
+}
+
+/**
+ * Those of the answers that are to open questions; the others are passed over. Throws `invalid_params` where one of them is
+ * not what its question asks for, or is too large: then none of them is taken.
+ */
+export function judgeAnswers(
+  questions: readonly InputRequest[],
+  answers: readonly InputAnswer[],
+  maxBytes: number,
+): readonly InputAnswer[] {
+  const byKey = new Map(questions.map((question) => [question.key, question]));
+  const toOpen = answers.filter(({ key }) => byKey.has(key));
+  if (toOpen.some((answer) => Buffer.byteLength(textOf(answer)) > maxBytes)) {
+    throw new HoldfastError("invalid_params", `The answer is larger than ${maxBytes} bytes.`);
+  }
+  for (const answer of toOpen) {
+    const question = byKey.get(answer.key);
+    const fault = question && faultOf(question, answer);
+    if (fault !== undefined) {
+      throw new HoldfastError("invalid_params", `The answer to "${answer.key}" is not ${fault}.`);
+    }
+  }
+  return toOpen;
+}
+
+/** What the answer is not, and why. */
+function faultOf({ method, params }: InputRequest, answer: InputAnswer): string | undefined {
+  const content: unknown = JSON.parse(textOf(answer));
+  if ("error" in answer) return isClientError(content) ? undefined : "a JSON-RPC error";
+  const fault = faultOfAnswer(method, JSON.parse(params) as Record<string, unknown>, content);
+  return fault === undefined ? undefined : `what the question asks for: ${fault}`;
+}
+
+function textOf(answer: InputAnswer): string {
+  return "error" in answer ? answer.error : answer.value;
+}
+
+/**
+ * Whether a client's answer has the form that its question prescribes: that of its method and, for an accepted form,
+ * that of the form's schema (X-P-021). Handlers see no other; the question stays open.
+ */
+export function isAnswerTo(method: InputMethod, params: Params, answer: unknown): boolean {
+  return faultOfAnswer(method, params, answer) === undefined;
+}
+
+/** Why the answer does not have that form, in a line; undefined where it has. */
+export function faultOfAnswer(method: InputMethod, params: Params, answer: unknown): string | undefined {
+  const { issues } = answerSchemas[method]["~standard"].validate(answer);
+  if (issues !== undefined) return cutText(describeIssues(issues));
+  return method === "elicitation/create"
+    ? faultOfForm(params["requestedSchema"], answer as Params)
+    : undefined;
+}
+
+function faultOfForm(schema: unknown, { action, content }: Params): string | undefined {
+  if (action !== "accept" || typeof schema !== "object" || schema === null) return undefined;
+  try {
+    // The SDK's type for a JSON Schema is that of its validator; any object is one.
+    // A validator of its own: the SDK's default keeps every schema for ever, and knows two with one `$id` as the first.
+    const form = fromJsonSchema(schema as Parameters<typeof fromJsonSchema>[0], new AjvJsonSchemaValidator());
+    const checked = form["~standard"].validate(content ?? {});
+    if (checked instanceof Promise || checked.issues === undefined) return undefined;
+    return cutText(describeIssues(checked.issues));
+  } catch {
+    return undefined; // by a schema that is none, no answer can be judged, and the question must not stay open for ever
+  }
+}
+
+/** Whether parsed JSON is the error object of a JSON-RPC response. */
+export function isClientError(value: unknown): value is JsonRpcError {
+  if (typeof value !== "object" || value === null || !("code" in value) || !("message" in value))
+    return false;
+  return Number.isSafeInteger(value.code) && typeof value.message === "string";
+}
+
+/**
+ * What a handler's question rejects with where its client answered with an error. It is the question that failed: uncaught,
+ * it makes the tool's result one with `isError`, and the client is not told its own error as that of its call.
+ */
+export function inputFailed(key: string, error: JsonRpcError): HoldfastError {
+  return new HoldfastError(
+    "input_failed",
+    `The client answered the question "${key}" with an error: ${error.message}`,
+    { data: error },
+  );
+}
