@@ -1,6 +1,5 @@
 import { performance } from "node:perf_hooks";
-import { Connection } from "./client/connection.ts";
-import type { Effort, Side } from "./load.ts";
+import { withClients, type Effort, type Side } from "./load.ts";
 import { median, percentile } from "./statistics.ts";
 
 /** A round ends with so many units, or with a slow server after so long. */
@@ -14,9 +13,8 @@ export interface LatencyRound {
 const warmedAtATime = 50;
 
 /** How long each unit takes, in ms, where every connection begins one after another. */
-export function latencies({ server, client }: Side, round: LatencyRound): Promise<number[]> {
-  return Connection.with(server.url, round.connections, async (all) => {
-    const units = await Promise.all(all.map((connection) => client(connection)));
+export function latencies(side: Side, round: LatencyRound): Promise<number[]> {
+  return withClients(side, round.connections, async (units) => {
     for (let n = 0; n < units.length; n += warmedAtATime) {
       await Promise.all(units.slice(n, n + warmedAtATime).map((unit) => unit()));
     }

@@ -6,11 +6,23 @@ import { median } from "./statistics.ts";
 /** One unit of work of a client: a request and its answer, or the whole life of a task. Rejects on a wrong answer. */
 export type Unit = () => Promise<void>;
 
-/** A server, and what its clients do. */
+/** One server or several, and what their clients do. */
 export interface Side {
-  readonly server: ServerProcess;
-  /** Prepares one client on its connection. */
-  readonly client: (connection: Connection) => Promise<Unit>;
+  readonly servers: readonly ServerProcess[];
+  /** Prepares one client on its connection to one of them. */
+  readonly client: (connection: Connection, url: string) => Promise<Unit>;
+}
+
+/** Opens `count` connections, spread over the servers, and works with what their clients do. */
+export function withClients<T>(
+  { servers, client }: Side,
+  count: number,
+  work: (units: readonly Unit[]) => Promise<T>,
+): Promise<T> {
+  const urls = servers.map(({ url }) => url);
+  return Connection.withEach(urls, count, async (all) =>
+    work(await Promise.all(all.map(({ connection, url }) => client(connection, url)))),
+  );
 }
 
 export interface Rates {
@@ -49,11 +61,10 @@ interface Round {
 }
 
 /** Keeps all connections busy for that long. */
-function round({ server, client }: Side, ms: number): Promise<Round> {
-  return Connection.with(server.url, connections, async (all) => {
-    const units = await Promise.all(all.map((connection) => client(connection)));
+function round(side: Side, ms: number): Promise<Round> {
+  return withClients(side, connections, async (units) => {
     const cpu = process.cpuUsage();
-    const serverCpuMs = server.cpuMs();
+    const serverCpuMs = cpuMsOf(side);
     const begin = performance.now();
     let done = 0;
     await Promise.all(
@@ -66,13 +77,19 @@ function round({ server, client }: Side, ms: number): Promise<Round> {
     );
     const elapsedMs = performance.now() - begin;
     const { user, system } = process.cpuUsage(cpu);
-    const spentMs = server.cpuMs();
+    const spentMs = cpuMsOf(side);
     return {
       perSecond: (done / elapsedMs) * 1_000,
       cpuMs: spentMs === undefined || serverCpuMs === undefined ? undefined : (spentMs - serverCpuMs) / done,
       generatorLoad: (user + system) / 1_000 / elapsedMs,
     };
   });
+}
+
+/** Of all its servers together. */
+function cpuMsOf({ servers }: Side): number | undefined {
+  const each = servers.map((server) => server.cpuMs());
+  return each.reduce((sum, ms) => (sum === undefined || ms === undefined ? undefined : sum + ms), 0);
 }
 
 /** Loads both in turn, so that what else the machine does meets both alike. */

@@ -1,9 +1,11 @@
-// Measures the server beside references in the same run: npm run bench [-- NAME...] [--json | --markdown] [--quick] [--folder PATH].
+// Measures the server beside references in the same run: npm run bench [-- NAME...] [--json | --markdown] [--quick] [--folder PATH]
+// [--against CHECKOUT].
 // What the figures mean is in docs/guides/performance.md.
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { against } from "./figures/against.ts";
 import { create, createSdk } from "./figures/create.ts";
 import type { Figure } from "./figures/figure.ts";
 import { listen } from "./figures/listen.ts";
@@ -15,7 +17,7 @@ import { fullEffort, quickEffort } from "./load.ts";
 import { describeMachine } from "./machine.ts";
 import { asJson, asMarkdown, asText, type Row } from "./report.ts";
 
-const figures: readonly Figure[] = [
+const ownFigures: readonly Figure[] = [
   tasksGet,
   tasksGetHono,
   create,
@@ -37,9 +39,12 @@ const { values, positionals } = parseArgs({
     quick: { type: "boolean", default: false },
     // Not the system's folder for temporary files, which is often in memory.
     folder: { type: "string", default: ".holdfast" },
+    // Another checkout of this repository, to be measured beside this one.
+    against: { type: "string" },
   },
 });
 
+const figures = values.against === undefined ? ownFigures : against(resolve(values.against));
 const unknown = positionals.filter((name) => figures.every((figure) => figure.name !== name));
 if (unknown.length > 0) {
   console.error(

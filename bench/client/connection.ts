@@ -41,12 +41,26 @@ export class Connection {
   }
 
   /** Opens `count` connections, works with them, and closes them. */
-  static async with<T>(url: string, count: number, work: (all: Connection[]) => Promise<T>): Promise<T> {
-    const all = await Promise.all(Array.from({ length: count }, () => Connection.to(url)));
+  static with<T>(url: string, count: number, work: (all: Connection[]) => Promise<T>): Promise<T> {
+    return Connection.withEach([url], count, (all) => work(all.map(({ connection }) => connection)));
+  }
+
+  /** The same with connections that are spread over servers. */
+  static async withEach<T>(
+    urls: readonly string[],
+    count: number,
+    work: (all: readonly { readonly connection: Connection; readonly url: string }[]) => Promise<T>,
+  ): Promise<T> {
+    const all = await Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const url = urls[n % urls.length] ?? "";
+        return { connection: await Connection.to(url), url };
+      }),
+    );
     try {
       return await work(all);
     } finally {
-      for (const connection of all) connection.close();
+      for (const { connection } of all) connection.close();
     }
   }
 

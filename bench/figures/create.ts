@@ -8,15 +8,17 @@ import { withServers } from "./with-servers.ts";
 const holdfast = "./servers/holdfast.ts";
 
 /** Calls `add`; every answer contains `part`. */
-function calls(server: ServerProcess, part: Buffer): Side {
-  const call = new StatelessRequests(server.url).call("add", { a: 19, b: 23 });
+export function calls(servers: readonly ServerProcess[], part: Buffer): Side {
   return {
-    server,
-    client: async (connection) => async () => assertAnswer(await connection.send(call), part),
+    servers,
+    client: async (connection, url) => {
+      const call = new StatelessRequests(url).call("add", { a: 19, b: 23 });
+      return async () => assertAnswer(await connection.send(call), part);
+    },
   };
 }
 
-const created = Buffer.from('"taskId":"');
+export const created = Buffer.from('"taskId":"');
 const sum = Buffer.from('"text":"42"');
 
 export const create: Figure = {
@@ -29,7 +31,7 @@ export const create: Figure = {
     withServers(folder, async (start) => {
       const sqlite = await start(holdfast, { HOLDFAST_STORE: "sqlite:tasks.db" });
       const memory = await start(holdfast, { HOLDFAST_STORE: "memory:" });
-      return compare(calls(sqlite, created), calls(memory, created), effort);
+      return compare(calls([sqlite], created), calls([memory], created), effort);
     }),
 };
 
@@ -43,6 +45,6 @@ export const createSdk: Figure = {
     withServers(folder, async (start) => {
       const sqlite = await start(holdfast, { HOLDFAST_STORE: "sqlite:tasks.db" });
       const sdk = await start("./servers/sdk-v2.ts");
-      return compare(calls(sqlite, created), calls(sdk, sum), effort);
+      return compare(calls([sqlite], created), calls([sdk], sum), effort);
     }),
 };

@@ -8,11 +8,11 @@ import { withServers } from "./with-servers.ts";
 const sum = Buffer.from('"text":"42"');
 
 /** Starts a task and polls it; the last answer has the result. */
-function livesOf20260728(server: ServerProcess): Side {
+export function livesOf20260728(server: ServerProcess): Side {
   const requests = new StatelessRequests(server.url);
   const call = requests.call("add", { a: 19, b: 23 });
   return {
-    server,
+    servers: [server],
     client: async (connection) => async () => {
       const created = await connection.send(call);
       assertAnswer(await pollToCompletion(connection, requests.get(taskIdIn(created))), sum);
@@ -23,7 +23,7 @@ function livesOf20260728(server: ServerProcess): Side {
 /** Starts a task, polls it, and fetches its result. */
 function livesOf20251125(server: ServerProcess): Side {
   return {
-    server,
+    servers: [server],
     client: async (connection) => {
       const requests = await openSession(connection, server.url);
       const call = requests.call("add", { a: 19, b: 23 });

@@ -61,7 +61,7 @@ function reads(server: ServerProcess, database: string): Side {
   const result = Buffer.from('"text":"42"');
   let next = 0;
   return {
-    server,
+    servers: [server],
     client: async (connection) => async () => {
       const get = gets[next++ % gets.length];
       if (get !== undefined) assertAnswer(await connection.send(get), result);
@@ -73,7 +73,7 @@ function creates(server: ServerProcess): Side {
   const call = new StatelessRequests(server.url).call("add", { a: 19, b: 23 });
   const created = Buffer.from('"taskId":"');
   return {
-    server,
+    servers: [server],
     client: async (connection) => async () => assertAnswer(await connection.send(call), created),
   };
 }

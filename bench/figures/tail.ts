@@ -26,7 +26,7 @@ export const tail: Figure = {
         return finishedTask(connection, new StatelessRequests(server.url));
       });
       const reads: Side = {
-        server,
+        servers: [server],
         client: async (connection) => async () => assertAnswer(await connection.send(get), reply.body),
       };
       const round: LatencyRound = { connections, units: unitsPerRound, ms: longRound * effort.roundMs };

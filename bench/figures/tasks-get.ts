@@ -25,6 +25,14 @@ const stateless: Form = {
 // Here the result has a request of its own.
 const session: Form = { open: openSession, part: '"status":"completed"' };
 
+/** Sends the same request again and again. */
+export function reads(server: ServerProcess, get: Buffer, answer: Buffer | string): Side {
+  return {
+    servers: [server],
+    client: async (connection) => async () => assertAnswer(await connection.send(get), answer),
+  };
+}
+
 /** Reads one finished task again and again, and has a bare server answer the same requests with the same bytes. */
 function measure({ folder, effort }: Run, script: string, form: Form): Promise<Measurement> {
   return withServers(folder, async (start) => {
@@ -35,11 +43,7 @@ function measure({ folder, effort }: Run, script: string, form: Form): Promise<M
     });
     assertAnswer(reply, form.part);
     const reference = await start("./servers/bare.ts", { ANSWER: JSON.stringify(bareAnswer(reply)) });
-    const read = (from: ServerProcess): Side => ({
-      server: from,
-      client: async (connection) => async () => assertAnswer(await connection.send(get), reply.body),
-    });
-    return compare(read(server), read(reference), effort);
+    return compare(reads(server, get, reply.body), reads(reference, get, reply.body), effort);
   });
 }
 
