@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,22 +8,20 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { Signals } from "./signals.ts";
 
 const script = fileURLToPath(new URL("./server.ts", import.meta.url));
 
 /** A server that is killed and comes back at the same address, with the same database. */
-export class KilledServer {
+export class KilledServer extends Signals {
   readonly url: string;
   readonly #args: readonly string[];
-  /** What the test and the processes of the server tell each other. */
-  readonly #signals: string;
   #child: ChildProcess | undefined;
 
   private constructor(folder: string, port: number) {
+    super(folder);
     this.url = `http://127.0.0.1:${port}/mcp`;
-    this.#signals = join(folder, "signals");
-    mkdirSync(this.#signals);
-    this.#args = [script, String(port), join(folder, "tasks.db"), this.#signals];
+    this.#args = [script, String(port), join(folder, "tasks.db"), this.folder];
   }
 
   /** Resolves when it serves. It ends with the test. */
@@ -68,34 +65,6 @@ export class KilledServer {
   async restart(): Promise<void> {
     await this.kill();
     await this.serve();
-  }
-
-  /** Lets the handlers of this word go on. */
-  openGate(word: string): void {
-    writeFileSync(join(this.#signals, `${word}.open`), "");
-  }
-
-  /** The steps that its processes ran for this word, in order. */
-  stepsOf(word: string): readonly string[] {
-    return this.#eventsOf(word).filter((event) => !event.startsWith("("));
-  }
-
-  /** Resolves when a handler has written so many times that this step began, or that it is at this point: `(waits)`. */
-  async logged(event: string, word: string, times = 1): Promise<void> {
-    const found = Promise.withResolvers<void>();
-    const look = (): void => {
-      if (this.#eventsOf(word).filter((each) => each === event).length >= times) found.resolve();
-    };
-    const watcher = watch(this.#signals, look);
-    look();
-    await found.promise.finally(() => watcher.close());
-  }
-
-  #eventsOf(word: string): readonly string[] {
-    const path = join(this.#signals, "log");
-    if (!existsSync(path)) return [];
-    const lines = readFileSync(path, "utf8").split("\n");
-    return lines.filter((line) => line.endsWith(` ${word}`)).map((line) => line.slice(0, -word.length - 1));
   }
 }
 

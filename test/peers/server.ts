@@ -1,34 +1,17 @@
 // The server that is killed under its clients: node server.ts PORT DATABASE FOLDER. Prints its URL once it serves.
-import { appendFileSync, existsSync, watch } from "node:fs";
-import { join } from "node:path";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
 import { createTasks, type TaskContext } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
+import { Gates } from "./gates.ts";
 
 const [port = "", database = "", folder = ""] = process.argv.slice(2);
+const gates = new Gates(folder);
 
 const inputSchema = z.object({ word: z.string() });
 const text = (value: string): CallToolResult => ({ content: [{ type: "text", text: value }] });
-
-/** Steps as they begin, and points between them in parentheses. Synchronous, so that the line comes before what follows. */
-function log(line: string): void {
-  appendFileSync(join(folder, "log"), `${line}\n`);
-}
-
-/** Resolves when the test has opened the gate of this word. */
-async function gateOpened(word: string, signal: AbortSignal): Promise<void> {
-  const opened = Promise.withResolvers<void>();
-  const look = (): void => {
-    if (existsSync(join(folder, `${word}.open`))) opened.resolve();
-  };
-  const watcher = watch(folder, look);
-  signal.addEventListener("abort", () => opened.reject(signal.reason as Error));
-  look();
-  await opened.promise.finally(() => watcher.close());
-}
 
 const tasks = createTasks({
   store: sqliteStore(database),
@@ -40,7 +23,7 @@ const tasks = createTasks({
 tasks.tool("quick", { inputSchema }, async ({ word }, task) =>
   text(
     await task.step("shout", () => {
-      log(`shout ${word}`);
+      gates.log(`shout ${word}`);
       return word.toUpperCase();
     }),
   ),
@@ -48,13 +31,13 @@ tasks.tool("quick", { inputSchema }, async ({ word }, task) =>
 
 async function gated({ word }: { word: string }, task: TaskContext): Promise<CallToolResult> {
   const first = await task.step("first", () => {
-    log(`first ${word}`);
+    gates.log(`first ${word}`);
     return word.toUpperCase();
   });
-  log(`(waits) ${word}`); // the first step is on disk
-  await gateOpened(word, task.signal);
+  gates.log(`(waits) ${word}`); // the first step is on disk
+  await gates.opened(word, task.signal);
   const second = await task.step("second", () => {
-    log(`second ${word}`);
+    gates.log(`second ${word}`);
     return word.toLowerCase();
   });
   return text(`${first} ${second}`);
@@ -79,7 +62,7 @@ function makeServer(): McpServer {
   });
   server.registerTool("hangs", {}, async () => {
     await loopTurn(); // the response has begun
-    log("(waits) hangs");
+    gates.log("(waits) hangs");
     return new Promise(() => undefined);
   });
   return server;
