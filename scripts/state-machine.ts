@@ -19,12 +19,16 @@ leaves ${list(taskStates.filter(isTerminal), " or ")}: the first settlement wins
 ${diagram()}
 \`\`\`
 
-| event | from | to | by | under token | meaning |
-| --- | --- | --- | --- | --- | --- |
+| event | from | to | by | under token | owner | meaning |
+| --- | --- | --- | --- | --- | --- | --- |
 ${events.map(row).join("\n")}
 
 **Under token**: only the attempt (one run of the handler) that holds the task can cause the event. An attempt that lost
 its task is refused.
+
+**Owner**: a process that has the store open. While a task is queued, its owner is the process that is to run it as long as
+it lives, or nobody: then any process may claim it. While it runs, its owner is the process that runs it. \`claim\` starts
+several tasks at once, of which each may be claimed by this owner: its own, those of nobody, and those of owners that are gone.
 
 \`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; neither depends on a state. A
 task that clients see as \`input_required\` is an unfinished task with open questions.
@@ -45,6 +49,9 @@ function diagram(): string {
   }
   return [
     "stateDiagram-v2",
+    ...taskStates
+      .filter((state) => !isTerminal(state))
+      .map((state) => `  ${state}: ${state} (${ownerIn[state]})`),
     "  [*] --> queued: create",
     "  [*] --> running: create",
     ...[...arrows].map(([arrow, names]) => `  ${arrow}: ${names.join(", ")}`),
@@ -52,10 +59,19 @@ function diagram(): string {
   ].join("\n");
 }
 
+/** Whom a task belongs to. */
+const ownerIn: Readonly<Partial<Record<TaskState, string>>> = {
+  queued: "owner: who is to run it, or nobody",
+  running: "owner: who runs it",
+};
+
+/** Whom it belongs to after an event. */
+const ownerAfter = { causer: "who causes it", nobody: "nobody", same: "the same" } as const;
+
 function row(event: TaskEvent): string {
-  const { from, to, by, underToken, meaning } = transitions[event];
+  const { from, to, by, underToken, owner, meaning } = transitions[event];
   const target = to === "same" ? "the same" : code(to);
-  return `| ${code(event)} | ${list(from)} | ${target} | ${by} | ${underToken ? "yes" : "no"} | ${meaning} |`;
+  return `| ${code(event)} | ${list(from)} | ${target} | ${by} | ${underToken ? "yes" : "no"} | ${ownerAfter[owner]} | ${meaning} |`;
 }
 
 function list(states: readonly TaskState[], separator = ", "): string {

@@ -4,7 +4,7 @@ export type { CompanionNames } from "./server/plain/plain-policies.ts";
 export type { ServerFactory } from "./server/author-server.ts";
 export type { TaskServer } from "./server/task-server.ts";
 export type { TaskCaller } from "./runtime/tool/caller.ts";
-export type { RequestedTtl, RuntimeOptions } from "./runtime/options.ts";
+export type { RequestedTtl, Role, RuntimeOptions } from "./runtime/options.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
 export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/tool/task-context.ts";
 export type {

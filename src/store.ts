@@ -10,7 +10,17 @@ export type {
   SessionStore,
   StoredSession,
 } from "./store/session-store.ts";
-export type { ChangeListener, TaskChange, TaskOwner, TaskStore, WireName } from "./store/store.ts";
+export type {
+  ChangedBy,
+  ChangeListener,
+  KeyedTask,
+  Renewal,
+  StoreChanges,
+  TaskChange,
+  TaskFilter,
+  TaskStore,
+  WireName,
+} from "./store/store.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
 export type {
   CommandResult,
@@ -24,11 +34,12 @@ export type {
   UnreadableTask,
 } from "./task/command.ts";
 export { createRecord, isSameCall } from "./task/create-record.ts";
-export { decide, type Decision, type JournalLookup, type TaskChangeCommand } from "./task/decide.ts";
+export { decide, type Circumstances, type Decision, type TaskChangeCommand } from "./task/decide.ts";
 export type { Expiry } from "./task/expiry.ts";
 export { HoldfastError, type FaultCode } from "./task/fault.ts";
 export type { InputAnswer, InputMethod, InputRequest } from "./task/input.ts";
 export type { JournalEntry, JournalKind } from "./task/journal.ts";
+export type { HandlerName, StoreOwner } from "./task/owner.ts";
 export type { Outcome, OutcomeKind } from "./task/outcome.ts";
 export type { GenerationName, Origin, Progress, TaskMethod, TaskRecord, TaskRequest } from "./task/record.ts";
 export type { TaskState } from "./task/status.ts";

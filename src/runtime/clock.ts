@@ -9,6 +9,11 @@ export interface Clock {
    * unless it is told to.
    */
   after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void;
+  /**
+   * Calls `run` about every `ms` milliseconds, once where several were missed; returns the way to end it. Keeps no process
+   * alive.
+   */
+  every(ms: number, run: () => void): () => void;
   randomBytes(size: number): Uint8Array;
   /** A name that nobody else has: the token of an attempt. */
   uniqueName(): string;
@@ -28,6 +33,10 @@ export const systemClock: Clock = {
     };
     arm(ms);
     return () => clearTimeout(timer);
+  },
+  every(ms, run) {
+    const timer = setInterval(run, ms).unref();
+    return () => clearInterval(timer);
   },
   randomBytes,
   uniqueName: () => randomUUID(),

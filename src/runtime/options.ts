@@ -1,8 +1,16 @@
 /** What a ttl means that a client asks for. */
 export type RequestedTtl = "result" | "task";
 
+/** What a process does of its own: `serve` takes requests, `work` runs the handlers of tools. */
+export type Role = "serve" | "work";
+
 /** Settings of the runtime. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
 export interface RuntimeOptions {
+  /**
+   * What this process does, where several share a store. One that only serves leaves its tasks to those that work; one that
+   * only works takes no requests. Both by default: then a process runs the tasks that it created as long as it lives.
+   */
+  readonly roles: readonly Role[];
   /** How long a task is kept from its end, where neither a ttl nor its client says otherwise. At least a second. */
   readonly keepMs: number;
   /**
@@ -62,13 +70,14 @@ export interface RuntimeOptions {
   readonly crashBackoffMs: number;
   /** The longest such pause. */
   readonly maxCrashBackoffMs: number;
-  /** How long tasks of a tool that is not registered wait after the start; then they fail. */
+  /** How long tasks of a tool wait that no process has which has the store open; then they fail. */
   readonly unregisteredGraceMs: number;
 }
 
 const hour = 3_600_000;
 
 export const defaultOptions: RuntimeOptions = {
+  roles: ["serve", "work"],
   keepMs: 24 * hour,
   ttlMs: undefined,
   requestedTtl: "result",

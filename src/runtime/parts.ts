@@ -4,7 +4,8 @@ import { ChangedTasks } from "./changed-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
-import { Recovery } from "./dispatch/recovery.ts";
+import { Orphans } from "./dispatch/orphans.ts";
+import { Ownership } from "./dispatch/ownership.ts";
 import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import type { Services } from "./services.ts";
@@ -20,7 +21,8 @@ export interface Parts {
   readonly dispatcher: Dispatcher;
   readonly cancellation: Cancellation;
   readonly sweeper: Sweeper;
-  readonly recovery: Recovery;
+  readonly ownership: Ownership;
+  readonly orphans: Orphans;
   readonly creation: Creation;
   readonly watchers: Watchers;
 }
@@ -34,15 +36,16 @@ export function makeParts(services: Services): Parts {
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
   const credentials = new Credentials();
   const attempts = new Attempts({ services, leaked, slots, timers, credentials, onSweepAt });
-  const dispatcher = new Dispatcher(services, slots, attempts, leaked);
+  const dispatcher = new Dispatcher({ services, slots, timers, attempts, leaked });
   return {
     timers,
-    changed: new ChangedTasks(services, [attempts, dispatcher]),
+    changed: new ChangedTasks(services, [attempts]),
     attempts,
     dispatcher,
-    cancellation: new Cancellation(services),
+    cancellation: new Cancellation(services, sweeper),
     sweeper,
-    recovery: new Recovery(services, dispatcher),
+    ownership: new Ownership(services, sweeper, () => dispatcher.wake()),
+    orphans: new Orphans(services),
     creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),
     watchers: new Watchers(),
   };

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
-import { defaultOptions, type RequestedTtl, type RuntimeOptions } from "./options.ts";
+import { defaultOptions, type RequestedTtl, type Role, type RuntimeOptions } from "./options.ts";
 
 interface Rule {
   readonly min: number;
@@ -7,7 +7,9 @@ interface Rule {
   readonly orNull?: true;
 }
 
-type NumericOption = Exclude<keyof RuntimeOptions, "requestedTtl">;
+type NumericOption = Exclude<keyof RuntimeOptions, "requestedTtl" | "roles">;
+
+const allRoles: readonly unknown[] = ["serve", "work"] satisfies Role[];
 
 const requestedTtls: readonly unknown[] = ["result", "task"] satisfies RequestedTtl[];
 
@@ -46,7 +48,13 @@ export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
   );
   assertOptions(known);
   const options = { ...defaultOptions, ...known };
-  const { minTtlMs, maxTtlMs, requestedTtl } = options;
+  const { minTtlMs, maxTtlMs, requestedTtl, roles } = options;
+  if (!Array.isArray(roles) || roles.length === 0 || !roles.every((role) => allRoles.includes(role))) {
+    throw new HoldfastError(
+      "configuration",
+      'roles has to be a list of "serve" and "work", or of one of them.',
+    );
+  }
   if (!requestedTtls.includes(requestedTtl)) {
     throw new HoldfastError("configuration", 'requestedTtl has to be "result" or "task".');
   }

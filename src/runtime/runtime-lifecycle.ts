@@ -41,7 +41,7 @@ export class RuntimeLifecycle {
 
   async ready(withinMs: number): Promise<boolean> {
     const { store, clock } = this.#services;
-    const isOpen = this.#open && !this.#drained && this.#stopped === undefined;
+    const isOpen = this.#open && this.#parts.ownership.held && !this.#drained && this.#stopped === undefined;
     return isOpen && (await storeAnswers(store, clock, withinMs));
   }
 
@@ -54,23 +54,26 @@ export class RuntimeLifecycle {
   }
 
   async #start(): Promise<void> {
-    const { store, registry } = this.#services;
-    const { changed, watchers, recovery, sweeper } = this.#parts;
+    const { store, registry, clock, options } = this.#services;
+    const { changed, dispatcher, watchers, ownership, orphans, sweeper } = this.#parts;
     registry.seal();
     try {
-      await store.open();
+      await store.open({ id: clock.uniqueName(), handlers: registry.handlers(options.roles) });
     } catch (error) {
       this.#started = undefined; // what is in the way may go away: another start may succeed
       throw error;
     }
     try {
-      this.#unsubscribe = store.subscribe((changes) => {
+      this.#unsubscribe = store.subscribe((changes, by) => {
         changed.onChanges(changes);
         watchers.onChanges(changes);
+        if (by === "others") dispatcher.wake();
       });
       if (this.#late) throw stopping();
-      await recovery.run();
+      await ownership.start();
+      await orphans.start();
       if (this.#late) throw stopping();
+      dispatcher.wake();
       void sweeper.start();
       this.#open = true;
     } catch (error) {
@@ -80,16 +83,19 @@ export class RuntimeLifecycle {
   }
 
   async #stop(withinMs: number): Promise<void> {
+    const isStarting = !this.#open;
     this.#open = false;
     if (this.#started === undefined) return;
-    const { recovery, creation, attempts, dispatcher } = this.#parts;
-    recovery.stop();
+    const { ownership, orphans, creation, attempts, dispatcher } = this.#parts;
+    orphans.stop();
+    if (isStarting) ownership.stop();
     const deadline = new Deadline(this.#services.clock, withinMs);
     try {
       if (!(await deadline.bound(this.#started))) {
         this.#late = true; // a start that goes on then closes what it has opened, as one that failed has done
         return;
       }
+      attempts.drain(); // before anything is waited for, during which a handler would begin its next step
       await creation.stop(deadline);
       attempts.stopLoading();
       await deadline.bound(dispatcher.close());
@@ -101,8 +107,9 @@ export class RuntimeLifecycle {
   }
 
   async #close(): Promise<void> {
-    const { recovery, changed, cancellation, timers, sweeper } = this.#parts;
-    recovery.stop();
+    const { ownership, orphans, changed, cancellation, timers, sweeper } = this.#parts;
+    ownership.stop();
+    orphans.stop();
     changed.stop();
     cancellation.stop();
     timers.close();

@@ -1,5 +1,5 @@
 import type { Task } from "@modelcontextprotocol/sdk/types.js";
-import type { TaskOwner, TaskStore } from "../store/store.ts";
+import type { TaskFilter, TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isSdkV1Task } from "./task-commands.ts";
@@ -26,7 +26,7 @@ export async function listTasks(
   if (before !== null && !cursorForm.test(before)) {
     throw new HoldfastError("invalid_params", `Invalid cursor: ${before}`);
   }
-  const owners: TaskOwner[] =
+  const owners: TaskFilter[] =
     owner === undefined
       ? [{ generation }]
       : [
@@ -44,7 +44,7 @@ export async function listTasks(
 /** The newest SDK v1 tasks of an owner, one more than fits on a page: it shows whether another page follows. */
 async function newest(
   store: TaskStore,
-  owner: TaskOwner,
+  owner: TaskFilter,
   before: string | null,
   now: number,
 ): Promise<readonly TaskRecord[]> {

@@ -1,5 +1,6 @@
 import type { TaskMessageQueue, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { systemClock, type Clock } from "../runtime/clock.ts";
+import { Ownership } from "../runtime/dispatch/ownership.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultOptions } from "../runtime/options.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
@@ -9,7 +10,7 @@ import { HoldfastError } from "../task/fault.ts";
 import { DurableMessageQueue } from "./durable-message-queue.ts";
 import { DurableTaskStore } from "./durable-task-store.ts";
 import { resolveSdkV1Options, type SdkV1Options } from "./options.ts";
-import { takeOver } from "./restart.ts";
+import { Inheritance } from "./inheritance.ts";
 
 /** What a server on SDK v1 needs, shared by all of its connections. */
 export interface SdkV1Tasks {
@@ -19,17 +20,26 @@ export interface SdkV1Tasks {
   close(): Promise<void>;
 }
 
-/** Opens the store, handles the tasks that the last process left unfinished, and sweeps until it is closed. */
+/** Opens the store; until it is closed, takes over the tasks of processes that are gone, and sweeps. */
 export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
   const options = resolveSdkV1Options(given);
   const { store, onError } = options;
   const messages = queuesOf(store);
   const unreadable = new UnreadableTasks(onError);
   const sweeper = new Sweeper({ store, clock, unreadable, onError, options: defaultOptions });
-  await store.open();
+  const inheritance = new Inheritance({ store, clock, sweeper, unreadable, onError }, options.onRestart);
+  const ownership = new Ownership(
+    { store, clock, unreadable, onError, options: defaultOptions },
+    sweeper,
+    inheritance.look,
+  );
+  // No handlers: the work on these tasks is not the store's to give out.
+  await store.open({ id: clock.uniqueName(), handlers: [] });
   try {
-    await takeOver({ store, clock, unreadable }, options.onRestart);
+    await ownership.start();
+    await inheritance.start();
   } catch (error) {
+    ownership.stop();
     await store.close();
     throw error;
   }
@@ -41,6 +51,8 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
     taskStore: new DurableTaskStore(services),
     taskMessageQueue: new DurableMessageQueue(messages),
     close: async () => {
+      ownership.stop();
+      await inheritance.stop();
       await sweeper.stop();
       await store.close();
     },

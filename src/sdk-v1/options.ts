@@ -16,9 +16,9 @@ export interface SdkV1Options {
    */
   readonly store: TaskStore;
   /**
-   * What happens to tasks that the last process left unfinished. `"fail"` (default): they fail and say why. `"keep"`: they
-   * stay as they are, for servers whose work goes on elsewhere. A function decides for each task, and can take its work
-   * up again.
+   * What happens to tasks that a process left unfinished which is gone: at the start, and later where processes share a
+   * store. `"fail"` (default): they fail and say why. `"keep"`: they stay as they are, for servers whose work goes on
+   * elsewhere. A function decides for each task, and can take its work up again.
    */
   readonly onRestart?: OnRestart;
   /** The ttl of tasks that ask for none, in milliseconds. `null` keeps them for ever. Default 24 hours. */

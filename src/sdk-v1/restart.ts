@@ -1,15 +1,16 @@
 import type { Request, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
+import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { TaskStore } from "../store/store.ts";
-import { hasExpired } from "../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../task/fault.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isSdkV1Task, token, type StoredRequest } from "./task-commands.ts";
+import { isTerminal } from "../task/status.ts";
+import { isSdkV1Handler, isSdkV1Task, token, type StoredRequest } from "./task-commands.ts";
 
-/** A task that the last process left unfinished. */
+/** A task that a process left unfinished, which is gone. */
 export interface UnfinishedTask {
   readonly taskId: string;
   /** The request that made it. */
@@ -24,13 +25,14 @@ export interface UnfinishedTask {
 
 type RestartDecision = "fail" | "keep";
 
-interface TakeOverServices {
+export interface TakeOverServices {
   readonly store: TaskStore;
   readonly clock: Clock;
+  readonly sweeper: Pick<Sweeper, "ended">;
   readonly unreadable: UnreadableTasks;
 }
 
-/** What happens to unfinished tasks when a server starts: one answer for all, or a function that decides for each. */
+/** What happens to unfinished tasks whose process is gone: one answer for all, or a function that decides for each. */
 export type OnRestart =
   RestartDecision | ((task: UnfinishedTask) => RestartDecision | Promise<RestartDecision>);
 
@@ -39,30 +41,53 @@ const pageSize = 500;
 const message = "The server stopped while it worked on this task, and does not take it up again.";
 
 /**
- * Fails or keeps the tasks that an earlier process left unfinished, but only those of SDK v1 servers: a runtime
- * recovers all others. Expired tasks are left to the sweeper.
+ * Fails or keeps the tasks of SDK v1 servers that no process holds: the one that did is gone. Each is taken first, so that one
+ * of several processes decides what becomes of it; one that dies then leaves it to the next. Expired tasks end as such.
  */
 export async function takeOver(services: TakeOverServices, onRestart: OnRestart): Promise<void> {
-  const { store, clock } = services;
-  for (let after = ""; ;) {
-    const tasks = await store.unfinished(after, pageSize);
-    const decided: (readonly [TaskRecord, RestartDecision])[] = [];
-    const now = clock.now();
-    for (const task of tasks) {
-      if (!isSdkV1Task(task) || hasExpired(task, now)) continue;
-      decided.push([task, await decide(services, task, onRestart)]);
+  const { store } = services;
+  const lost = await store.orphanedHandlers();
+  for (const handler of lost.filter(isSdkV1Handler)) {
+    for (let more = true; more;) {
+      const ids = await store.queued(handler, pageSize);
+      // In parallel, so that the store commits many of them in one group.
+      const ends = await Promise.all(ids.map((id) => take(services, id)));
+      const taken = ends.filter((task) => task !== undefined);
+      await decideAll(services, taken, onRestart);
+      more = ids.length === pageSize && taken.length > 0;
+      await nextTurn();
     }
-    // In parallel, so that the store commits many of them in one group.
-    await Promise.all(
-      decided.map(([task, decision]) =>
-        decision === "keep" ? keep(store, clock, task) : fail(store, clock, task),
-      ),
-    );
-    const last = tasks.at(-1);
-    if (last === undefined || tasks.length < pageSize) return;
-    after = last.id;
-    await nextTurn();
   }
+}
+
+/** The task, held by this process from now on; undefined where another one was faster, or where it has expired. */
+async function take(services: TakeOverServices, id: string): Promise<TaskRecord | undefined> {
+  const { store, clock, sweeper, unreadable } = services;
+  try {
+    const found = await store.get(id);
+    if (found === undefined || !isSdkV1Task(found)) return undefined;
+    const task = await sweeper.ended(found);
+    if (isTerminal(task.state)) return undefined;
+    const started = await store.write({ type: "start", now: clock.now(), id, token });
+    return started.ok ? started.task : undefined;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    unreadable.report(id, error);
+    return undefined;
+  }
+}
+
+/** Asks for one after the other, and fails those that are to fail at once. */
+async function decideAll(
+  services: TakeOverServices,
+  tasks: readonly TaskRecord[],
+  onRestart: OnRestart,
+): Promise<void> {
+  const failing: TaskRecord[] = [];
+  for (const task of tasks) {
+    if ((await decide(services, task, onRestart)) === "fail") failing.push(task);
+  }
+  await Promise.all(failing.map((task) => fail(services, task)));
 }
 
 /** A task whose request cannot be read fails without asking `onRestart`: nobody could resume it. */
@@ -85,7 +110,7 @@ async function decide(
 
 async function describe(store: TaskStore, task: TaskRecord): Promise<UnfinishedTask> {
   const kept = await store.request(task.id);
-  if (kept === undefined) throw unreadable(task, "it has no request");
+  if (kept === undefined) throw cannotRead(task, "it has no request");
   const { request, context } = parsed(task, kept.arguments);
   return {
     taskId: task.id,
@@ -101,29 +126,15 @@ function parsed(task: TaskRecord, json: string): StoredRequest {
   try {
     return JSON.parse(json) as StoredRequest;
   } catch (cause) {
-    throw unreadable(task, "its request is not JSON", cause);
+    throw cannotRead(task, "its request is not JSON", cause);
   }
 }
 
-function unreadable({ id }: TaskRecord, problem: string, cause?: unknown): HoldfastError {
+function cannotRead({ id }: TaskRecord, problem: string, cause?: unknown): HoldfastError {
   return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause });
 }
 
-/**
- * Starts the task again if a runtime had put it back into the queue. It is `working` again: its questions are lost.
- */
-async function keep(store: TaskStore, clock: Clock, { id, state, waiting }: TaskRecord): Promise<void> {
-  const now = clock.now();
-  if (state === "queued") await store.write({ type: "start", now, id, token });
-  if (waiting) await store.write({ type: "update", now, id, token, changes: { waiting: false } });
-}
-
-async function fail(store: TaskStore, clock: Clock, { id, state }: TaskRecord): Promise<void> {
-  const end = {
-    now: clock.now(),
-    id,
-    outcome: errorOutcome({ code: -32603, message }),
-    statusMessage: message,
-  };
-  await store.write(state === "queued" ? { type: "fail", ...end } : { type: "settle", token, ...end });
+async function fail({ store, clock }: TakeOverServices, { id }: TaskRecord): Promise<void> {
+  const outcome = errorOutcome({ code: -32603, message });
+  await store.write({ type: "settle", now: clock.now(), id, token, outcome, statusMessage: message });
 }

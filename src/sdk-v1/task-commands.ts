@@ -3,6 +3,7 @@ import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk
 import type { Clock } from "../runtime/clock.ts";
 import { requestHash } from "../runtime/request-hash.ts";
 import type { TaskCommand } from "../task/command.ts";
+import type { HandlerName } from "../task/owner.ts";
 import type { TaskMethod, TaskRecord } from "../task/record.ts";
 import { taskId } from "../task/task-id.ts";
 import { errorOutcome } from "../task/outcome.ts";
@@ -16,6 +17,11 @@ export const token = "sdk-v1";
 /** Whether a record belongs to an SDK v1 server. */
 export function isSdkV1Task(task: TaskRecord): boolean {
   return task.scope === scope && task.generation === "2025-11-25";
+}
+
+/** Whether only tasks of SDK v1 servers name it, of which no process says that it runs them. */
+export function isSdkV1Handler({ tool }: HandlerName): boolean {
+  return tool.startsWith(`${scope} `);
 }
 
 /** What a task is created from. */

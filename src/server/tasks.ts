@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime } from "../runtime/create-runtime.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
-import { defaultOptions, type RuntimeOptions } from "../runtime/options.ts";
+import { defaultOptions, type Role, type RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
@@ -85,7 +85,7 @@ export interface Tasks {
   ): void;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and handlers to mount. The factory returns a new server
-   * on each call, with tools, resources and prompts of its own.
+   * on each call, with tools, resources and prompts of its own. Throws `configuration` where the role `serve` is missing.
    *
    * ```ts
    * await serveHttp(tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })));
@@ -141,13 +141,24 @@ export function createTasks(given: TasksOptions): Tasks {
   const runtime = createRuntime({ store, registry, options, onError });
   return {
     tool: (name, config, handler) => registry.add(name, config, handler),
-    server: (factory) => createTaskServer({ runtime, factory, onError, ...setup }),
+    server(factory) {
+      assertServes(runtime.options.roles);
+      return createTaskServer({ runtime, factory, onError, ...setup });
+    },
     async start() {
       policies.assertNoCollision();
       await runtime.start();
     },
     stop: () => runtime.stop(),
   };
+}
+
+function assertServes(roles: readonly Role[]): void {
+  if (roles.includes("serve")) return;
+  throw new HoldfastError(
+    "configuration",
+    'These tasks have the role "work" alone, and take no requests: call start() to run handlers, or give them the role "serve" too.',
+  );
 }
 
 const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {

@@ -1,6 +1,6 @@
-import type { TaskChange } from "./store.ts";
+import type { ChangedBy, TaskChange } from "./store.ts";
 
-type Listener<Change> = (changes: readonly Change[] | "gap") => void;
+type Listener<Change> = (changes: readonly Change[] | "gap", by: ChangedBy) => void;
 
 /** Tells listeners what was committed: of tasks, or of something else. */
 export class ChangeFeed<Change = TaskChange> {
@@ -14,13 +14,13 @@ export class ChangeFeed<Change = TaskChange> {
   }
 
   /** To be called after the commit. A listener that throws harms neither the store nor its neighbours. */
-  publish(changes: readonly Change[] | "gap"): void {
+  publish(changes: readonly Change[] | "gap", by: ChangedBy): void {
     if (changes.length === 0) return;
     // A copy: a listener that subscribes another one must not have it told of what came before.
     for (const subscription of Array.from(this.#listeners)) {
       if (!this.#listeners.has(subscription)) continue;
       try {
-        subscription.listener(changes);
+        subscription.listener(changes, by);
       } catch (error) {
         process.emitWarning(`A listener of the store threw: ${String(error)}`, "HoldfastWarning");
       }

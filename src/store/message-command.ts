@@ -8,9 +8,7 @@ export type MessageCommand =
       readonly message: NewMessage;
       readonly maxMessages: number | null;
     }
-  | { readonly type: "take_messages"; readonly taskId: string; readonly limit: number | null }
-  /** Drops what is bound to processes that are gone: all of it, when the next process begins. */
-  | { readonly type: "drop_bound_messages" };
+  | { readonly type: "take_messages"; readonly taskId: string; readonly limit: number | null };
 
 /** What one of them did. */
 export interface MessageResult {

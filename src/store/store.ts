@@ -3,23 +3,24 @@ import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts"
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { MessageQueues } from "./message-queues.ts";
+import type { HandlerName, StoreOwner } from "../task/owner.ts";
 import type { SessionStore } from "./session-store.ts";
 
 /** A committed change of a task, and not what it was: read the task again to see its state. */
 export interface TaskChange {
   readonly id: string;
-  /** That of the record after the change; null: the task was deleted. */
+  /** Of the record after the change; null: the task was deleted. */
   readonly version: number | null;
 }
 
-/** Told of changes; after a gap any task may have changed, so that whoever holds something of one reads it again. */
-export type ChangeListener = (changes: readonly TaskChange[] | "gap") => void;
+/** What was committed; after a gap any task may have changed, so that whoever holds something of one reads it again. */
+export type StoreChanges = readonly TaskChange[] | "gap";
 
 /**
  * Whose tasks to list: those made in one generation by one principal; `null` is the principal of callers that are not told
  * apart, and leaving it out means all principals. With a scope (not empty): only tasks whose wire ids are unique in it.
  */
-export interface TaskOwner {
+export interface TaskFilter {
   readonly generation: GenerationName;
   readonly principal?: string | null;
   readonly scope?: string;
@@ -28,6 +29,22 @@ export interface TaskOwner {
 /** A task's id on the wire of its generation, unique within its scope. */
 export type WireName = Pick<TaskRecord, "generation" | "scope" | "wireId">;
 
+/** Who made a change: the owner that hears of it, or another one. */
+export type ChangedBy = "self" | "others";
+
+/** Told of changes. */
+export type ChangeListener = (changes: StoreChanges, by: ChangedBy) => void;
+
+/** What an owner learns of itself and of others. */
+export interface Renewal {
+  /** False: it was taken for dead. Its tasks are being given to others, and its writes reject with `store_lost`. */
+  readonly held: boolean;
+  /** Owners that are gone: their running tasks have to be reclaimed. */
+  readonly gone: readonly string[];
+  /** How many other owners live. */
+  readonly others: number;
+}
+
 /** A task that is found by its idempotency key. */
 export interface KeyedTask {
   readonly id: string;
@@ -35,18 +52,20 @@ export interface KeyedTask {
 }
 
 /**
- * Where tasks are stored. A write resolves only after its commit, and nothing shows a change before that. A refused command
+ * Where tasks are stored, by one process or by several at a time: each is an owner. A write resolves only after its commit, and nothing shows a change before that. A refused command
  * is a value; a failed write rejects with a `HoldfastError` and has changed nothing. Reads show every change that was
  * acknowledged before. `store_failed` is retried later; `task_unreadable`, for a damaged task, is not.
  */
 export interface TaskStore {
   /**
-   * Takes the store for this process and migrates its schema. Rejects with `store_locked` or `store_unusable` and a message
-   * that says what to do.
+   * Opens the store for an owner and migrates its schema. Rejects with `store_locked` or `store_unusable` and a message that
+   * says what to do.
    */
-  open(): Promise<void>;
-  /** Resolves when all writes are durable and another owner can open the store. Later calls reject with `store_closed`. */
+  open(owner: StoreOwner): Promise<void>;
+  /** Resolves when all writes are durable; the owner is then as one that died. Later calls reject with `store_closed`. */
   close(): Promise<void>;
+  /** Says that this owner lives, and finds out who does not any more. To be called once a second. */
+  renew(): Promise<Renewal>;
 
   /** Applies a command. The command is plain data that must not change until the write has ended. */
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
@@ -69,12 +88,18 @@ export interface TaskStore {
    * A page of an owner's tasks, newest first: at most `limit` with ids below `before` (`null`: from the newest). Tasks whose
    * ttl is over at `now` and tasks that cannot be read are left out. A page of fewer than `limit` is the last.
    */
-  list(owner: TaskOwner, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]>;
+  list(owner: TaskFilter, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]>;
   /**
    * A page of unfinished tasks, oldest first: at most `limit` with ids above `after`. Tasks that cannot be read are left out;
-   * `recover` reports those. A page of fewer than `limit` is the last.
+   * `claim` and `reclaim` report those. A page of fewer than `limit` is the last.
    */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
+  /** The earliest `runAfter` of the queued tasks that this owner can claim for the handlers (epoch ms), or null. */
+  claimableAt(handlers: readonly HandlerName[]): Promise<number | null>;
+  /** What would have to run the queued tasks that no living owner has a handler for. */
+  orphanedHandlers(): Promise<readonly HandlerName[]>;
+  /** The ids of queued tasks that such a handler would run, at most `limit`, those that may run first coming first. */
+  queued(handler: HandlerName, limit: number): Promise<readonly string[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
   due(now: number, limit: number): Promise<readonly string[]>;
   /** The earliest time later than `after` at which the sweeper has work, or null. */
@@ -86,8 +111,8 @@ export interface TaskStore {
   readonly messages?: MessageQueues;
 
   /**
-   * Calls `listener` after each commit, and before the writes of that commit resolve. Returns a function that ends the
-   * subscription.
+   * Calls `listener` after each commit of this owner, before the writes of that commit resolve, and soon after the commits of
+   * others. Returns a function that ends the subscription.
    */
   subscribe(listener: ChangeListener): () => void;
 }

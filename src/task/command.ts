@@ -1,6 +1,8 @@
+import type { CrashBackoff } from "./crash-backoff.ts";
 import type { Expiry } from "./expiry.ts";
 import type { InputAnswer, InputRequest } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
+import type { HandlerName } from "./owner.ts";
 import type { Quota } from "./quota.ts";
 import type { Progress, TaskRecord, TaskRequest } from "./record.ts";
 
@@ -39,15 +41,22 @@ export interface TaskChanges {
  * the transition table that allows it. `now` is the caller's clock; stores own none.
  */
 export interface TaskCommands {
-  /** Inserts a task; with a `token` it is already running under it, else queued. */
+  /** Inserts a task; with a `token` it is already running under it, else queued, for the owner of the store or for any. */
   create: {
     readonly task: NewTask;
     readonly request: TaskRequest;
     readonly token: string | null;
+    /** A queued task may be claimed by every owner, not just by this one as long as it lives. */
+    readonly forAnyOwner?: true;
     /** Refused as `quota` where the task does not fit; a call that is repeated under its idempotency key does. */
     readonly quota?: Quota;
   };
   start: { readonly id: string; readonly token: string };
+  /**
+   * Starts queued tasks whose time has come, in the order of `runAfter`: one under each token, as far as there are any. Those
+   * that another living owner is to run are not among them, nor are those that none of `handlers` runs.
+   */
+  claim: { readonly handlers: readonly HandlerName[]; readonly tokens: readonly string[] };
   release: { readonly id: string; readonly token: string };
   /** Before the first journalled call of an attempt runs, and when an attempt waits for an open input again. */
   mark: { readonly id: string; readonly token: string; readonly waiting: boolean };
@@ -88,7 +97,13 @@ export interface TaskCommands {
     /** Replaces the status text where it is not undefined. */
     readonly statusMessage?: string;
   };
-  fail: { readonly id: string; readonly outcome: Outcome; readonly statusMessage: string };
+  /** With `orphaned` it is refused as `state` while a living owner has a handler for the task. */
+  fail: {
+    readonly id: string;
+    readonly outcome: Outcome;
+    readonly statusMessage: string;
+    readonly orphaned?: true;
+  };
   /**
    * Refused as `not_due` while the task's end of life lies after `now`, and where it is to be cancelled. Visible until
    * `visibleUntil`.
@@ -99,9 +114,11 @@ export interface TaskCommands {
     readonly statusMessage: string;
     readonly visibleUntil: number;
   };
-  /** Changes nothing where it was requested before. */
-  request_cancel: { readonly id: string };
-  /** The task is to be cancelled at `cancelBy` (epoch ms), or not any more. */
+  /** The handler has until `cancelBy` (epoch ms), where that is given. Changes nothing where it was requested before. */
+  request_cancel: { readonly id: string; readonly cancelBy?: number };
+  /**
+   * The task is to be cancelled at `cancelBy` (epoch ms), or not any more. Changes nothing where a requestor asked to cancel.
+   */
   schedule_cancel: { readonly id: string; readonly cancelBy: number | null };
   /**
    * Ends a task as cancelled; counts as the request too where none came before. With `scheduled` it is refused as `not_due`
@@ -109,11 +126,17 @@ export interface TaskCommands {
    */
   cancel: { readonly id: string; readonly statusMessage?: string; readonly scheduled?: true };
   /**
-   * Gives running tasks back to the queue: their owner is gone. Only for who owns the whole store. In pages, so that no
-   * transaction grows with the store: looks at up to `limit` unfinished tasks with ids above `after`. One that has expired
-   * stays as it is, since it can only `expire`; so does one whose record cannot be read, which is named in the result.
+   * Gives the running tasks of an owner that is gone back to the queue, where any may claim them; refused as `state` while it
+   * lives. In pages, so that no transaction grows with the store: up to `limit` tasks with ids above `after`; after the last
+   * page the store forgets the owner. One that has expired stays as it is, since it can only `expire`; so does one whose record
+   * cannot be read, which is named in the result.
    */
-  recover: { readonly after: string; readonly limit: number };
+  reclaim: {
+    readonly owner: string;
+    readonly after: string;
+    readonly limit: number;
+    readonly backoff: CrashBackoff;
+  };
   /**
    * A finished task gives up its idempotency key, if it has one: the same call is a new one from now on. Refused as `state`
    * before its end. With `deleteBy` (epoch ms) it is deleted then, if not earlier. Nothing else of the task changes.
@@ -169,13 +192,23 @@ interface SpecialResults {
   create: (Changed & { readonly created: boolean }) | Refused;
   /** `accepted`: the keys whose answers were taken; empty when none was open. */
   answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
-  recover: {
+  claim: {
     readonly ok: true;
-    readonly recovered: number;
+    /** Running, each under its token. */
+    readonly tasks: readonly TaskRecord[];
     readonly unreadable: readonly UnreadableTask[];
-    /** Where the next page begins; null where this was the last one. */
-    readonly next: string | null;
+    /** The earliest time at which a task can be claimed that could not be now (epoch ms), or null. */
+    readonly next: number | null;
   };
+  reclaim:
+    | {
+        readonly ok: true;
+        readonly reclaimed: number;
+        readonly unreadable: readonly UnreadableTask[];
+        /** Where the next page begins; null where this was the last one. */
+        readonly next: string | null;
+      }
+    | Refused;
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
   release_key: { readonly ok: true } | Refused;
   delete: { readonly ok: true } | Refused;

@@ -3,8 +3,11 @@ import { expiresAt, storableExpiry } from "./expiry.ts";
 import type { TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
 
-/** The record that a `create` command makes. */
-export function createRecord({ task, token, now }: TaskCommand<"create">): TaskRecord {
+/** The record that a `create` command of an owner makes. */
+export function createRecord(
+  { task, token, now, forAnyOwner }: TaskCommand<"create">,
+  owner: string,
+): TaskRecord {
   const expiry = storableExpiry(task.expiry);
   const runUntil = task.runUntil === null ? null : storable(task.runUntil);
   return {
@@ -22,6 +25,8 @@ export function createRecord({ task, token, now }: TaskCommand<"create">): TaskR
     openInputs: 0,
     cancelRequestedAt: null,
     cancelBy: null,
+    owner: token === null && forAnyOwner === true ? null : owner,
+    runAfter: token === null ? now : null,
     attempt: token === null ? 0 : 1,
     token,
     startedAt: token === null ? null : now,

@@ -1,4 +1,5 @@
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
+import { crashPause } from "./crash-backoff.ts";
 import { endsAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry, JournalKind } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
@@ -9,20 +10,27 @@ import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import { deletableAt } from "./ttl.ts";
 
-/** Commands about the whole store, or about a task that has ended. */
-type OtherName = "delete_expired" | "release_key" | "delete" | "keep_secret";
+/** Commands about several tasks, about a new one, or about one that has ended. */
+type OtherName = "create" | "claim" | "delete_expired" | "release_key" | "delete" | "keep_secret";
 
 /** Commands about one existing task. */
-export type TaskChangeName = Exclude<TaskCommandName, "create" | "recover" | OtherName> | "recover";
+export type TaskChangeName = Exclude<TaskCommandName, OtherName>;
 
 export type TaskChangeCommand = {
-  [N in TaskChangeName]: N extends "recover"
-    ? { readonly type: "recover"; readonly id: string; readonly now: number }
-    : TaskCommand<Exclude<N, "recover">>;
+  [N in TaskChangeName]: N extends "reclaim"
+    ? Omit<TaskCommand<N>, "owner" | "after" | "limit"> & { readonly id: string }
+    : TaskCommand<N>;
 }[TaskChangeName];
 
-/** Looks up one journal entry of the task in question. */
-export type JournalLookup = (key: string) => JournalEntry | undefined;
+/** What a decision depends on beside the record. */
+export interface Circumstances {
+  /** The process that gives the command. */
+  readonly owner: string;
+  /** Looks up one journal entry of the task. */
+  readonly entry: (key: string) => JournalEntry | undefined;
+  /** Whether a living owner has a handler for the task. */
+  readonly hasHandler?: boolean;
+}
 
 /** What a store has to write, all of it or nothing. */
 export interface Decision {
@@ -54,16 +62,26 @@ type Refuse = { readonly ok: false; readonly reason: Refusal };
 export function decide(
   task: TaskRecord | undefined,
   command: TaskChangeCommand,
-  entry: JournalLookup,
+  circumstances: Circumstances,
 ): Decision | Refuse {
   if (task === undefined) return refuse("unknown");
-  const refusal = guard(task, command);
+  const refusal = guard(task, command, circumstances);
   if (refusal !== undefined) return refuse(refusal);
   const state = nextState(task.state, command.type) ?? task.state;
-  return effect({ ...task, state }, command, entry);
+  const owner = ownerAfter(task, command.type, circumstances.owner);
+  return effect({ ...task, state, owner }, command, circumstances.entry);
 }
 
-function guard(task: TaskRecord, command: TaskChangeCommand): Refusal | undefined {
+function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string | null {
+  const { owner } = transitions[event];
+  return { causer, nobody: null, same: task.owner }[owner];
+}
+
+function guard(
+  task: TaskRecord,
+  command: TaskChangeCommand,
+  { hasHandler }: Circumstances,
+): Refusal | undefined {
   const event: TaskEvent = command.type;
   const { now } = command;
   if (nextState(task.state, event) === undefined) {
@@ -74,6 +92,7 @@ function guard(task: TaskRecord, command: TaskChangeCommand): Refusal | undefine
   const isToCancel = isDue(task.cancelBy, now);
   if (command.type === "expire" && (isToCancel || !isDue(task.sweepAt, now))) return "not_due";
   if (command.type === "cancel" && command.scheduled === true && !isToCancel) return "not_due";
+  if (command.type === "fail" && command.orphaned === true && hasHandler === true) return "state";
   return undefined;
 }
 
@@ -81,27 +100,30 @@ function isDue(at: number | null, now: number): boolean {
   return at !== null && at <= now;
 }
 
-function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLookup): Decision | Refuse {
+function effect(
+  task: TaskRecord,
+  command: TaskChangeCommand,
+  entry: Circumstances["entry"],
+): Decision | Refuse {
   const { now } = command;
   const done = { doneAt: now, doneVersion: task.version + 1 };
   switch (command.type) {
     case "start":
       return decision({
         ...task,
+        runAfter: null,
         token: command.token,
         attempt: task.attempt + 1,
         startedAt: task.startedAt ?? now,
         waiting: false,
       });
     case "release":
-      return decision({ ...task, token: null, waiting: false });
-    case "recover":
-      return decision({
-        ...task,
-        token: null,
-        waiting: false,
-        crashes: task.crashes + (task.waiting ? 0 : 1),
-      });
+      return decision({ ...task, token: null, waiting: false, runAfter: now });
+    case "reclaim": {
+      const crashes = task.crashes + (task.waiting ? 0 : 1);
+      const runAfter = storable(now + crashPause(crashes, command.backoff));
+      return decision({ ...task, token: null, waiting: false, crashes, runAfter });
+    }
     case "mark":
       return decision({ ...task, journalled: true, waiting: command.waiting });
     case "record_step":
@@ -168,22 +190,33 @@ function effect(task: TaskRecord, command: TaskChangeCommand, entry: JournalLook
         finished.sweepAt === null ? null : Math.max(finished.sweepAt, storable(command.visibleUntil));
       return decision({ ...finished, sweepAt }, [], command.outcome);
     }
-    case "request_cancel":
-      return task.cancelRequestedAt === null ? decision({ ...task, cancelRequestedAt: now }) : nothing(task);
+    case "request_cancel": {
+      if (task.cancelRequestedAt !== null) return nothing(task);
+      const cancelBy = earlier(task.cancelBy, command.cancelBy);
+      return decision({ ...task, cancelRequestedAt: now, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) });
+    }
     case "schedule_cancel": {
+      if (task.cancelRequestedAt !== null) return nothing(task);
       const cancelBy = command.cancelBy === null ? null : storable(command.cancelBy);
       if (cancelBy === task.cancelBy) return nothing(task);
       return decision({ ...task, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) });
     }
     case "cancel": {
-      const statusMessage = command.statusMessage ?? task.statusMessage;
+      // What a sweeper says of a caller that left is not true of one that asked to cancel.
+      const isRequested = command.scheduled === true && task.cancelRequestedAt !== null;
+      const statusMessage = (isRequested ? undefined : command.statusMessage) ?? task.statusMessage;
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
       return decision(finish({ ...task, statusMessage, cancelRequestedAt }, now));
     }
   }
 }
 
-function takeAnswers(command: TaskCommand<"answer_inputs">, entry: JournalLookup): JournalEntry[] {
+function earlier(cancelBy: number | null, requested: number | undefined): number | null {
+  if (requested === undefined) return cancelBy;
+  return Math.min(storable(requested), cancelBy ?? Infinity);
+}
+
+function takeAnswers(command: TaskCommand<"answer_inputs">, entry: Circumstances["entry"]): JournalEntry[] {
   const taken = new Map<string, JournalEntry>();
   for (const answer of command.answers) {
     const { key } = answer;
@@ -237,6 +270,7 @@ function finish(task: TaskRecord, now: number): TaskRecord {
     waiting: false,
     openInputs: 0,
     cancelBy: null,
+    runAfter: null,
     finishedAt: now,
     updatedAt: now,
     sweepAt: deletableAt(task, now),

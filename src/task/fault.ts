@@ -51,6 +51,8 @@ export type FaultCode =
   // what is stored of one task is damaged: asking again cannot help, and other tasks are not concerned
   | "task_unreadable"
   | "store_closed"
+  // another process took this one for dead, and gives its tasks to others
+  | "store_lost"
   | "store_url"
   | "node_too_old"
   | "address_in_use"

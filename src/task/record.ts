@@ -82,8 +82,18 @@ export interface TaskRecord {
   readonly progress: Progress | null;
   readonly openInputs: number;
   readonly cancelRequestedAt: number | null;
-  /** When the task is cancelled, since its caller left and may come back until then (epoch ms); null: not at all. */
+  /**
+   * When the task is cancelled (epoch ms): its requestor asked to cancel and its handler has until then, or its caller left
+   * and may come back until then. Null: not at all.
+   */
   readonly cancelBy: number | null;
+  /**
+   * A process that has the store open: while the task is queued, the one that is to run it as long as it lives (null: any),
+   * and while it runs, the one that runs it. Null once it has finished.
+   */
+  readonly owner: string | null;
+  /** When a queued task may be run at the earliest (epoch ms); null in every other state. */
+  readonly runAfter: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
   /** Held by the attempt that may write; null while queued or finished. */

@@ -11,6 +11,8 @@ interface Transition {
   readonly by: TaskActor;
   /** True where the write is valid only under the token of the attempt that holds the task. */
   readonly underToken: boolean;
+  /** Whom the task belongs to afterwards: the process that causes the event, nobody, or whoever it belonged to before. */
+  readonly owner: "causer" | "nobody" | "same";
   readonly meaning: string;
 }
 
@@ -26,27 +28,31 @@ export const transitions = {
     to: "running",
     by: "dispatch",
     underToken: false,
-    meaning: "an attempt takes the task and holds it under a fresh token",
+    owner: "causer",
+    meaning: "a process claims the task: an attempt holds it under a fresh token",
   },
   release: {
     from: ["running"],
     to: "queued",
     by: "attempt",
     underToken: true,
+    owner: "nobody",
     meaning: "an orderly stop gives the task back",
   },
-  recover: {
+  reclaim: {
     from: ["running"],
     to: "queued",
     by: "recovery",
     underToken: false,
-    meaning: "the owner of the attempt is gone; the attempt is lost",
+    owner: "nobody",
+    meaning: "the process that ran the attempt is gone; the attempt is lost",
   },
   mark: {
     from: ["running"],
     to: "same",
     by: "attempt",
     underToken: true,
+    owner: "same",
     meaning: "the attempt is about to begin its first journalled call, or begins to wait again",
   },
   record_step: {
@@ -54,6 +60,7 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
+    owner: "same",
     meaning: "a step's result or final error, or what `prepare` returned, enters the journal",
   },
   open_input: {
@@ -61,6 +68,7 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
+    owner: "same",
     meaning: "a question to the client enters the journal",
   },
   close_input: {
@@ -68,6 +76,7 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
+    owner: "same",
     meaning: "a question is given up at its deadline",
   },
   sleep: {
@@ -75,6 +84,7 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
+    owner: "same",
     meaning: "a sleep, with the time at which it is to end, enters the journal",
   },
   end_sleep: {
@@ -82,6 +92,7 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
+    owner: "same",
     meaning: "a sleep has ended",
   },
   answer_inputs: {
@@ -89,6 +100,7 @@ export const transitions = {
     to: "same",
     by: "requestor",
     underToken: false,
+    owner: "same",
     meaning: "answers to open questions enter the journal",
   },
   update: {
@@ -96,6 +108,7 @@ export const transitions = {
     to: "same",
     by: "attempt",
     underToken: true,
+    owner: "same",
     meaning: "the handler changes status text, poll interval, expiry or progress",
   },
   settle: {
@@ -103,6 +116,7 @@ export const transitions = {
     to: "settled",
     by: "attempt",
     underToken: true,
+    owner: "nobody",
     meaning: "the handler ended; its outcome is final",
   },
   fail: {
@@ -110,6 +124,7 @@ export const transitions = {
     to: "settled",
     by: "recovery",
     underToken: false,
+    owner: "nobody",
     meaning: "the task cannot be run (again) and fails honestly",
   },
   expire: {
@@ -117,6 +132,7 @@ export const transitions = {
     to: "settled",
     by: "sweeper",
     underToken: false,
+    owner: "nobody",
     meaning: "the task reached its end of life before it ended",
   },
   request_cancel: {
@@ -124,6 +140,7 @@ export const transitions = {
     to: "same",
     by: "requestor",
     underToken: false,
+    owner: "same",
     meaning: "the requestor asked to cancel; the request is durable, the handler is told",
   },
   schedule_cancel: {
@@ -131,6 +148,7 @@ export const transitions = {
     to: "same",
     by: "requestor",
     underToken: false,
+    owner: "same",
     meaning:
       "the caller left, and the task is cancelled at a given time unless it comes back; or it came back",
   },
@@ -139,6 +157,7 @@ export const transitions = {
     to: "cancelled",
     by: "dispatch",
     underToken: false,
+    owner: "nobody",
     meaning: "the cancellation takes effect",
   },
 } as const satisfies Record<string, Transition>;

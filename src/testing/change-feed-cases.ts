@@ -24,7 +24,7 @@ export const changeFeedCases = storeCases("changes", {
     const seen = changesOf(store);
     await store.write(createQueued("a", { expiry: { from: "created", ms: 10 } }));
     await store.write({ type: "start", now: noon, id, token: "t1" });
-    await store.write({ type: "recover", now: noon, after: "", limit: 9 });
+    await store.write({ type: "release", now: noon, id, token: "t1" });
     await store.write({ type: "request_cancel", now: noon, id });
     await store.write({ type: "cancel", now: noon, id });
     await store.write({ type: "delete_expired", now: noon + 10, limit: 10 });

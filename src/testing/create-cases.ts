@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { NewTask } from "../task/command.ts";
 import { createRecord } from "../task/create-record.ts";
 import { assertMembers } from "./assert-members.ts";
-import { createQueued, createRunning, noon, sampleRequest } from "./sample-task.ts";
-import { storeCases, type StoreCase } from "./store-case.ts";
+import { createQueued, createRunning, noon, owner, sampleRequest } from "./sample-task.ts";
+import { storeCases, type StoreUnderTest } from "./store-case.ts";
 
-function otherCallUnderTheKey(members: Partial<NewTask>): StoreCase["check"] {
+function otherCallUnderTheKey(members: Partial<NewTask>): (under: StoreUnderTest) => Promise<void> {
   return async ({ store }) => {
     await store.write(createQueued("a", { idempotencyKey: "i" }));
     const other = await store.write(createQueued("b", { idempotencyKey: "i", ...members }));
@@ -17,7 +17,7 @@ function otherCallUnderTheKey(members: Partial<NewTask>): StoreCase["check"] {
 export const createCases = storeCases("create", {
   "an acknowledged task can be read at once, whole": async ({ store }) => {
     const command = createRunning("a", { idempotencyKey: "i", statusMessage: "begun", principal: null });
-    const record = createRecord(command);
+    const record = createRecord(command, owner);
     assert.deepEqual(await store.write(command), { ok: true, created: true, task: record });
     assert.deepEqual(await store.get("task-a"), record);
     assert.deepEqual(await store.snapshot("task-a"), { task: record, inputs: [], outcome: null });
@@ -39,8 +39,8 @@ export const createCases = storeCases("create", {
     const second = createQueued("b", { expiry: { from: "created", ms: 5 }, generation: "plain" });
     await store.write(first);
     await store.write(second);
-    assert.deepEqual(await store.get("task-a"), createRecord(first));
-    assert.deepEqual(await store.get("task-b"), createRecord(second));
+    assert.deepEqual(await store.get("task-a"), createRecord(first, owner));
+    assert.deepEqual(await store.get("task-b"), createRecord(second, owner));
   },
 
   "tasks of a principal whose idempotency keys begin alike are found, in order of these": async ({
@@ -75,12 +75,12 @@ export const createCases = storeCases("create", {
     const command = createRunning("a", { requiredScopes, idempotencyKey: "i" });
     await store.write(command);
     await store.write(createQueued("b", { idempotencyKey: "j" }));
-    const record = createRecord(command);
+    const record = createRecord(command, owner);
     assert.deepEqual(await store.get("task-a"), record);
     assert.deepEqual((await store.snapshot("task-a"))?.task, record);
     assertMembers(await store.write(createRunning("c", { idempotencyKey: "i" })), { task: record });
-    const owner = { generation: record.generation, principal: record.principal };
-    for (const listed of [await store.list(owner, null, 5, noon), await store.unfinished("", 5)]) {
+    const filter = { generation: record.generation, principal: record.principal };
+    for (const listed of [await store.list(filter, null, 5, noon), await store.unfinished("", 5)]) {
       const scopes = new Map(listed.map((task) => [task.id, task.requiredScopes]));
       assert.deepEqual([scopes.get("task-a"), scopes.get("task-b")], [requiredScopes, []]);
     }

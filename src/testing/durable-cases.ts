@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
 import { assertMembers } from "./assert-members.ts";
+import { reclaimGone } from "./reclaim-gone.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
 
@@ -109,7 +110,9 @@ export const durableCases = storeCases("reopen", {
     for (const [index, bound] of [true, false, true, false].entries()) {
       await store.messages?.put(id, { body: String(index), bound }, null);
     }
-    const { messages } = await reopen();
+    const second = await reopen();
+    await reclaimGone(second);
+    const { messages } = second;
     if (messages === undefined) return;
     assert.deepEqual(await messages.put(id, { body: "4", bound: true }, 3), { ok: true });
     assert.deepEqual(await messages.take(id, 1), ["1"]);

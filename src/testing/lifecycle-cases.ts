@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { assertMembers } from "./assert-members.ts";
 import { assertRejects } from "./assert-rejects.ts";
-import { createQueued, noon } from "./sample-task.ts";
+import { aHandler, createQueued, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
+
+const again = { id: "owner-again", handlers: [] };
 
 export const lifecycleCases = storeCases("life", {
   "a store cannot be opened twice, and stays usable": async ({ store }) => {
-    await assertRejects(() => store.open(), "configuration");
+    await assertRejects(() => store.open(again), "configuration");
     assertMembers(await store.write(createQueued("a")), { ok: true });
   },
 
@@ -29,7 +31,11 @@ export const lifecycleCases = storeCases("life", {
       () => store.unfinished("", 10),
       () => store.due(noon, 10),
       () => store.nextSweepAt(noon),
-      () => store.open(),
+      () => store.renew(),
+      () => store.claimableAt([aHandler]),
+      () => store.orphanedHandlers(),
+      () => store.queued(aHandler, 9),
+      () => store.open(again),
     ];
     for (const call of calls) await assertRejects(call, "store_closed");
   },
@@ -42,7 +48,7 @@ export const lifecycleCases = storeCases("life", {
   "close while opening waits for the open, then closes": async ({ store, another }) => {
     await store.close();
     const second = another();
-    const opening = second.open();
+    const opening = second.open(again);
     await second.close();
     await opening;
     await assertRejects(() => second.get("task-a"), "store_closed");

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { MessageQueues, NewMessage } from "../store/message-queues.ts";
+import { reclaimGone } from "./reclaim-gone.ts";
 import { createRunning, noon } from "./sample-task.ts";
-import { storeCases, type StoreUnderTest } from "./store-case.ts";
+import { ownerCases, storeCases, type StoreUnderTest } from "./store-case.ts";
 import { changesOf } from "./told-changes.ts";
 
 const id = "task-a";
@@ -23,7 +24,7 @@ function withQueues(
   };
 }
 
-export const messageCases = storeCases("messages", {
+const casesOfOne = storeCases("messages", {
   "come out once, in the order in which they went in, to the letter": withQueues(async (queues) => {
     const bodies = ["1", '{ "a":1.0 }', '"\ud800"', "\ufffe", "1"];
     for (const body of bodies) assert.deepEqual(await queues.put(id, message(body), null), ok);
@@ -102,3 +103,24 @@ export const messageCases = storeCases("messages", {
     await assert.rejects(queues.take(id, null), { code: "store_closed" });
   }),
 });
+
+const casesOfSeveral = ownerCases("messages", {
+  "that are bound to one owner are taken by no other, and go with it": async ({ store, join, kill }) => {
+    const { store: other, owner } = await join();
+    const { messages } = store;
+    if (messages === undefined || other.messages === undefined) return;
+    await store.write(createRunning("a"));
+    for (const [index, bound] of [true, false, true].entries()) {
+      await other.messages.put(id, { body: String(index), bound }, null);
+    }
+    await messages.put(id, { body: "3", bound: true }, null);
+    assert.deepEqual(await other.messages.take(id, 1), ["0"]);
+    assert.deepEqual(await messages.take(id, null), ["1", "3"]);
+    await kill(owner);
+    await reclaimGone(store);
+    assert.deepEqual(await messages.put(id, message("4"), 1), ok);
+    assert.deepEqual(await messages.take(id, null), ["4"]);
+  },
+});
+
+export const messageCases = [...casesOfOne, ...casesOfSeveral];

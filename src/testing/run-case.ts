@@ -1,9 +1,11 @@
 import type { TaskStore } from "../store/store.ts";
-import type { StoreCase, StorePlace } from "./store-case.ts";
+import { aHandler } from "./sample-task.ts";
+import type { OpenStore, StoreCase, StorePlace } from "./store-case.ts";
 
 /** Runs one case on a store of its own, and cleans up after it. */
 export async function runCase(place: StorePlace, { check }: StoreCase): Promise<void> {
   const stores: TaskStore[] = [];
+  let owners = 0;
   const another = (): TaskStore => {
     const store = place.store();
     stores.push(store);
@@ -12,17 +14,19 @@ export async function runCase(place: StorePlace, { check }: StoreCase): Promise<
   const closeAll = async (): Promise<void> => {
     for (const store of stores) await store.close();
   };
-  const open = async (): Promise<TaskStore> => {
+  const join = async (): Promise<OpenStore> => {
     const store = another();
-    await store.open();
-    return store;
+    const owner = `owner-${++owners}`;
+    await store.open({ id: owner, handlers: [aHandler] });
+    return { store, owner };
   };
   const reopen = async (): Promise<TaskStore> => {
     await closeAll();
-    return open();
+    return (await join()).store;
   };
+  const kill = async (owner: string): Promise<void> => place.kill?.(owner);
   try {
-    await check({ store: await open(), another, reopen });
+    await check({ store: (await join()).store, another, reopen, join, kill });
   } finally {
     await closeAll();
     await place.remove();

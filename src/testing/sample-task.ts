@@ -1,4 +1,5 @@
 import type { NewTask, TaskCommand } from "../task/command.ts";
+import type { HandlerName } from "../task/owner.ts";
 import type { TaskRequest } from "../task/record.ts";
 
 /** The time at which everything in the samples happens unless a case says otherwise. */
@@ -9,6 +10,13 @@ export const sampleRequest: TaskRequest = {
   arguments: '{"month":"2026-10"}',
   prepared: null,
 };
+
+/** What runs the samples, and what nothing runs. */
+export const aHandler: HandlerName = { method: "tools/call", tool: "publish" };
+export const noHandler: HandlerName = { method: "tools/call", tool: "withdraw" };
+
+/** The owner that the store of a case is opened for. */
+export const owner = "owner-1";
 
 /** A task with the id `task-NAME`, with all that is not given made up. */
 export function sampleTask(name: string, members: Partial<NewTask> = {}): NewTask {

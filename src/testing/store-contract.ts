@@ -1,6 +1,7 @@
 import { changeFeedCases } from "./change-feed-cases.ts";
 import { createCases } from "./create-cases.ts";
 import { deleteCases } from "./delete-cases.ts";
+import { claimCases } from "./claim-cases.ts";
 import { durableCases } from "./durable-cases.ts";
 import { forgettingCases } from "./forgetting-cases.ts";
 import { journalCases } from "./journal-cases.ts";
@@ -9,7 +10,8 @@ import { listCases } from "./list-cases.ts";
 import { messageCases } from "./message-cases.ts";
 import { orderCases } from "./order-cases.ts";
 import { quotaCases } from "./quota-cases.ts";
-import { recoveryCases } from "./recovery-cases.ts";
+import { ownershipCases } from "./ownership-cases.ts";
+import { reclaimCases } from "./reclaim-cases.ts";
 import { runCase } from "./run-case.ts";
 import { secretCases } from "./secret-cases.ts";
 import { sessionCases } from "./session-cases.ts";
@@ -22,6 +24,8 @@ import { textCases } from "./text-cases.ts";
 export interface StoreKind {
   /** Whether a second store in the same place finds what the first one stored. */
   readonly durable: boolean;
+  /** Whether several stores may be open in a place at the same time; its places then have `kill`. Default `one`. */
+  readonly owners?: "one" | "several";
   /** Creates a new, empty place. */
   place(): Promise<StorePlace>;
 }
@@ -40,7 +44,9 @@ const casesOfAll = [
   quotaCases,
   journalCases,
   settleCases,
-  recoveryCases,
+  claimCases,
+  reclaimCases,
+  ownershipCases,
   listCases,
   secretCases,
   messageCases,
@@ -70,12 +76,13 @@ const casesOfAll = [
  *   const folder = await mkdtemp(join(tmpdir(), "holdfast-contract-"));
  *   return {
  *     store: () => sqliteStore(join(folder, "tasks.db")),
+ *     kill: (owner: string) => rm(join(folder, "tasks.db.owners", owner)),
  *     remove: () => rm(folder, { recursive: true }),
  *   };
  * }
  *
  * describe("sqlite store", () => {
- *   for (const { name, run } of storeContract({ durable: true, place })) test(name, run);
+ *   for (const { name, run } of storeContract({ durable: true, owners: "several", place })) test(name, run);
  * });
  * ```
  *
@@ -93,5 +100,6 @@ const casesOfAll = [
  */
 export function storeContract(kind: StoreKind): readonly ContractCase[] {
   const cases = [...casesOfAll, ...(kind.durable ? durableCases : forgettingCases)];
-  return cases.map((each) => ({ name: each.name, run: async () => runCase(await kind.place(), each) }));
+  const tested = cases.filter(({ owners }) => !owners || kind.owners === "several");
+  return tested.map((each) => ({ name: each.name, run: async () => runCase(await kind.place(), each) }));
 }

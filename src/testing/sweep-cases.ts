@@ -68,17 +68,6 @@ export const sweepCases = storeCases("sweep", {
     assert.deepEqual(late, { ok: false, reason: "finished" });
   },
 
-  "a task that is to be cancelled is not given back to the queue once its time has come": async ({
-    store,
-  }) => {
-    await store.write(createRunning("a", lives(null)));
-    await store.write({ type: "schedule_cancel", now: noon, id: "task-a", cancelBy: noon + 20 });
-    const recover = { type: "recover", after: "", limit: 10 } as const;
-    assertMembers(await store.write({ ...recover, now: noon + 20 }), { recovered: 0 });
-    assertMembers(await store.write({ ...recover, now: noon + 19 }), { recovered: 1 });
-    assertMembers(await store.get("task-a"), { state: "queued", cancelBy: noon + 20, sweepAt: noon + 20 });
-  },
-
   "a task without an end of its own is due at the limit of its run": async ({ store }) => {
     await store.write(createRunning("a", { ...lives(20, "terminal"), runUntil: noon + 30 }));
     assert.equal(await store.nextSweepAt(noon), noon + 30);

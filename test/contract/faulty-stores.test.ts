@@ -33,7 +33,11 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     "journal",
   ],
   ["knows no limit", faulty((real) => ({ due: (now) => real.due(now, Infinity) })), "sweep"],
-  ["pages from the start", faulty((real) => ({ unfinished: (_, n) => real.unfinished("", n) })), "recovery"],
+  [
+    "pages from the start",
+    faulty((real) => ({ unfinished: (_, n) => real.unfinished("", n) })),
+    "unfinished",
+  ],
   [
     "lists oldest first",
     faulty((real) => ({ list: async (...page) => [...(await real.list(...page))].reverse() })),

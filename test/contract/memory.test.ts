@@ -1,9 +1,26 @@
 import { describe, test } from "vitest";
+import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 
-const place = async () => ({ store: memoryStore, remove: async () => undefined });
+async function placeOfEach() {
+  return { store: () => memoryStore(), remove: async () => undefined };
+}
+
+async function sharedPlace() {
+  const database = memoryDatabase();
+  return {
+    store: () => memoryStore(database),
+    kill: async (owner: string) => database.kill(owner),
+    remove: async () => undefined,
+  };
+}
 
 describe("memory store", () => {
-  for (const { name, run } of storeContract({ durable: false, place })) test(name, run);
+  for (const { name, run } of storeContract({ durable: false, place: placeOfEach })) test(name, run);
+});
+
+describe("memory stores of one database", () => {
+  const kind = { durable: true, owners: "several", place: sharedPlace } as const;
+  for (const { name, run } of storeContract(kind)) test(name, run);
 });

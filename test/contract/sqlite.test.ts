@@ -9,10 +9,11 @@ async function place() {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-contract-"));
   return {
     store: () => sqliteStore(join(folder, "tasks.db")),
+    kill: (owner: string) => rm(join(folder, "tasks.db.owners", owner)),
     remove: () => rm(folder, { recursive: true }),
   };
 }
 
 describe("sqlite store", () => {
-  for (const { name, run } of storeContract({ durable: true, place })) test(name, run);
+  for (const { name, run } of storeContract({ durable: true, owners: "several", place })) test(name, run);
 });

@@ -38,6 +38,8 @@ const units: Readonly<Record<string, number>> = {
 function valueOf(text: string): unknown {
   if (text === "`null`") return null;
   if (text === "none") return undefined;
+  const [, list] = /^`(\[.*\])`$/.exec(text) ?? [];
+  if (list !== undefined) return JSON.parse(list);
   const [, word] = /^`"(\w+)"`$/.exec(text) ?? [];
   if (word !== undefined) return word;
   const [, digits = "", unit = ""] = /^([\d,]+) ?(\w*)$/.exec(text) ?? [];

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { ExampleProcess, root } from "./index-folder-process.ts";
 import { fillSampleFolder, type Totals } from "./sample-folder.ts";
 
@@ -73,23 +74,25 @@ describe("npm start", { timeout: 120_000 }, () => {
     const HOLDFAST_STORE = "sqlite:src/tasks.db";
     const server = serve({ HOLDFAST_STORE });
     await urlOf(server);
-    const second = serve({ HOLDFAST_STORE });
-    expect(await second.ended()).toBe(1);
-
-    server.signal("SIGTERM");
-    await server.ended();
-    const third = serve({ HOLDFAST_STORE });
-    await urlOf(third);
-    const [printed] = await third.printed(/[^]+/);
+    const [printed] = await server.printed(/[^]+/);
     const client = await runPrinted(printed);
     expect(client.errors).toBe("");
     expect(client.output).toContain(`${files} files, ${words.toLocaleString("en-US")} words`);
     const [, reportPath = ""] = /^Report: (.*)$/m.exec(client.output) ?? [];
     expect(await readFile(reportPath, "utf8")).toMatch(/^# Index of src\n/);
-    // Had the tool opened and closed one of the database's files, the lock would be gone.
-    const fourth = serve({ HOLDFAST_STORE });
-    expect(await fourth.ended()).toBe(1);
-    expect(await fourth.stderr).toContain("is in use by process");
+    // Had the tool opened and closed the server's lock, another process would take the server for dead.
+    const other = sqliteStore(join(cwd, "src/tasks.db"));
+    await other.open({ id: "other", handlers: [] });
+    onTestFinished(() => other.close());
+    expect(await other.renew()).toEqual({ held: true, gone: [], others: 1 });
+  });
+
+  it("shares its database with another one", async () => {
+    const servers = [serve(), serve()];
+    const urls = await Promise.all(servers.map(urlOf));
+    expect(new Set(urls).size).toBe(2);
+    const supported = { result: { capabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } } } };
+    for (const url of urls) expect(await discover(url)).toMatchObject(supported);
   });
 
   it("says in one line why it cannot start", async () => {

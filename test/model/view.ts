@@ -1,4 +1,4 @@
-import type { TaskOwner, TaskStore } from "../../src/store/store.ts";
+import type { TaskFilter, TaskStore } from "../../src/store/store.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { byId, sweepable, type Model } from "./model.ts";
 
@@ -72,7 +72,7 @@ export function viewOfModel(model: Model, { now, after, before, limit, key }: Lo
   ];
 }
 
-function isOf(task: TaskRecord, owner: TaskOwner): boolean {
+function isOf(task: TaskRecord, owner: TaskFilter): boolean {
   if (task.generation !== owner.generation) return false;
   if ("scope" in owner && task.scope !== owner.scope) return false;
   return !("principal" in owner) || task.principal === owner.principal;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChangeListener, TaskStore } from "../../src/store/store.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
@@ -15,19 +14,21 @@ type Telling = (listener: ChangeListener) => ChangeListener;
 
 const tellings: readonly [what: string, telling: Telling][] = [
   ["each change", (listener) => listener],
-  ["gaps alone", (listener) => () => listener("gap")],
+  ["gaps alone", (listener) => (_, by) => listener("gap", by)],
 ];
 
-function storeThatTells(telling: Telling): TaskStore {
-  const inner = memoryStore();
-  void inner.open();
+function storeThatTells(inner: TaskStore, telling: Telling): TaskStore {
   const subscribe = inner.subscribe.bind(inner);
   inner.subscribe = (listener) => subscribe(telling(listener));
   return inner;
 }
 
 async function started(setup: Setup, telling: Telling): Promise<Process> {
-  const process = new Process(setup, new FakeClock(), new CrashableStore(storeThatTells(telling)));
+  const process = new Process(
+    setup,
+    new FakeClock(),
+    new CrashableStore((store) => storeThatTells(store, telling)),
+  );
   await process.runtime.start();
   return process;
 }
@@ -77,7 +78,8 @@ describe.each(tellings)("a process that is told of %s", (what, telling) => {
     const process = await started({ tools: { waits: untilTold(reasons) } }, telling);
     const id = await process.callId("waits");
     await rest();
-    await process.store.write({ type: "recover", now: process.clock.now(), after: "", limit: 10 });
+    const token = (await process.store.get(id))?.token ?? "";
+    await process.store.write({ type: "release", now: process.clock.now(), id, token });
     await rest();
     expect(reasons).toEqual([`Task ${id} was taken from this attempt.`]);
   });
@@ -192,22 +194,23 @@ describe("what others change", () => {
   it("is seen although it was told before the write that started the task had ended", async () => {
     const reasons: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const store = memoryStore();
-    await store.open();
-    const write = store.write.bind(store);
-    // Both are committed, and told, before the runtime hears of its own.
-    store.write = async (command) => {
-      const result = await write(command);
-      if (command.type !== "start") return result;
-      const [task] = await store.unfinished("", 1);
-      await write({ type: "request_cancel", now: command.now, id: task?.id ?? "" });
-      gate.resolve();
-      return result;
+    const cancelling = (store: TaskStore): TaskStore => {
+      const write = store.write.bind(store);
+      // Both are committed, and told, before the runtime hears of its own.
+      store.write = async (command) => {
+        const result = await write(command);
+        if (command.type !== "claim") return result;
+        const [task] = await store.unfinished("", 1);
+        await write({ type: "request_cancel", now: command.now, id: task?.id ?? "" });
+        gate.resolve();
+        return result;
+      };
+      return store;
     };
     const process = new Process(
       { tools: { waits: untilTold(reasons) } },
       new FakeClock(),
-      new CrashableStore(store),
+      new CrashableStore(cancelling),
     );
     await process.runtime.start();
     const id = await process.callId("waits", { queued: true });

@@ -1,4 +1,6 @@
 import type { TaskStore } from "../../src/store/store.ts";
+import { memoryDatabase, type MemoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
 
 const never = new Promise<never>(() => undefined);
 
@@ -7,17 +9,28 @@ const never = new Promise<never>(() => undefined);
  * its process were gone, while `successor()` hands the same data to the next one.
  */
 export class CrashableStore {
+  readonly #wrap: (store: TaskStore) => TaskStore;
+  readonly #database: MemoryDatabase;
   readonly #inner: TaskStore;
+  #owner = "";
   #crashed = false;
   #unsubscribe: () => void = () => undefined;
 
-  constructor(inner: TaskStore) {
-    this.#inner = inner;
+  /** `wrap` makes the store of each process another one. */
+  constructor(wrap = (store: TaskStore) => store, database = memoryDatabase()) {
+    this.#wrap = wrap;
+    this.#database = database;
+    this.#inner = wrap(memoryStore(database));
   }
 
   readonly store: TaskStore = {
-    open: () => this.#alive(() => Promise.resolve()),
-    close: () => this.#alive(() => Promise.resolve()),
+    open: (owner) =>
+      this.#alive(() => {
+        this.#owner = owner.id;
+        return this.#inner.open(owner);
+      }),
+    close: () => this.#alive(() => this.#inner.close()),
+    renew: () => this.#alive(() => this.#inner.renew()),
     write: (command) => this.#alive(() => this.#inner.write(command)),
     get: (id) => this.#alive(() => this.#inner.get(id)),
     withKeys: (...keys) => this.#alive(() => this.#inner.withKeys(...keys)),
@@ -28,6 +41,9 @@ export class CrashableStore {
     journalEntry: (id, key) => this.#alive(() => this.#inner.journalEntry(id, key)),
     list: (...page) => this.#alive(() => this.#inner.list(...page)),
     unfinished: (after, limit) => this.#alive(() => this.#inner.unfinished(after, limit)),
+    claimableAt: (handlers) => this.#alive(() => this.#inner.claimableAt(handlers)),
+    orphanedHandlers: () => this.#alive(() => this.#inner.orphanedHandlers()),
+    queued: (handler, limit) => this.#alive(() => this.#inner.queued(handler, limit)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),
     nextSweepAt: (after) => this.#alive(() => this.#inner.nextSweepAt(after)),
     subscribe: (listener) => {
@@ -39,10 +55,11 @@ export class CrashableStore {
   crash(): void {
     this.#crashed = true;
     this.#unsubscribe();
+    this.#database.kill(this.#owner);
   }
 
   successor(): CrashableStore {
-    return new CrashableStore(this.#inner);
+    return new CrashableStore(this.#wrap, this.#database);
   }
 
   async #alive<T>(call: () => Promise<T>): Promise<T> {

@@ -24,12 +24,21 @@ const everything: Handler = async (_, task) => {
 };
 
 const inCommand: StoreCall[] = [
-  ...(["create", "start", "mark", "record_step", "open_input", "close_input", "sleep", "update"] as const),
+  ...(["create", "claim", "mark", "record_step", "open_input", "close_input", "sleep", "update"] as const),
   ...(["answer_inputs", "settle", "request_cancel", "cancel", "fail", "expire", "delete_expired"] as const),
-  ...(["recover", "release"] as const),
+  ...(["reclaim", "release", "renew", "claimableAt"] as const),
 ];
 const inRead: StoreCall[] = [
-  ...(["get", "snapshot", "request", "journal", "journalEntry", "unfinished", "due", "nextSweepAt"] as const),
+  ...([
+    "get",
+    "snapshot",
+    "request",
+    "journal",
+    "journalEntry",
+    "orphanedHandlers",
+    "due",
+    "nextSweepAt",
+  ] as const),
 ];
 
 /** As a caller who calls again when the server says that it failed. */

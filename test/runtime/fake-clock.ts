@@ -7,10 +7,17 @@ interface Timer {
   readonly run: () => void;
 }
 
+interface Interval {
+  readonly ms: number;
+  readonly run: () => void;
+  elapsed: number;
+}
+
 /** A clock that stands still until the test moves it. */
 export class FakeClock implements Clock {
   #now = Date.UTC(2026, 0, 1);
   readonly #timers = new Set<Timer>();
+  readonly #intervals = new Set<Interval>();
 
   now(): number {
     return this.#now;
@@ -20,6 +27,12 @@ export class FakeClock implements Clock {
     const timer = { at: this.#now + ms, run };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
+  }
+
+  every(ms: number, run: () => void): () => void {
+    const interval = { ms, run, elapsed: 0 };
+    this.#intervals.add(interval);
+    return () => this.#intervals.delete(interval);
   }
 
   randomBytes(size: number): Uint8Array {
@@ -37,7 +50,7 @@ export class FakeClock implements Clock {
   }
 
   get armed(): number {
-    return this.#timers.size;
+    return this.#timers.size + this.#intervals.size;
   }
 
   /** Moves time forward, timer by timer, and lets what each one started come to rest. */
@@ -54,6 +67,13 @@ export class FakeClock implements Clock {
       await rest();
     }
     this.#now = end;
+    await rest();
+    for (const interval of this.#intervals) {
+      interval.elapsed += ms;
+      if (interval.elapsed < interval.ms) continue;
+      interval.elapsed = 0;
+      interval.run();
+    }
     await rest();
   }
 }

@@ -6,7 +6,6 @@ import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts"
 import type { TaskCaller } from "../../src/runtime/tool/caller.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { TaskStore } from "../../src/store/store.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskSnapshot } from "../../src/task/snapshot.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import { isTerminal } from "../../src/task/status.ts";
@@ -38,7 +37,7 @@ export class Process {
 
   constructor(setup: Setup, clock = new FakeClock(), store?: CrashableStore) {
     this.clock = clock;
-    this.#store = store ?? new CrashableStore(memoryStoreOpened());
+    this.#store = store ?? new CrashableStore();
     const registry = new Registry();
     for (const [name, tool] of Object.entries(setup.tools)) {
       if (typeof tool === "function") registry.add(name, {}, tool);
@@ -148,12 +147,6 @@ export class Process {
     await next.runtime.start();
     return next;
   }
-}
-
-function memoryStoreOpened(): ReturnType<typeof memoryStore> {
-  const store = memoryStore();
-  void store.open();
-  return store;
 }
 
 export function text(value: string): CallToolResult {

@@ -50,7 +50,7 @@ describe("start", () => {
   });
 
   it("frees the store where it fails after it was opened, and no timer is left", async () => {
-    const { runtime, clock, calls } = own(new Failing("recover").before);
+    const { runtime, clock, calls } = own(new Failing("renew").before);
     await expect(runtime.start()).rejects.toMatchObject({ code: "store_failed" });
     expect(calls.at(-1)).toBe("close");
     expect(clock.armed).toBe(0);
@@ -60,7 +60,7 @@ describe("start", () => {
   });
 
   it("does not make a runtime ready that is draining already", async () => {
-    const recovering = new Held("recover");
+    const recovering = new Held("renew");
     const { runtime } = own(recovering.before);
     const starting = runtime.start();
     await recovering.reached;
@@ -88,7 +88,7 @@ describe("start", () => {
   });
 
   it("is waited for by calls that come while it is under way, and what they make is not recovered", async () => {
-    const recovering = new Held("recover");
+    const recovering = new Held("renew");
     const { runtime, calls } = own(recovering.before);
     const starting = runtime.start();
     await recovering.reached;
@@ -108,7 +108,7 @@ describe("start", () => {
   });
 
   it("is waited for by a stop that comes while it is under way", async () => {
-    const recovering = new Held("recover");
+    const recovering = new Held("renew");
     const { runtime, calls, clock } = own(recovering.before);
     const starting = runtime.start();
     await recovering.reached;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
+import { rest } from "./fake-clock.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { Failing, Held, storeFailed, type StoreCall } from "./watched-store.ts";
 
@@ -174,7 +175,7 @@ describe("a step", () => {
     };
     const process = new Process({ tools: { handler } });
     await process.runtime.start();
-    while (process.clock.armed === 0) await new Promise(setImmediate); // that of the sweeper
+    await rest(); // the sweeper arms its own
     await process.ended(await process.callId("handler"));
     expect(armed[1]).toBe(armed[0]);
   });

@@ -4,7 +4,7 @@ import { resolveOptions } from "../../src/runtime/resolve-options.ts";
 import { Process, text, type Handler } from "./harness.ts";
 
 const names = (Object.keys(defaultOptions) as (keyof RuntimeOptions)[]).filter(
-  (name) => name !== "requestedTtl",
+  (name) => name !== "requestedTtl" && name !== "roles",
 );
 const limits = ["maxUnfinishedPerPrincipal", "maxUnfinished", "maxRetainedPerPrincipal", "maxRetained"];
 const nullable: readonly string[] = ["ttlMs", "inputTimeoutMs", ...limits];
@@ -56,6 +56,15 @@ describe("options", () => {
   });
 
   it("say what a ttl means that a client asks for", () => {
+    expect(resolveOptions({ roles: ["work"] })).toMatchObject({ roles: ["work"] });
+    for (const odd of [[], ["walk"], "work", ["work", 1], null]) {
+      expect(() => resolveOptions({ roles: odd as never })).toThrow(
+        expect.objectContaining({
+          code: "configuration",
+          message: expect.stringContaining("roles") as string,
+        }),
+      );
+    }
     expect(resolveOptions({ requestedTtl: "task" })).toMatchObject({ requestedTtl: "task" });
     for (const odd of ["both", null, 5]) {
       expect(() => resolveOptions({ requestedTtl: odd as never })).toThrow(

@@ -13,7 +13,7 @@ const names = { taskId: "task-a", wireId: "task-a", attempt: 1, maxBodyBytes: 1_
 
 async function services(): Promise<Services> {
   const store = memoryStore();
-  await store.open();
+  await store.open({ id: "test", handlers: [] });
   const onError = errorReporter(undefined);
   const unreadable = new UnreadableTasks(onError);
   return {

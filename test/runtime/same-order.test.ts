@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { ChangeListener, TaskStore } from "../../src/store/store.ts";
 import { fullForm } from "../full-form.ts";
 import { CrashableStore } from "./crashable-store.ts";
@@ -47,9 +46,7 @@ async function turns(count: number): Promise<void> {
 }
 
 /** A store that takes its time to say what it has done, so that what it says arrives in another order. */
-function slowStore(delay: Delays): TaskStore {
-  const inner = memoryStore();
-  void inner.open();
+function slowStore(inner: TaskStore, delay: Delays): TaskStore {
   return new Proxy(inner, {
     get: (target, name: keyof TaskStore) => {
       const member = target[name];
@@ -66,7 +63,7 @@ function slowStore(delay: Delays): TaskStore {
 }
 
 function late(listener: ChangeListener, delay: Delays): ChangeListener {
-  return (changes) => void turns(delay()).then(() => listener(changes));
+  return (changes, by) => void turns(delay()).then(() => listener(changes, by));
 }
 
 /** Runs all branches, and notes each end in `seen` at the moment at which its branch goes on. */
@@ -110,7 +107,7 @@ it(
     const property = fc.asyncProperty(branches, lives, delays, async (program, events, times) => {
       let next = 0;
       const delay: Delays = () => times[next++ % times.length] ?? 0;
-      const store = new CrashableStore(slowStore(delay));
+      const store = new CrashableStore((inner) => slowStore(inner, delay));
       const logs: string[][] = [];
       const setup = () => {
         const seen: string[] = [];

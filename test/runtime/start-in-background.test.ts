@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { OnCrash } from "../../src/runtime/tool/tool.ts";
 import { rest } from "./fake-clock.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
-import { Held, type BeforeCall } from "./watched-store.ts";
+import { Held } from "./watched-store.ts";
 
 const never = new Promise<never>(() => undefined);
 const hangs: Handler = () => never;
@@ -13,12 +12,14 @@ async function afterCrash(
   downMs: number,
   setup: Omit<Setup, "tools">,
   handler: Handler = hangs,
-  onCrash: OnCrash = "resume",
 ): Promise<{ ids: string[]; next: Process }> {
   const first = await Process.started({ tools: { hangs }, options: { ttlMs: 60_000, concurrency: count } });
   const ids = await Promise.all(Array.from({ length: count }, () => first.callId("hangs")));
   first.clock.jump(downMs);
-  return { ids, next: await first.crash({ tools: { hangs: { config: { onCrash }, handler } }, ...setup }) };
+  return {
+    ids,
+    next: await first.crash({ tools: { hangs: { config: { onCrash: "resume" }, handler } }, ...setup }),
+  };
 }
 
 describe("tasks that expired while the server was down", () => {
@@ -66,20 +67,4 @@ it("a call that is repeated finds its expired task ended, before it is swept [A-
   expect([task.id, task.state, outcome?.kind]).toEqual([made.task.id, "settled", "error"]);
   due.open();
   await next.runtime.stop();
-});
-
-describe("tasks that fail at the start", () => {
-  it("are written side by side, so that the store makes groups of them, and not all at once", async () => {
-    let [under, most, written] = [0, 0, 0];
-    const count: BeforeCall = async (call) => {
-      if (call !== "fail") return;
-      under++;
-      written++;
-      most = Math.max(most, under);
-      await rest();
-      under--;
-    };
-    await afterCrash(501, 0, { before: count }, hangs, "fail");
-    expect([written, most]).toEqual([501, 500]);
-  });
 });

@@ -6,7 +6,7 @@ import { Failing, Held } from "./watched-store.ts";
 const never = new Promise<never>(() => undefined);
 
 describe("a stop", () => {
-  it.each(["start", "request"] as const)(
+  it.each(["claim", "request"] as const)(
     "that comes as a queued task is being started (%s) does not lose it, nor run it twice",
     async (point) => {
       const held = new Held(point);
@@ -37,7 +37,7 @@ describe("a stop", () => {
   );
 
   it("waits for a task that is being started and then read, and closes its store only after that", async () => {
-    const [starting, reading] = [new Held("start"), new Held("request")];
+    const [starting, reading] = [new Held("claim"), new Held("request")];
     const gate = Promise.withResolvers<void>();
     const calls: string[] = [];
     let hold = false;
@@ -99,7 +99,7 @@ describe("a stop", () => {
       busy: (async () => (await gate.promise, text("busy"))) satisfies Handler,
       once: (() => text("ran")) satisfies Handler,
     };
-    const failing = new Failing("start", Number.POSITIVE_INFINITY);
+    const failing = new Failing("claim", Number.POSITIVE_INFINITY);
     const first = await Process.started({ tools, options: { concurrency: 1 }, before: failing.before });
     const busy = await first.callId("busy");
     const id = await first.callId("once");

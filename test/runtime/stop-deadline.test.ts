@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
-import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
-import { nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+import { nobody, Process, text, type Handler } from "./harness.ts";
 import { Failing, Held, watchedStore } from "./watched-store.ts";
 
 const never = new Promise<never>(() => undefined);
@@ -41,7 +40,7 @@ describe("a stop keeps to its deadline", () => {
   });
 
   it("where a start is under way that does not come on, and that closes its store when it does", async () => {
-    for (const point of ["open", "recover", "unfinished"] as const) {
+    for (const point of ["open", "renew", "orphanedHandlers"] as const) {
       const held = new Held(point);
       const calls: string[] = [];
       const clock = new FakeClock();
@@ -78,32 +77,6 @@ describe("a stop keeps to its deadline", () => {
     await rest();
     expect(ran).toEqual([]);
   });
-});
-
-it("a stop during a start ends no more tasks than those of the page that is being written", async () => {
-  const inner = memoryStore();
-  await inner.open();
-  const store = new CrashableStore(inner);
-  const first = new Process({ tools: { hangs }, options: { concurrency: 501 } }, new FakeClock(), store);
-  await first.runtime.start();
-  await Promise.all(Array.from({ length: 501 }, () => first.callId("hangs")));
-  store.crash();
-  const held = new Held("fail");
-  let fails = 0;
-  const setup: Setup = {
-    tools: { hangs: { config: { onCrash: "fail" }, handler: hangs } },
-    before: async (name, id) => {
-      if (name === "fail") fails++;
-      await held.before(name, id);
-    },
-  };
-  const second = new Process(setup, first.clock, store.successor());
-  const starting = second.runtime.start();
-  await held.reached;
-  const stopping = second.runtime.stop();
-  held.open();
-  await Promise.all([starting, stopping]);
-  expect(fails).toBe(500);
 });
 
 it("a direct run whose task could not be made in time becomes one when the store takes it", async () => {

@@ -11,8 +11,9 @@ export type BeforeCall = (call: StoreCall, id: string | undefined) => void | Pro
 /** A store that lets a test in before each call. */
 export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
   return {
-    open: async () => (await before("open", undefined), inner.open()),
+    open: async (owner) => (await before("open", undefined), inner.open(owner)),
     close: async () => (await before("close", undefined), inner.close()),
+    renew: async () => (await before("renew", undefined), inner.renew()),
     write: async (command) => {
       await before(command.type, "id" in command ? String(command.id) : undefined);
       return inner.write(command);
@@ -29,6 +30,9 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
       await before("unfinished", undefined),
       inner.unfinished(after, limit)
     ),
+    claimableAt: async (handlers) => (await before("claimableAt", undefined), inner.claimableAt(handlers)),
+    orphanedHandlers: async () => (await before("orphanedHandlers", undefined), inner.orphanedHandlers()),
+    queued: async (...page) => (await before("queued", undefined), inner.queued(...page)),
     due: async (now, limit) => (await before("due", undefined), inner.due(now, limit)),
     nextSweepAt: async (after) => (await before("nextSweepAt", undefined), inner.nextSweepAt(after)),
     subscribe: (listener) => inner.subscribe(listener),

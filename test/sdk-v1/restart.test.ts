@@ -1,16 +1,14 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { connectClient, connectHttp, resultText, start } from "./client.ts";
+import { serveProcess } from "./serve-process.ts";
 import { newFolder } from "./stores.ts";
 
 const example = fileURLToPath(new URL("../../examples/sdk-v1/server.ts", import.meta.url));
-const script = fileURLToPath(new URL("./server-process.ts", import.meta.url));
 
 /** The example of the documentation over stdio, in a folder that outlives it. */
 async function connectStdio(cwd: string) {
@@ -24,24 +22,6 @@ async function connectStdio(cwd: string) {
     await closed;
   };
   return { client, kill };
-}
-
-/** The server of this folder over HTTP; gives its URL once it listens. */
-async function serve(
-  database: string,
-  onRestart: "fail" | "keep",
-): Promise<[URL, kill: () => Promise<void>]> {
-  const child: ChildProcess = spawn(process.execPath, [script, database, onRestart], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const exited = once(child, "exit");
-  const kill = async () => {
-    child.kill("SIGKILL");
-    await exited;
-  };
-  onTestFinished(kill);
-  const [line] = (await once(child.stdout ?? child, "data")) as [Buffer];
-  return [new URL(line.toString().trim()), kill];
 }
 
 it("is shown by the documentation to the letter", async () => {
@@ -84,13 +64,13 @@ it("returns the same result after a kill, and fails the unfinished task", async 
 
 it("shows a user's tasks to the user's sessions in the next process, and to no one else", async () => {
   const database = join(await newFolder(), "tasks.db");
-  const [url, kill] = await serve(database, "fail");
+  const [url, kill] = await serveProcess(database, "fail");
   const ann = await connectHttp(url, { authorization: "ann" });
   const { taskId } = await start(ann, "delay", { ms: 1 });
   const text = await resultText(ann, taskId);
   await kill();
 
-  const [again] = await serve(database, "fail");
+  const [again] = await serveProcess(database, "fail");
   expect(await resultText(await connectHttp(again, { authorization: "ann" }), taskId)).toBe(text);
   const bob = await connectHttp(again, { authorization: "bob" });
   await expect(bob.experimental.tasks.getTask(taskId)).rejects.toMatchObject({ code: -32602 });
@@ -101,7 +81,7 @@ it("shows a user's tasks to the user's sessions in the next process, and to no o
 
 it("drops the questions of a dead process", async () => {
   const database = join(await newFolder(), "tasks.db");
-  const [url, kill] = await serve(database, "keep");
+  const [url, kill] = await serveProcess(database, "keep");
   const asker = await connectHttp(url, { authorization: "ann" });
   const { taskId } = await start(asker, "confirm_delete", { filename: "a.txt" });
   await vi.waitFor(async () => {
@@ -109,7 +89,7 @@ it("drops the questions of a dead process", async () => {
   });
   await kill();
 
-  const [again] = await serve(database, "keep");
+  const [again] = await serveProcess(database, "keep");
   const client = await connectHttp(again, { authorization: "ann" });
   const asked: string[] = [];
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => {

@@ -4,9 +4,9 @@ import type { QueuedMessage } from "@modelcontextprotocol/sdk/experimental/tasks
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
-import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
 import { createTask } from "../../src/sdk-v1/task-commands.ts";
-import { takeOver, type UnfinishedTask } from "../../src/sdk-v1/restart.ts";
+import type { UnfinishedTask } from "../../src/sdk-v1/restart.ts";
+import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createQueued, createRunning } from "../../src/testing/sample-task.ts";
@@ -79,10 +79,9 @@ describe("unfinished tasks of the last process", () => {
   });
 
   it("are all handled, across pages", async () => {
-    const store = memoryStore();
-    await store.open();
-    onTestFinished(() => store.close());
-    const clock = new FakeClock();
+    const database = memoryDatabase();
+    const store = memoryStore(database);
+    await store.open({ id: "first", handlers: [] });
     const asked = {
       params: {},
       requestId: 1,
@@ -91,12 +90,17 @@ describe("unfinished tasks of the last process", () => {
       owner: undefined,
       ttlMs: null,
     };
+    const clock = new FakeClock();
     await Promise.all(Array.from({ length: 1001 }, () => store.write(createTask(asked, clock))));
-    const services = { store, clock, unreadable: new UnreadableTasks(() => undefined) };
-    await takeOver(services, "keep");
-    expect(await store.unfinished("", 2000)).toHaveLength(1001);
-    await takeOver(services, "fail");
-    expect(await store.unfinished("", 2000)).toEqual([]);
+    await store.close();
+    const keeping = memoryStore(database);
+    const second = await openDurable("memory", { store: keeping, onRestart: "keep" });
+    const kept = await keeping.unfinished("", 2000);
+    expect(kept.filter(({ state }) => state === "running")).toHaveLength(1001);
+    await second.close();
+    const failing = memoryStore(database);
+    await openDurable("memory", { store: failing });
+    expect(await failing.unfinished("", 2000)).toEqual([]);
   });
 
   it("fail and are reported if their request cannot be read, and the others are handled", async () => {
@@ -154,7 +158,7 @@ describe("a store with tasks of SDK v1 and of a runtime", () => {
   it("hides the runtime's tasks from SDK v1 servers", async () => {
     const path = await newDatabase();
     const store = sqliteStore(path);
-    await store.open();
+    await store.open({ id: "runtime", handlers: [] });
     const members = {
       generation: "2025-11-25",
       principal: null,
@@ -162,7 +166,6 @@ describe("a store with tasks of SDK v1 and of a runtime", () => {
     } as const;
     await store.write(createQueued("queued", members));
     await store.write(createRunning("running", members));
-    const before = await store.unfinished("", 9);
     await store.close();
 
     const second = await nextProcess(path);
@@ -175,9 +178,13 @@ describe("a store with tasks of SDK v1 and of a runtime", () => {
     await second.close();
 
     const again = sqliteStore(path);
-    await again.open();
+    await again.open({ id: "again", handlers: [] });
     onTestFinished(() => again.close());
-    expect((await again.unfinished("", 9)).filter(({ id }) => id !== own.taskId)).toEqual(before);
+    const left = (await again.unfinished("", 9)).filter(({ id }) => id !== own.taskId);
+    expect(left.map(({ id, state }) => [id, state])).toEqual([
+      ["task-queued", "queued"],
+      ["task-running", "queued"], // given back, since the process that ran it is gone
+    ]);
   });
 
   it("hides tasks of SDK v1 servers from a runtime, which never runs them", async () => {

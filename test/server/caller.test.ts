@@ -134,7 +134,10 @@ it("stores the claims with the task, and neither token nor credentials", async (
   const { http } = await serve({ tools: tools([]), http: { authenticate }, options });
   await endOf(new Peer(http.url, withToken), "optional");
   await http.close();
-  const files = await Promise.all((await readdir(directory)).map((name) => readFile(join(directory, name))));
+  const names = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+  const files = await Promise.all(names.map(({ parentPath, name }) => readFile(join(parentPath, name))));
   const stored = Buffer.concat(files).toString("latin1");
   expect(stored).toContain('"org":"acme"');
   for (const hidden of [token, secret, "ann@example.com"]) expect(stored).not.toContain(hidden);

@@ -67,7 +67,7 @@ it("frees its port where the store cannot be opened, and serves there when it ca
 });
 
 it("lets requests wait that come while the tasks are being started", async () => {
-  const recovering = new Held("recover");
+  const recovering = new Held("renew");
   const port = await freePort();
   const starting = serveHttp(taskServer(recovering.before), { port });
   await recovering.reached;
@@ -84,11 +84,11 @@ it("lets requests wait that come while the tasks are being started", async () =>
 });
 
 it("ends a start that fails although a client is in the middle of a request, and frees its port", async () => {
-  const recovering = new Held("recover");
+  const recovering = new Held("renew");
   const port = await freePort();
   const server = taskServer(async (call, id) => {
     await recovering.before(call, id);
-    if (call === "recover") throw storeFailed();
+    if (call === "renew") throw storeFailed();
   });
   const starting = serveHttp(server, { port });
   await recovering.reached;

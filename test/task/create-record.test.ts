@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createRecord, isSameCall } from "../../src/task/create-record.ts";
-import { createQueued, createRunning, noon, sampleTask } from "../contract/sample-task.ts";
+import { createQueued, createRunning, noon, owner, sampleTask } from "../contract/sample-task.ts";
 
 describe("createRecord", () => {
   test("without a token the task waits for an attempt", () => {
-    expect(createRecord(createQueued("a"))).toEqual({
+    expect(createRecord(createQueued("a"), owner)).toEqual({
       ...sampleTask("a"),
       state: "queued",
       version: 1,
@@ -16,6 +16,8 @@ describe("createRecord", () => {
       openInputs: 0,
       cancelRequestedAt: null,
       cancelBy: null,
+      owner,
+      runAfter: noon,
       attempt: 0,
       token: null,
       startedAt: null,
@@ -27,22 +29,30 @@ describe("createRecord", () => {
   });
 
   test("with a token it already runs in its first attempt", () => {
-    expect(createRecord(createRunning("a"))).toEqual({
-      ...createRecord(createQueued("a")),
+    expect(createRecord(createRunning("a"), owner)).toEqual({
+      ...createRecord(createQueued("a"), owner),
       state: "running",
+      runAfter: null,
       attempt: 1,
       token: "t1",
       startedAt: noon,
     });
   });
 
+  test("one that any process may run belongs to nobody until it is claimed", () => {
+    expect(createRecord({ ...createQueued("a"), forAnyOwner: true }, owner).owner).toBeNull();
+    expect(createRecord({ ...createRunning("a"), forAnyOwner: true }, owner).owner).toBe(owner);
+  });
+
   test("the sweeper has nothing to do with a task that only its end dates", () => {
-    expect(createRecord(createQueued("a", { expiry: { from: "terminal", ms: 5 } })).sweepAt).toBeNull();
+    expect(
+      createRecord(createQueued("a", { expiry: { from: "terminal", ms: 5 } }), owner).sweepAt,
+    ).toBeNull();
   });
 });
 
 describe("isSameCall", () => {
-  const existing = createRecord(createQueued("a", { idempotencyKey: "i" }));
+  const existing = createRecord(createQueued("a", { idempotencyKey: "i" }), owner);
 
   test("other ids, times and texts are the same call", () => {
     const again = createRunning("b", { idempotencyKey: "i", statusMessage: "x", pollIntervalMs: 1 });

@@ -17,7 +17,7 @@ const id = "task-a";
 const samples: Samples = {
   start: { type: "start", now, id, token: "t2" },
   release: { type: "release", now, id, token },
-  recover: { type: "recover", now, id },
+  reclaim: { type: "reclaim", now, id, backoff: { baseMs: 10, maxMs: 15, maxCrashes: 4 } },
   mark: { type: "mark", now, id, token, waiting: true },
   record_step: { type: "record_step", now, id, token, key: "k", value: "1", error: null },
   open_input: { type: "open_input", now, id, token, input, requestHash: "h", deadlineAt: null },
@@ -66,7 +66,10 @@ function journalFor(name: TaskChangeName): JournalEntry[] {
 }
 
 function decideWith(task: TaskRecord | undefined, command: TaskChangeCommand, ...journal: JournalEntry[]) {
-  return decide(task, command, (key) => journal.find((entry) => entry.key === key));
+  return decide(task, command, {
+    owner: "causer",
+    entry: (key) => journal.find((entry) => entry.key === key),
+  });
 }
 
 /** The decision, for a command that has to be accepted. */
@@ -124,7 +127,8 @@ describe("guards", () => {
 
 describe("attempts", () => {
   test("the first start gives the token and notes the time", () => {
-    const expected = { state: "running", token: "t2", attempt: 1, startedAt: now, version: 2 };
+    const held = { owner: "causer", runAfter: null, token: "t2" };
+    const expected = { ...held, state: "running", attempt: 1, startedAt: now, version: 2 };
     expect(changed(queuedRecord(), samples.start)).toEqual(expected);
   });
 
@@ -136,7 +140,8 @@ describe("attempts", () => {
       crashes: 2,
       journalled: true,
     });
-    const expected = { state: "running", token: "t2", attempt: 4, waiting: false, version: 2 };
+    const held = { owner: "causer", runAfter: null, token: "t2" };
+    const expected = { ...held, state: "running", attempt: 4, waiting: false, version: 2 };
     expect(changed(before, samples.start)).toEqual(expected);
   });
 
@@ -144,6 +149,8 @@ describe("attempts", () => {
     const before = runningRecord({ crashes: 1, waiting: true });
     expect(changed(before, samples.release)).toEqual({
       state: "queued",
+      owner: null,
+      runAfter: now,
       token: null,
       waiting: false,
       version: 2,
@@ -151,12 +158,14 @@ describe("attempts", () => {
   });
 
   test("recovery counts a crash, unless the attempt only waited", () => {
-    const lost = { state: "queued", token: null, version: 2 };
-    expect(changed(runningRecord({ crashes: 1 }), samples.recover)).toEqual({ ...lost, crashes: 2 });
-    expect(changed(runningRecord({ crashes: 1, waiting: true }), samples.recover)).toEqual({
-      ...lost,
-      waiting: false,
-    });
+    const lost = { state: "queued", token: null, owner: null, version: 2 };
+    const crashes = (count: number) => changed(runningRecord({ crashes: count }), samples.reclaim);
+    expect(crashes(0)).toEqual({ ...lost, crashes: 1, runAfter: now });
+    expect(crashes(1)).toEqual({ ...lost, crashes: 2, runAfter: now + 10 });
+    expect(crashes(2)).toEqual({ ...lost, crashes: 3, runAfter: now + 15 });
+    expect(crashes(3)).toEqual({ ...lost, crashes: 4, runAfter: now });
+    const waited = changed(runningRecord({ crashes: 1, waiting: true }), samples.reclaim);
+    expect(waited).toEqual({ ...lost, waiting: false, runAfter: now });
   });
 
   test("mark says that the attempt can be resumed, and whether it waits", () => {
@@ -364,7 +373,8 @@ describe("update", () => {
 });
 
 describe("ends", () => {
-  const end = { finishedAt: now, updatedAt: now, token: null, waiting: false, openInputs: 0, version: 2 };
+  const nobody = { owner: null, runAfter: null, token: null, waiting: false };
+  const end = { ...nobody, finishedAt: now, updatedAt: now, openInputs: 0, version: 2 };
   const held = runningRecord({ waiting: true, openInputs: 1, statusMessage: "x" });
 
   test("settle keeps the outcome, and the status text unless it brings one", () => {
@@ -384,6 +394,18 @@ describe("ends", () => {
     expect(kept).toEqual(failure);
   });
 
+  test("a task of no tool fails only while no owner has a handler for it", () => {
+    const orphaned = { ...samples.fail, orphaned: true } as const;
+    const circumstances = { owner: "causer", entry: () => undefined };
+    expect(decide(queuedRecord(), orphaned, circumstances)).toMatchObject({ ok: true });
+    expect(decide(queuedRecord(), orphaned, { ...circumstances, hasHandler: true })).toEqual(
+      refused("state"),
+    );
+    expect(decide(queuedRecord(), samples.fail, { ...circumstances, hasHandler: true })).toMatchObject({
+      ok: true,
+    });
+  });
+
   test("cancel has no outcome, and stands for its request where none came before", () => {
     const { task, outcome: none } = accepted(held, samples.cancel);
     expect(task).toEqual({ ...held, ...end, state: "cancelled", cancelRequestedAt: now });
@@ -397,6 +419,23 @@ describe("ends", () => {
     expect(changed(held, samples.request_cancel)).toEqual({ cancelRequestedAt: now, version: 2 });
     const requested = runningRecord({ cancelRequestedAt: noon + 1 });
     expect(changed(requested, samples.request_cancel)).toEqual({});
+  });
+
+  test("a request to cancel says until when the handler has time, and nothing takes that back", () => {
+    const request = { ...samples.request_cancel, cancelBy: now + 5 };
+    const { task } = accepted(held, request);
+    expect(task).toMatchObject({ cancelRequestedAt: now, cancelBy: now + 5, sweepAt: now + 5 });
+    expect(changed(task, { ...request, cancelBy: now + 9 })).toEqual({});
+    expect(changed(task, { ...samples.schedule_cancel, cancelBy: null })).toEqual({});
+    const left = accepted(held, samples.schedule_cancel).task;
+    expect(accepted(left, { ...request, cancelBy: now + 90 }).task.cancelBy).toBe(now + 50);
+
+    const sweep = { ...samples.cancel, scheduled: true, statusMessage: "The caller left." } as const;
+    expect(accepted(task, { ...sweep, now: now + 5 }).task).toMatchObject({
+      state: "cancelled",
+      statusMessage: "x",
+    });
+    expect(accepted(left, { ...sweep, now: now + 50 }).task.statusMessage).toBe("The caller left.");
   });
 
   test("a cancel that is scheduled comes before the end of life, waits for its time, and can be taken back", () => {

@@ -7,7 +7,7 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
   {
     start: ["running", undefined],
     release: [undefined, "queued"],
-    recover: [undefined, "queued"],
+    reclaim: [undefined, "queued"],
     mark: [undefined, "running"],
     record_step: [undefined, "running"],
     open_input: [undefined, "running"],

@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { createRecord } from "../../src/task/create-record.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { deletableAt, shownTask } from "../../src/task/ttl.ts";
-import { createQueued, noon } from "../../src/testing/sample-task.ts";
+import { createQueued, noon, owner } from "../../src/testing/sample-task.ts";
 
 const day = 24 * 3_600_000;
 
 function unfinished(members: Partial<TaskRecord> = {}): TaskRecord {
-  return { ...createRecord(createQueued("a", { expiry: { from: "terminal", ms: day } })), ...members };
+  return { ...createRecord(createQueued("a", { expiry: { from: "terminal", ms: day } }), owner), ...members };
 }
 
 /** The ttl, and when it changed last, that clients see at an age. */

@@ -35,9 +35,12 @@ async function writeGroup(names: readonly string[]): Promise<void> {
 }
 
 const told: string[] = [];
-const writer = await Writer.start({ path, busyTimeoutMs: 1_000, maxBytes: null }, (changes) => {
-  told.push(...changes.map(({ id }) => id));
-});
+const writer = await Writer.start(
+  { path, owner: { id: "owner", handlers: [] }, busyTimeoutMs: 1_000, maxBytes: null },
+  (changes) => {
+    told.push(...changes.map(({ id }) => id));
+  },
+);
 await writeGroup(["a", "b"]);
 redirect(descriptorOf(`${path}-wal`), "/dev/null");
 await writeGroup(["c", "d"]);

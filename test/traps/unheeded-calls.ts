@@ -56,8 +56,9 @@ let used: TaskContext | undefined;
 const scenarios: Readonly<Record<string, Scenario>> = {
   "ownership is lost": {
     handler: hangs,
-    event: async ({ process: { store }, open }) => {
-      await store.write({ type: "recover", now: Date.now(), after: "", limit: 9 });
+    event: async ({ process: { store }, id, open }) => {
+      const token = (await store.get(id))?.token ?? "";
+      await store.write({ type: "release", now: Date.now(), id, token });
       open();
     },
   },

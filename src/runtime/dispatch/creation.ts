@@ -142,7 +142,9 @@ export class Creation {
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
-    const command = { type: "create", now: clock.now(), ...fresh, token, quota: quotaOf(options) } as const;
+    const forAnyOwner = dispatcher.runs(tool) ? {} : ({ forAnyOwner: true } as const);
+    const quota = quotaOf(options);
+    const command = { type: "create", now: clock.now(), ...fresh, token, ...forAnyOwner, quota } as const;
     const result = await store.write<"create">(command).catch((error: unknown) => {
       giveSlot();
       throw error;
@@ -159,7 +161,7 @@ export class Creation {
     if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
     credentials.keep(result.task.id, call.credentials);
-    if (token === null) dispatcher.enqueue(result.task.id, tool);
+    if (token === null) dispatcher.queued();
     else dispatcher.run(result.task, tool, fresh.request);
     return { task: result.task, inputs: [], outcome: null };
   }

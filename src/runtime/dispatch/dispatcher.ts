@@ -1,68 +1,74 @@
+import type { HandlerName } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { HoldfastError } from "../../task/fault.ts";
-import { isTerminal } from "../../task/status.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
-import type { TaskHolder } from "../changed-tasks.ts";
 import type { Services } from "../services.ts";
-import type { Slots } from "./slots.ts";
+import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
+import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
+import type { Slots } from "./slots.ts";
 
-/** Brings queued tasks to handlers, oldest first, as slots come free: dispatch inside one process. */
-export class Dispatcher implements TaskHolder {
-  readonly #services: Services;
-  readonly #slots: Slots;
-  readonly #attempts: Attempts;
-  readonly #leaked: LeakedHandlers;
-  readonly #queue = new Map<string, Tool>();
-  /** What waits until its tool may start handlers again. */
-  readonly #blocked = new Map<Tool, Set<string>>();
+/** The most tasks that one claim takes, so that no transaction grows with the slots. */
+const mostClaims = 100;
+
+export interface DispatcherSetup {
+  readonly services: Services;
+  readonly slots: Slots;
+  readonly timers: Timers;
+  readonly attempts: Attempts;
+  readonly leaked: LeakedHandlers;
+}
+
+/** Claims queued tasks as slots become free, and brings them to their handlers. */
+export class Dispatcher {
+  readonly #setup: DispatcherSetup;
   readonly #starting = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #open = true;
+  #running = false;
+  /** Whether something has changed since the last look at slots and tasks began. */
+  #again = false;
+  /** True while tasks are known to wait for a slot: a new task does not pass them. */
+  #backlog = false;
+  /** True where there may be something to claim, which has to be found out. */
+  #looks = false;
+  #callOff: () => void = () => undefined;
 
-  constructor(services: Services, slots: Slots, attempts: Attempts, leaked: LeakedHandlers) {
-    this.#services = services;
-    this.#slots = slots;
-    this.#attempts = attempts;
-    this.#leaked = leaked;
-    slots.onFree(() => this.#pump());
-    leaked.onRoom((tool) => this.#unblock(tool));
+  constructor(setup: DispatcherSetup) {
+    this.#setup = setup;
+    setup.slots.onFree(() => this.#pump());
+    setup.leaked.onRoom(() => this.wake());
   }
 
   /** Takes a slot for a new task of the tool, unless that would pass one that waits. */
   tryTakeSlot(tool: Tool): boolean {
-    return this.#open && this.#queue.size === 0 && !this.#leaked.blocks(tool) && this.#slots.tryTake();
+    const { leaked, slots } = this.#setup;
+    return this.#open && !this.#backlog && this.runs(tool) && !leaked.blocks(tool) && slots.tryTake();
   }
 
-  enqueue(id: string, tool: Tool): void {
-    this.#queue.set(id, tool);
+  /** Whether this process runs the tool: requests that are no calls are answered where they came from. */
+  runs(tool: Tool): boolean {
+    return tool.raw === true || this.#setup.services.options.roles.includes("work");
+  }
+
+  /** There may be something to claim: another owner has queued a task, or is gone. */
+  wake(): void {
+    this.#looks = true;
     this.#pump();
   }
 
-  held(): Iterable<string> {
-    return [...this.#queue.keys(), ...[...this.#blocked.values()].flatMap((ids) => [...ids])];
-  }
-
-  /** At its first version a task was just made, and waits. */
-  isBehind(id: string, version: number): boolean {
-    return version > 1 && (this.#queue.has(id) || [...this.#blocked.values()].some((ids) => ids.has(id)));
-  }
-
-  /**
-   * What was cancelled or has expired waits no more: else a server whose slots are taken for long would hold the id of
-   * every task that was called and cancelled meanwhile.
-   */
-  saw(id: string, task: TaskRecord | undefined): void {
-    if (task !== undefined && !isTerminal(task.state)) return;
-    this.#queue.delete(id);
-    for (const ids of this.#blocked.values()) ids.delete(id);
+  /** A task was queued for this owner. */
+  queued(): void {
+    this.#backlog = true;
+    this.#pump();
   }
 
   /** Starts nothing more. */
   pause(): void {
     this.#open = false;
+    this.#callOff();
   }
 
   /** Starts nothing more; resolves when starts that are under way have come to their end. */
@@ -75,55 +81,139 @@ export class Dispatcher implements TaskHolder {
 
   /** Hands over a task that already runs under its token, with a slot taken; with its request, it need not be read. */
   run(task: TaskRecord, tool: Tool, request?: TaskRequest): void {
-    this.#track(this.#attempts.run(task, tool, request));
+    this.#track(this.#setup.attempts.run(task, tool, request));
   }
 
   #pump(): void {
-    while (this.#open) {
-      const id = this.#next();
-      if (id === undefined || !this.#slots.tryTake()) return;
-      this.#queue.delete(id);
-      this.#track(this.#start(id));
+    this.#again = true;
+    if (this.#running || !this.#open || (this.#backlog && !this.#setup.slots.hasFree)) return;
+    this.#running = true;
+    this.#again = false;
+    this.#track(
+      this.#claimAll().finally(() => {
+        this.#running = false;
+        if (this.#again) this.#pump();
+      }),
+    );
+  }
+
+  /** As long as there are slots, and tasks for them. */
+  async #claimAll(): Promise<void> {
+    while (this.#open && (this.#backlog || this.#looks)) {
+      if (this.#backlog && !this.#setup.slots.hasFree) return;
+      const handlers = this.#handlers();
+      if (handlers.length === 0) {
+        this.#backlog = false; // until a tool may start handlers again, or another change
+        this.#looks = false;
+        return;
+      }
+      if (!(await this.#findsWork(handlers))) continue;
+      const tokens = this.#takeSlots();
+      if (tokens.length === 0) {
+        this.#backlog = true;
+        return;
+      }
+      if (!(await this.#claim(handlers, tokens))) return;
     }
   }
 
-  /** The oldest task whose tool may start handlers; those before it are put aside. */
-  #next(): string | undefined {
-    for (const [id, tool] of this.#queue) {
-      if (!this.#leaked.blocks(tool)) return id;
-      this.#queue.delete(id);
-      this.#blocked.set(tool, (this.#blocked.get(tool) ?? new Set()).add(id));
-    }
-    return undefined;
+  /** A look costs a read, where a claim would wait for the writers of other processes. */
+  async #findsWork(handlers: readonly HandlerName[]): Promise<boolean> {
+    if (this.#backlog) return true;
+    const { store, clock } = this.#setup.services;
+    this.#looks = false;
+    const at = await untilStoreAnswers(
+      () => store.claimableAt(handlers),
+      this.#setup.services,
+      this.#closing.signal,
+    );
+    if (at === null) return false;
+    if (at <= clock.now()) return true;
+    this.#wakeAt(at);
+    return false;
   }
 
-  /** Puts the tasks of a tool back into the queue, before those that came after them. */
-  #unblock(tool: Tool): void {
-    const ids = this.#blocked.get(tool) ?? [];
-    this.#blocked.delete(tool);
-    const later = [...this.#queue];
-    this.#queue.clear();
-    for (const id of ids) this.#queue.set(id, tool);
-    for (const [id, other] of later) this.#queue.set(id, other);
-    this.#pump();
+  #takeSlots(): readonly string[] {
+    const { slots, services } = this.#setup;
+    const most = this.#backlog ? mostClaims : 1;
+    const tokens: string[] = [];
+    while (tokens.length < most && slots.tryTake()) tokens.push(services.clock.uniqueName());
+    return tokens;
   }
 
-  async #start(id: string): Promise<void> {
-    const { store, clock, onError } = this.#services;
-    const start = () => store.write({ type: "start", now: clock.now(), id, token: clock.uniqueName() });
+  /** Under the slots of these tokens. False where the server stops: then the tasks stay queued. */
+  async #claim(handlers: readonly HandlerName[], tokens: readonly string[]): Promise<boolean> {
+    const { services, slots } = this.#setup;
+    const { store, clock, unreadable, onError } = services;
+    // What is queued while the claim is under way may come too late for it.
+    this.#backlog = false;
+    let free = tokens.length;
     try {
-      const result = await untilStoreAnswers(start, this.#services, this.#closing.signal);
-      const tool = result.ok ? this.#services.registry.handlerOf(result.task) : undefined;
-      if (result.ok && tool !== undefined) this.run(result.task, tool);
-      else this.#slots.give(); // cancelled or expired while it was queued
+      const claim = () => store.write({ type: "claim", now: clock.now(), handlers, tokens });
+      const claimed = await untilStoreAnswers(claim, services, this.#closing.signal);
+      for (const { id, problem } of claimed.unreadable) {
+        unreadable.report(id, new HoldfastError("task_unreadable", problem));
+      }
+      free -= claimed.tasks.length;
+      if (free === 0) this.#backlog = true;
+      if (claimed.next !== null) this.#wakeAt(claimed.next);
+      for (const task of claimed.tasks) this.#track(this.#begin(task));
+      return true;
     } catch (error) {
-      this.#slots.give(); // the server stops; the task stays queued
       if (!this.#closing.signal.aborted) onError(error);
+      return false;
+    } finally {
+      for (; free > 0; free--) slots.give();
     }
+  }
+
+  async #begin(task: TaskRecord): Promise<void> {
+    const { services, attempts, slots } = this.#setup;
+    const tool = services.registry.handlerOf(task);
+    const plan = tool && planClaimed(task, tool, services.options);
+    if (tool !== undefined && plan?.do === "run") return attempts.run(task, tool);
+    try {
+      if (plan === undefined || plan.do === "run")
+        throw new HoldfastError("internal", `Nothing runs ${task.tool} here.`);
+      await untilStoreAnswers(() => this.#end(task, plan), services, this.#closing.signal);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      services.unreadable.report(task.id, error);
+    } finally {
+      slots.give();
+    }
+  }
+
+  async #end({ id, token }: TaskRecord, plan: Exclude<ClaimPlan, { do: "run" }>): Promise<void> {
+    const { store, clock } = this.#setup.services;
+    const now = clock.now();
+    if (plan.do === "cancel") await store.write({ type: "cancel", now, id });
+    else if (token !== null) {
+      const { outcome, statusMessage } = plan;
+      await store.write({ type: "settle", now, id, token, outcome, statusMessage });
+    }
+  }
+
+  #handlers(): readonly HandlerName[] {
+    const { services, leaked } = this.#setup;
+    const { registry, options } = services;
+    return registry.handlers(options.roles).filter((handler) => {
+      const tool = registry.handlerOf(handler);
+      return tool !== undefined && !leaked.blocks(tool);
+    });
+  }
+
+  #wakeAt(at: number): void {
+    this.#callOff();
+    this.#callOff = this.#setup.timers.at(at, () => this.wake());
   }
 
   #track(work: Promise<void>): void {
-    const watched = work.catch(this.#services.onError).finally(() => this.#starting.delete(watched));
+    const { onError } = this.#setup.services;
+    const failed = (error: unknown): void => {
+      if (!this.#closing.signal.aborted) onError(error);
+    };
+    const watched = work.catch(failed).finally(() => this.#starting.delete(watched));
     this.#starting.add(watched);
   }
 }

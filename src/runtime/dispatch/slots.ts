@@ -17,6 +17,10 @@ export class Slots {
     this.#onFree = listener;
   }
 
+  get hasFree(): boolean {
+    return this.#used < this.#limit;
+  }
+
   tryTake(): boolean {
     if (this.#used >= this.#limit) return false;
     this.#used++;

@@ -86,7 +86,12 @@ export class HeldTask {
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
     if (this.#life.state === "released") await forEver();
-    const result = await this.persist(() => store.write<N & TaskCommandName>(pending));
+    const result = await this.persist(() => store.write<N & TaskCommandName>(pending)).catch(
+      async (error: unknown) => {
+        if (this.#life.state === "released") await forEver(); // the store may be closed by now
+        throw error;
+      },
+    );
     if (result.ok && type !== "settle") this.saw(result.task);
     if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
     if (this.#life.state === "released") await forEver();

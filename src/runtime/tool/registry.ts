@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
+import type { HandlerName } from "../../task/owner.ts";
+import type { Role } from "../options.ts";
 import { assertToolConfig, assertToolParts } from "./assert-tool-config.ts";
 import type { TaskContext } from "./task-context.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
@@ -53,6 +55,15 @@ export class Registry {
   /** What runs a task; undefined where nothing does any more. */
   handlerOf({ method, tool }: { readonly method: TaskMethod; readonly tool: string }): Tool | undefined {
     return method === "tools/call" ? this.get(tool) : this.#others.get(method);
+  }
+
+  /** What the process runs: requests of other kinds are answered where they came from, whatever its roles are. */
+  handlers(roles: readonly Role[]): readonly HandlerName[] {
+    const tools = roles.includes("work") ? [...this.#tools.keys()] : [];
+    return [
+      ...tools.map((tool) => ({ method: "tools/call" as const, tool })),
+      ...[...this.#others].map(([method, { name }]) => ({ method, tool: name })),
+    ];
   }
 
   get(name: string): Tool | undefined {

@@ -1,28 +1,49 @@
 import type { MessageQueues, NewMessage, PutMessageResult } from "../message-queues.ts";
 
-/** Queues that end with their process, and with them all that is bound to it. */
+/** One message of a queue. */
+export interface StoredMessage {
+  readonly body: string;
+  /** The owner that it is bound to, or null. */
+  readonly owner: string | null;
+}
+
+/** The queues of tasks, for one owner. */
 export class MemoryMessages implements MessageQueues {
+  readonly #owner: () => string;
   readonly #assertOpen: () => void;
   /** The queue that is kept with a task, its first message first. */
-  readonly #queueOf: (taskId: string) => string[] | undefined;
+  readonly #queueOf: (taskId: string) => StoredMessage[] | undefined;
 
-  constructor(assertOpen: () => void, queueOf: (taskId: string) => string[] | undefined) {
+  constructor(
+    assertOpen: () => void,
+    owner: () => string,
+    queueOf: (taskId: string) => StoredMessage[] | undefined,
+  ) {
+    this.#owner = owner;
     this.#assertOpen = assertOpen;
     this.#queueOf = queueOf;
   }
 
-  async put(taskId: string, { body }: NewMessage, maxMessages: number | null): Promise<PutMessageResult> {
+  async put(
+    taskId: string,
+    { body, bound }: NewMessage,
+    maxMessages: number | null,
+  ): Promise<PutMessageResult> {
     await this.#commit();
     const queue = this.#queueOf(taskId);
     if (queue === undefined) return { ok: false, reason: "unknown" };
     if (maxMessages !== null && queue.length >= maxMessages) return { ok: false, reason: "full" };
-    queue.push(body);
+    queue.push({ body, owner: bound ? this.#owner() : null });
     return { ok: true };
   }
 
   async take(taskId: string, limit: number | null): Promise<readonly string[]> {
     await this.#commit();
-    return this.#queueOf(taskId)?.splice(0, limit ?? Infinity) ?? [];
+    const queue = this.#queueOf(taskId) ?? [];
+    const ours = queue.filter(({ owner }) => owner === null || owner === this.#owner());
+    const taken = new Set(ours.slice(0, limit ?? undefined));
+    queue.splice(0, queue.length, ...queue.filter((message) => !taken.has(message)));
+    return [...taken].map(({ body }) => body);
   }
 
   /** As with any other store, the commit comes after the call, never inside it. */

@@ -9,18 +9,27 @@ import type {
   StoredSession,
 } from "../session-store.ts";
 
+/** The sessions of all owners, and who is told of them. */
+export class SessionTables {
+  readonly sessions = new Map<string, StoredSession>();
+  readonly feed = new ChangeFeed<SessionNews>();
+}
+
 /** Sessions as long as the process lives: for handlers that are closed and made anew on the same store. */
 export class MemorySessions implements SessionStore {
   readonly #assertOpen: () => void;
   /** What the store knows of its tasks. */
   readonly #tasksOf: (...args: Parameters<SessionStore["tasksOf"]>) => readonly string[];
-  readonly #sessions = new Map<string, StoredSession>();
-  readonly #feed = new ChangeFeed<SessionNews>();
+  readonly #sessions: Map<string, StoredSession>;
+  readonly #feed: ChangeFeed<SessionNews>;
 
   constructor(
+    { sessions, feed }: SessionTables,
     assertOpen: () => void,
     tasksOf: (...args: Parameters<SessionStore["tasksOf"]>) => readonly string[],
   ) {
+    this.#sessions = sessions;
+    this.#feed = feed;
     this.#assertOpen = assertOpen;
     this.#tasksOf = tasksOf;
   }
@@ -89,7 +98,7 @@ export class MemorySessions implements SessionStore {
 
   async tell(id: string, message: string): Promise<void> {
     await this.#commit();
-    this.#feed.publish([{ id, message }]);
+    this.#feed.publish([{ id, message }], "self");
   }
 
   subscribe(listener: SessionListener): () => void {
@@ -103,7 +112,10 @@ export class MemorySessions implements SessionStore {
   }
 
   #changed(ids: readonly string[]): void {
-    this.#feed.publish(ids.map((id) => ({ id, message: null })));
+    this.#feed.publish(
+      ids.map((id) => ({ id, message: null })),
+      "self",
+    );
   }
 
   #of(principal: string | null): StoredSession[] {

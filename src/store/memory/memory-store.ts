@@ -2,42 +2,67 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
+import { uniqueHandlers, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionStore } from "../session-store.ts";
-import type { ChangeListener, KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
+import { lostStore } from "../lost-store.ts";
+import type { ChangeListener, KeyedTask, Renewal, TaskFilter, TaskStore, WireName } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import { memoryDatabase, type MemoryDatabase } from "./memory-database.ts";
 import { MemoryMessages } from "./memory-messages.ts";
-import { MemorySessions } from "./memory-sessions.ts";
-import { MemoryTables, sweepsUntil, type StoredTask } from "./memory-tables.ts";
+import type { MemoryTables, StoredTask } from "./memory-tables.ts";
 
-/** A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. */
-export function memoryStore(): TaskStore {
-  return new MemoryStore();
+/**
+ * A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. Stores of one `database`
+ * have the same tasks.
+ */
+export function memoryStore(database: MemoryDatabase = memoryDatabase()): TaskStore {
+  return new MemoryStore(database);
 }
 
 class MemoryStore implements TaskStore {
-  readonly #tables = new MemoryTables();
+  readonly #database: MemoryDatabase;
+  readonly #tables: MemoryTables;
   readonly #feed = new ChangeFeed();
   readonly #lifecycle = new Lifecycle();
-  readonly sessions: SessionStore = new MemorySessions(
-    () => this.#lifecycle.assertOpen(),
-    (id, limit, requestId) => this.#tables.tasksOf(id, limit, requestId),
-  );
+  readonly sessions: SessionStore;
   readonly messages: MessageQueues = new MemoryMessages(
     () => this.#lifecycle.assertOpen(),
+    () => this.#owner,
     (taskId) => this.#tables.stored.get(taskId)?.messages,
   );
+  #owner = "";
 
-  open(): Promise<void> {
-    return this.#lifecycle.open(() => undefined);
+  constructor(database: MemoryDatabase) {
+    this.#database = database;
+    this.#tables = database.tables;
+    this.sessions = database.sessionsFor(() => this.#lifecycle.assertOpen());
+  }
+
+  open(owner: StoreOwner): Promise<void> {
+    return this.#lifecycle.open(() => {
+      this.#owner = owner.id;
+      this.#database.join(owner, this.#feed);
+    });
   }
 
   close(): Promise<void> {
-    return this.#lifecycle.close(() => undefined);
+    return this.#lifecycle.close(() => this.#database.leave(this.#owner));
+  }
+
+  async renew(): Promise<Renewal> {
+    this.#lifecycle.assertOpen();
+    const { owners } = this.#tables;
+    const held = owners.lives(this.#owner);
+    return {
+      held,
+      gone: owners.gone().filter((id) => id !== this.#owner),
+      others: owners.living - Number(held),
+    };
   }
 
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
@@ -48,13 +73,14 @@ class MemoryStore implements TaskStore {
     // … and the commit comes after the call, never inside it.
     await Promise.resolve();
     const { result, changes } = this.#apply(copy);
-    this.#feed.publish(changes);
+    this.#database.publish(changes, this.#owner);
     return result;
   }
 
   #apply(command: TaskCommand): Applied {
+    if (this.#tables.owners.hasLost(this.#owner)) throw lostStore("The memory database");
     try {
-      return applyCommand(this.#tables, command);
+      return applyCommand(this.#tables, this.#owner, command);
     } catch (error) {
       throw new HoldfastError("store_failed", `The store could not apply ${command.type}.`, { cause: error });
     }
@@ -97,7 +123,7 @@ class MemoryStore implements TaskStore {
   }
 
   async list(
-    owner: TaskOwner,
+    owner: TaskFilter,
     before: string | null,
     limit: number,
     now: number,
@@ -111,14 +137,30 @@ class MemoryStore implements TaskStore {
     return this.#tables.unfinishedAfter(after, limit);
   }
 
+  async claimableAt(handlers: readonly HandlerName[]): Promise<number | null> {
+    this.#lifecycle.assertOpen();
+    return this.#tables.claimableAt(handlers, this.#owner);
+  }
+
+  async orphanedHandlers(): Promise<readonly HandlerName[]> {
+    this.#lifecycle.assertOpen();
+    const orphaned = this.#tables.queue.handlers().filter((handler) => !this.#tables.owners.serve(handler));
+    return uniqueHandlers(orphaned);
+  }
+
+  async queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
+    this.#lifecycle.assertOpen();
+    return this.#tables.queue.ids(handler, limit);
+  }
+
   async due(now: number, limit: number): Promise<readonly string[]> {
     this.#lifecycle.assertOpen();
-    return sweepsUntil(this.#tables.due, now, limit);
+    return this.#tables.sweeps.due(now, limit);
   }
 
   async nextSweepAt(after: number): Promise<number | null> {
     this.#lifecycle.assertOpen();
-    return this.#tables.nextSweepAt(after);
+    return this.#tables.sweeps.nextAfter(after);
   }
 
   subscribe(listener: ChangeListener): () => void {

@@ -1,11 +1,19 @@
 import { hasExpired, isOver } from "../../task/expiry.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
+import type { HandlerName } from "../../task/owner.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
-import type { KeyedTask, TaskOwner, WireName } from "../store.ts";
+import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
 import type { TaskTables } from "../task-tables.ts";
+import type { RunnableQuery, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
+import type { TableWrite } from "../plan.ts";
+import { compareText, MemoryLists } from "./memory-lists.ts";
+import { MemoryOwners } from "./memory-owners.ts";
+import { MemoryQueue } from "./memory-queue.ts";
+import type { StoredMessage } from "./memory-messages.ts";
+import { MemorySweeps } from "./memory-sweeps.ts";
 import { SortedSet } from "./sorted-set.ts";
 import { UsageCounts } from "./usage-counts.ts";
 
@@ -17,27 +25,22 @@ export interface StoredTask {
   readonly journal: Map<string, JournalEntry>;
   outcome: Outcome | null;
   /** The queue, its first message first. */
-  readonly messages: string[];
-}
-
-interface Sweep {
-  readonly at: number;
-  readonly id: string;
+  readonly messages: StoredMessage[];
 }
 
 /** The tables as Maps, and in place of indexes Maps and sorted sets. */
 export class MemoryTables implements TaskTables {
   readonly stored = new Map<string, StoredTask>();
   readonly unfinished = new SortedSet<string>(compareText);
-  readonly due = new SortedSet<Sweep>(compareSweeps);
-  readonly done = new SortedSet<Sweep>(compareSweeps);
-  /** By owner, with and without scope, and by generation alone; the newest come last. */
-  readonly #owned = new Map<string, SortedSet<string>>();
+  readonly sweeps = new MemorySweeps();
+  readonly #lists = new MemoryLists();
   readonly #idByIdempotencyKey = new Map<string, string>();
   /** The keys of the map, in order. */
   readonly #idempotencyKeys = new SortedSet<string>(compareText);
   readonly #idByWireId = new Map<string, string>();
   readonly #usage = new UsageCounts();
+  readonly queue = new MemoryQueue();
+  readonly owners = new MemoryOwners();
   readonly #secrets = new Map<string, string>();
   /** By the session that its request came in. */
   readonly #ofSession = new Map<string, Set<string>>();
@@ -70,12 +73,63 @@ export class MemoryTables implements TaskTables {
     return this.#usage.of(principal);
   }
 
-  insert(task: TaskRecord, request: TaskRequest): boolean {
+  isServed(task: TaskRecord): boolean {
+    return this.owners.serve(task);
+  }
+
+  /** The earliest `runAfter` of what an owner can claim. */
+  claimableAt(handlers: readonly HandlerName[], owner: string): number | null {
+    const query = { handlers, now: -Infinity, limit: 0 };
+    return this.queue.runnable(query, (of) => this.#mayTake(of, owner)).next;
+  }
+
+  runnable(query: RunnableQuery, owner: string): RunnableTasks {
+    const { ids, next } = this.queue.runnable(query, (of) => this.#mayTake(of, owner));
+    return { tasks: this.#records(ids), unreadable: [], next };
+  }
+
+  running({ owner, after, limit, now }: RunningQuery): RunningTasks {
+    if (this.owners.lives(owner)) return { alive: true, tasks: [], unreadable: [], next: null };
+    const isMeant = (task: TaskRecord): boolean =>
+      task.state === "running" && task.owner === owner && !hasExpired(task, now);
+    const tasks = take(this.#unfinishedAfter(after), limit, isMeant);
+    const next = tasks.length < limit ? null : (tasks.at(-1)?.id ?? null);
+    return { alive: false, tasks, unreadable: [], next };
+  }
+
+  secret(name: string): string | undefined {
+    return this.#secrets.get(name);
+  }
+
+  write(write: TableWrite): boolean {
+    switch (write.do) {
+      case "insert":
+        return this.#insert(write.task, write.request);
+      case "save":
+        this.#save(write.task, write.journal, write.outcome);
+        return true;
+      case "release_key":
+        this.#releaseKey(write.id, write.deleteBy);
+        return true;
+      case "remove":
+        this.#remove(write.id);
+        return true;
+      case "keep_secret":
+        this.#secrets.set(write.name, write.value);
+        return true;
+      case "retire_owner":
+        this.owners.forget(write.owner); // here every task can be read
+        this.#dropMessages(write.owner);
+        return true;
+    }
+  }
+
+  #insert(task: TaskRecord, request: TaskRequest): boolean {
     const wireId = wireIndex(task);
     if (this.stored.has(task.id) || this.#idByWireId.has(wireId)) return false;
     this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null, messages: [] });
     this.#idByWireId.set(wireId, task.id);
-    for (const owner of ownersOf(task)) this.#ownedBy(owner).add(task.id);
+    this.#lists.add(task);
     const { session } = request.origin;
     if (session !== undefined) {
       this.#ofSession.set(session, (this.#ofSession.get(session) ?? new Set()).add(task.id));
@@ -90,7 +144,7 @@ export class MemoryTables implements TaskTables {
     return true;
   }
 
-  save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
+  #save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
     const stored = this.stored.get(task.id);
     if (stored === undefined) return;
     this.#unindex(stored.record);
@@ -102,7 +156,7 @@ export class MemoryTables implements TaskTables {
     if (outcome !== null) stored.outcome = outcome;
   }
 
-  releaseKey(id: string, deleteBy: number | null): void {
+  #releaseKey(id: string, deleteBy: number | null): void {
     const stored = this.stored.get(id);
     if (stored === undefined) return;
     const { record } = stored;
@@ -117,15 +171,11 @@ export class MemoryTables implements TaskTables {
     return this.#idByWireId.get(wireIndex(wire));
   }
 
-  recoverable(after: string, limit: number, now: number): readonly string[] {
-    return take(this.#unfinishedAfter(after), limit, (task) => !hasExpired(task, now)).map(({ id }) => id);
-  }
-
   deletable(now: number, limit: number): readonly string[] {
-    return sweepsUntil(this.done, now, limit);
+    return this.sweeps.deletable(now, limit);
   }
 
-  remove(id: string): void {
+  #remove(id: string): void {
     const stored = this.stored.get(id);
     if (stored === undefined) return;
     const { record: task, request } = stored;
@@ -136,31 +186,16 @@ export class MemoryTables implements TaskTables {
     this.#usage.add(task.principal, -Number(!isTerminal(task.state)), -1);
     this.stored.delete(id);
     this.#idByWireId.delete(wireIndex(task));
-    for (const owner of ownersOf(task)) this.#disown(owner, id);
+    this.#lists.delete(task);
     this.#forgetKey(task);
-  }
-
-  keepSecret(name: string, value: string): string {
-    const kept = this.#secrets.get(name) ?? value;
-    this.#secrets.set(name, kept);
-    return kept;
-  }
-
-  nextSweepAt(after: number): number | null {
-    let next: number | null = null;
-    for (const sweeps of [this.due, this.done]) {
-      const [first] = take(sweeps.from({ at: after, id: "" }), 1, ({ at }) => at > after);
-      if (first !== undefined && (next === null || first.at < next)) next = first.at;
-    }
-    return next;
   }
 
   unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {
     return take(this.#unfinishedAfter(after), limit, () => true);
   }
 
-  list(owner: TaskOwner, before: string | null, limit: number, now: number): readonly TaskRecord[] {
-    return take(this.#newestOf(owner, before), limit, (task) => !isOver(task, now));
+  list(filter: TaskFilter, before: string | null, limit: number, now: number): readonly TaskRecord[] {
+    return take(this.#newestOf(filter, before), limit, (task) => !isOver(task, now));
   }
 
   /** As `SessionStore.tasksOf`. */
@@ -176,23 +211,11 @@ export class MemoryTables implements TaskTables {
     return ids.filter(isMeant).slice(0, limit);
   }
 
-  *#newestOf(owner: TaskOwner, before: string | null): Generator<TaskRecord, void, undefined> {
-    for (const id of this.#owned.get(ownerIndex(owner))?.below(before) ?? []) {
+  *#newestOf(filter: TaskFilter, before: string | null): Generator<TaskRecord, void, undefined> {
+    for (const id of this.#lists.newest(filter, before)) {
       const task = this.task(id);
       if (task !== undefined) yield task;
     }
-  }
-
-  #ownedBy(owner: string): SortedSet<string> {
-    const owned = this.#owned.get(owner) ?? new SortedSet<string>(compareText);
-    this.#owned.set(owner, owned);
-    return owned;
-  }
-
-  #disown(owner: string, id: string): void {
-    const owned = this.#ownedBy(owner);
-    owned.delete(id);
-    if (owned.first() === undefined) this.#owned.delete(owner);
   }
 
   *#unfinishedAfter(after: string): Generator<TaskRecord, void, undefined> {
@@ -209,29 +232,33 @@ export class MemoryTables implements TaskTables {
     this.#idempotencyKeys.delete(index);
   }
 
+  /** Whether an owner may take what is queued for another one, or for any. */
+  #mayTake(of: string | null, owner: string): boolean {
+    return of === null || of === owner || !this.owners.isKnown(of);
+  }
+
+  #dropMessages(of: string): void {
+    for (const { messages } of this.stored.values()) {
+      const kept = messages.filter(({ owner }) => owner !== of);
+      messages.splice(0, messages.length, ...kept);
+    }
+  }
+
+  #records(ids: readonly string[]): readonly TaskRecord[] {
+    return ids.flatMap((id) => this.task(id) ?? []);
+  }
+
   #index(task: TaskRecord): void {
+    this.queue.add(task);
     if (!isTerminal(task.state)) this.unfinished.add(task.id);
-    if (task.sweepAt !== null) this.#sweeps(task).add({ at: task.sweepAt, id: task.id });
+    this.sweeps.add(task);
   }
 
   #unindex(task: TaskRecord): void {
+    this.queue.delete(task);
     if (!isTerminal(task.state)) this.unfinished.delete(task.id);
-    if (task.sweepAt !== null) this.#sweeps(task).delete({ at: task.sweepAt, id: task.id });
+    this.sweeps.delete(task);
   }
-
-  #sweeps(task: TaskRecord): SortedSet<Sweep> {
-    return isTerminal(task.state) ? this.done : this.due;
-  }
-}
-
-/** Ids whose time has come at `now`, earliest first. */
-export function sweepsUntil(sweeps: SortedSet<Sweep>, now: number, limit: number): string[] {
-  const ids: string[] = [];
-  for (const { at, id } of sweeps.from({ at: -Infinity, id: "" })) {
-    if (at > now || ids.length >= limit) break;
-    ids.push(id);
-  }
-  return ids;
 }
 
 function take<T>(entries: Iterable<T>, limit: number, wanted: (entry: T) => boolean): T[] {
@@ -244,27 +271,9 @@ function take<T>(entries: Iterable<T>, limit: number, wanted: (entry: T) => bool
   return taken;
 }
 
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function compareSweeps(a: Sweep, b: Sweep): number {
-  return a.at === b.at ? compareText(a.id, b.id) : a.at - b.at;
-}
-
 /** The key comes last, so that keys which begin alike stand together. */
 function idempotencyIndex(principal: string | null, key: string): string {
   return JSON.stringify(principal ?? "") + key;
-}
-
-function ownerIndex({ generation, principal, scope }: TaskOwner): string {
-  return JSON.stringify({ generation, principal, scope }); // what is undefined is left out
-}
-
-function ownersOf({ generation, principal, scope }: TaskRecord): readonly string[] {
-  const owners: TaskOwner[] = [{ generation, principal }, { generation }];
-  if (scope !== "") owners.push({ generation, principal, scope }, { generation, scope });
-  return owners.map(ownerIndex);
 }
 
 function wireIndex({ generation, scope, wireId }: WireName): string {

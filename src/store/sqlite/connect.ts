@@ -4,7 +4,7 @@ import type * as sqlite from "node:sqlite";
  * Opens a connection. `node:sqlite` is asked for here and nowhere else, and only now: a static import would fail
  * on an old Node before anything could say why.
  */
-export function connect(path: string, options: sqlite.DatabaseSyncOptions): sqlite.DatabaseSync {
+export function connect(path: string | URL, options: sqlite.DatabaseSyncOptions): sqlite.DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
   // Otherwise one integer that a number cannot hold makes a whole page of rows fail, and not its own row alone.
   return new Database(path, { enableForeignKeyConstraints: false, readBigInts: true, ...options });

@@ -1,7 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
+import type { SessionNews } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
+import { lostStore } from "../lost-store.ts";
+import { ChangeLog } from "./change-log.ts";
+import { isLocked } from "./owner-lock.ts";
+import { SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteMessages } from "./sqlite-messages.ts";
 import { SqliteSessions } from "./sqlite-sessions.ts";
@@ -16,6 +21,10 @@ export interface CommittedGroup {
 /** Writes groups of commands through one connection: one transaction and one fsync for all of a group. */
 export class GroupWriter {
   readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #owner: string;
+  readonly #owners: SqliteOwners;
+  readonly #log: ChangeLog;
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
@@ -23,11 +32,16 @@ export class GroupWriter {
   readonly #release: StatementSync;
   readonly #undo: StatementSync;
 
-  constructor(db: DatabaseSync) {
+  /** For the owner `owner` of the database at `path`. */
+  constructor(db: DatabaseSync, path: string, owner: string) {
     this.#db = db;
-    this.#tables = new SqliteTables(db);
+    this.#path = path;
+    this.#owner = owner;
+    this.#tables = new SqliteTables(db, (id) => isLocked(path, id));
+    this.#owners = new SqliteOwners(db);
+    this.#log = new ChangeLog(db, owner);
     this.#sessions = new SqliteSessions(db);
-    this.#messages = new SqliteMessages(db);
+    this.#messages = new SqliteMessages(db, owner);
     this.#savepoint = db.prepare("SAVEPOINT command");
     this.#release = db.prepare("RELEASE command");
     this.#undo = db.prepare("ROLLBACK TO command");
@@ -41,7 +55,7 @@ export class GroupWriter {
     try {
       return this.#transaction(() => this.#applyAll(commands));
     } catch (error) {
-      if (!isFaultOfOneStatement(error)) throw error;
+      if (isLost(error) || !isFaultOfOneStatement(error)) throw error;
       return this.#transaction(() => this.#applyEach(commands));
     }
   }
@@ -49,7 +63,11 @@ export class GroupWriter {
   #transaction(apply: () => CommittedGroup): CommittedGroup {
     this.#db.exec("BEGIN IMMEDIATE");
     try {
+      const owners = this.#owners.ids();
+      if (!owners.has(this.#owner)) throw lostStore(this.#path);
       const group = apply();
+      // Whoever opens the database becomes an owner first, and is told of all that is committed from then on.
+      if (owners.size > 1) this.#log.append(group.changes, newsOf(group));
       this.#db.exec("COMMIT");
       return group;
     } catch (error) {
@@ -65,7 +83,7 @@ export class GroupWriter {
       case "messages":
         return { result: this.#messages.apply(command.command), changes: [] };
       default:
-        return applyCommand(this.#tables, command);
+        return applyCommand(this.#tables, this.#owner, command);
     }
   }
 
@@ -104,4 +122,12 @@ export class GroupWriter {
     }
     return { answers, changes };
   }
+}
+
+function newsOf({ answers }: CommittedGroup): readonly SessionNews[] {
+  return answers.flatMap((answer) => ("result" in answer && "news" in answer.result ? answer.result.news : []));
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "store_lost";
 }

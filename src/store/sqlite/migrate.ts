@@ -9,6 +9,7 @@ import { generations } from "./migrations/0007-generations.ts";
 import { cancelBy } from "./migrations/0008-cancel-by.ts";
 import { sessions } from "./migrations/0009-sessions.ts";
 import { endOrder } from "./migrations/0010-end-order.ts";
+import { owners } from "./migrations/0011-owners.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -23,6 +24,7 @@ export const migrations: readonly string[] = [
   cancelBy,
   sessions,
   endOrder,
+  owners,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */

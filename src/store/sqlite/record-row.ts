@@ -64,6 +64,8 @@ const columns = [
   changing("open_inputs", (task) => task.openInputs),
   changing("cancel_requested_at", (task) => task.cancelRequestedAt),
   changing("cancel_by", (task) => task.cancelBy),
+  changing("owner", (task) => stored(task.owner)),
+  changing("run_after", (task) => task.runAfter),
   changing("attempt", (task) => task.attempt),
   changing("token", (task) => stored(task.token)),
   changing("started_at", (task) => task.startedAt),
@@ -94,7 +96,7 @@ const generations: Readonly<Record<GenerationName, true>> = {
   "2026-07-28": true,
   plain: true,
 };
-const methods: Readonly<Record<TaskMethod, true>> = {
+export const methods: Readonly<Record<TaskMethod, true>> = {
   "tools/call": true,
   "resources/read": true,
   "prompts/get": true,
@@ -145,6 +147,8 @@ function decode(row: Row): TaskRecord {
     openInputs: integer(row, at.open_inputs),
     cancelRequestedAt: integerOrNull(row, at.cancel_requested_at),
     cancelBy: integerOrNull(row, at.cancel_by),
+    owner: textOrNull(row, at.owner),
+    runAfter: integerOrNull(row, at.run_after),
     attempt: integer(row, at.attempt),
     token: textOrNull(row, at.token),
     startedAt: integerOrNull(row, at.started_at),

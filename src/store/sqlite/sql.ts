@@ -64,10 +64,37 @@ export const selectUnfinished = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
 
-/** Without those that have expired, of which there may be very many. */
-export const selectRecoverable = `
-  SELECT id FROM task INDEXED BY task_unfinished
-  WHERE ${unfinished} AND id > ? AND (sweep_at IS NULL OR sweep_at > ?) ORDER BY id LIMIT ?`;
+/** Of an owner that is gone, without those that have expired, of which there may be very many. */
+export const selectRunning = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
+  WHERE ${unfinished} AND state = 'running' AND owner = ? AND id > ? AND (sweep_at IS NULL OR sweep_at > ?)
+  ORDER BY id LIMIT ?`;
+
+const isQueued = "state = 'queued' AND run_after IS NOT NULL";
+
+/** One seek for each owner that has queued tasks, and for each of its handlers, however many tasks there are. */
+export const selectQueuedOwner = `
+  SELECT owner FROM task INDEXED BY task_queue WHERE ${isQueued} AND owner > ? ORDER BY owner LIMIT 1`;
+export const selectQueuedHandler = `
+  SELECT method, tool FROM task INDEXED BY task_queue
+  WHERE ${isQueued} AND owner IS ? AND (method, tool) > (?, ?) ORDER BY method, tool LIMIT 1`;
+export const selectQueued = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_queue
+  WHERE ${isQueued} AND owner IS ? AND method = ? AND tool = ? AND (run_after, id) > (?, ?) ORDER BY run_after, id LIMIT ?`;
+
+export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
+/** Those whose tasks were not given to others. Read at the beginning of every transaction. */
+export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
+export const insertOwner = `
+  INSERT INTO owner (id, pid, host, since, handlers) VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?)`;
+export const retireOwner = "UPDATE owner SET retired = 1 WHERE id = ?";
+export const deleteOwner = "DELETE FROM owner WHERE id = ?";
+
+export const insertChange = "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";
+/** The newest always stays, so that its number is not given out again. */
+export const deleteOldChanges = "DELETE FROM change WHERE seq <= (SELECT max(seq) FROM change) - ?";
+export const selectLastChange = "SELECT max(seq) AS seq FROM change";
+export const selectChanges = "SELECT seq, owner, task_id, version, session, message FROM change WHERE seq > ? ORDER BY seq";
 
 export const selectDue = `
   SELECT id FROM task INDEXED BY task_due
@@ -105,12 +132,14 @@ export const insertSecret = "INSERT INTO secret (name, value) VALUES (?, ?) ON C
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
-export const insertMessage = "INSERT INTO message (task_id, body, bound) VALUES (?, ?, ?)";
+export const insertMessage = "INSERT INTO message (task_id, body, owner) VALUES (?, ?, ?)";
 export const countMessages = "SELECT count(*) AS count FROM message WHERE task_id = ?";
+/** What is bound to another owner is of no use to this one. */
+const isTaken = "(owner IS NULL OR owner = ?)";
 /** A limit below 0 is none. */
-export const selectMessages = "SELECT seq, body FROM message WHERE task_id = ? ORDER BY seq LIMIT ?";
-export const deleteMessagesTo = "DELETE FROM message WHERE task_id = ? AND seq <= ?";
-export const deleteBoundMessages = "DELETE FROM message INDEXED BY message_bound WHERE bound = 1";
+export const selectMessages = `SELECT seq, body FROM message WHERE task_id = ? AND ${isTaken} ORDER BY seq LIMIT ?`;
+export const deleteMessagesTo = `DELETE FROM message WHERE task_id = ? AND ${isTaken} AND seq <= ?`;
+export const deleteMessagesOfOwner = "DELETE FROM message INDEXED BY message_owner WHERE owner = ?";
 
 export const deleteTask = "DELETE FROM task WHERE id = ?";
 export const deleteRequest = "DELETE FROM request WHERE task_id = ?";

@@ -4,6 +4,7 @@ export const sqliteCode = {
   busy: 5,
   readonly: 8,
   corrupt: 11,
+  cannotOpen: 14,
   tooBig: 18,
   constraint: 19,
   mismatch: 20,

@@ -19,15 +19,15 @@ export class SqliteMessages {
   readonly #count: RowStatement;
   readonly #first: RowStatement;
   readonly #deleteTo: StatementSync;
-  readonly #deleteBound: StatementSync;
+  readonly #owner: string;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, owner: string) {
+    this.#owner = owner;
     this.#hasTask = prepareRows(db, sql.selectHasTask);
     this.#insert = db.prepare(sql.insertMessage);
     this.#count = prepareRows(db, sql.countMessages);
     this.#first = prepareRows(db, sql.selectMessages);
     this.#deleteTo = db.prepare(sql.deleteMessagesTo);
-    this.#deleteBound = db.prepare(sql.deleteBoundMessages);
   }
 
   apply(command: MessageCommand): MessageResult {
@@ -36,9 +36,6 @@ export class SqliteMessages {
         return { put: this.#put(command), taken: [] };
       case "take_messages":
         return { put: { ok: true }, taken: this.#take(command.taskId, command.limit) };
-      case "drop_bound_messages":
-        this.#deleteBound.run();
-        return { put: { ok: true }, taken: [] };
     }
   }
 
@@ -46,7 +43,7 @@ export class SqliteMessages {
     const id = toStored(taskId);
     if (this.#hasTask.get(id) === undefined) return { ok: false, reason: "unknown" };
     if (maxMessages !== null && this.#countOf(id) >= maxMessages) return { ok: false, reason: "full" };
-    this.#insert.run(id, toStored(message.body), Number(message.bound));
+    this.#insert.run(id, toStored(message.body), message.bound ? this.#owner : null);
     return { ok: true };
   }
 
@@ -57,10 +54,10 @@ export class SqliteMessages {
 
   #take(taskId: string, limit: number | null): readonly string[] {
     const id = toStored(taskId);
-    const rows = this.#first.all(id, limit ?? -1);
+    const rows = this.#first.all(id, this.#owner, limit ?? -1);
     const last = rows.at(-1);
     // Most of the time nothing waits, and a transaction that writes nothing costs no fsync.
-    if (last !== undefined) this.#deleteTo.run(id, integer(last, messageAt.seq));
+    if (last !== undefined) this.#deleteTo.run(id, this.#owner, integer(last, messageAt.seq));
     return readTask(taskId, () => rows.map((row) => text(row, messageAt.body)));
   }
 }

@@ -1,16 +1,21 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
+import type { HandlerName } from "../../task/owner.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { StoredSession } from "../session-store.ts";
-import type { KeyedTask, TaskOwner, WireName } from "../store.ts";
+import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
+import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
 import { inputMethodOf, journalColumns, journalEntryOf } from "./journal-row.ts";
 import { recordOf, taskColumns } from "./record-row.ts";
+import { OtherOwners } from "./other-owners.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, integer, integerOrNull, isNull, text, textOrNull, type Row } from "./row.ts";
 import { sessionOf } from "./sqlite-sessions.ts";
+import { SqliteOwners } from "./sqlite-owners.ts";
+import { SqliteQueue } from "./sqlite-queue.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 import { latestTime } from "../../task/time.ts";
@@ -31,6 +36,8 @@ const sweepAt = columnsOf(["at"]);
  */
 export class SqliteReader {
   readonly #db: DatabaseSync;
+  readonly #queue: SqliteQueue;
+  readonly #owners: SqliteOwners;
   readonly #task: RowStatement;
   readonly #withInputs: RowStatement;
   readonly #outcomeBody: RowStatement;
@@ -51,6 +58,8 @@ export class SqliteReader {
 
   constructor(db: DatabaseSync) {
     this.#db = db;
+    this.#queue = new SqliteQueue(db);
+    this.#owners = new SqliteOwners(db);
     this.#task = prepareRows(db, sql.selectTask);
     this.#withInputs = prepareRows(db, sql.selectTaskWithInputs);
     this.#outcomeBody = prepareRows(db, sql.selectOutcomeBody);
@@ -133,7 +142,7 @@ export class SqliteReader {
   }
 
   list(
-    { generation, principal, scope }: TaskOwner,
+    { generation, principal, scope }: TaskFilter,
     before: string | null,
     limit: number,
     now: number,
@@ -175,6 +184,23 @@ export class SqliteReader {
         ? this.#tasksOfSession.all(session, limit)
         : this.#tasksOfRequest.all(session, requestId, limit);
     return rows.map(idOf);
+  }
+
+  claimableAt(handlers: readonly HandlerName[], own: string): number | null {
+    return this.#queue.claimableAt(handlers, this.#owners.mayTake(own));
+  }
+
+  orphanedHandlers(): readonly HandlerName[] {
+    return this.#queue.handlers().filter((handler) => !this.#owners.serve(handler));
+  }
+
+  queued(handler: HandlerName, limit: number): readonly string[] {
+    return this.#queue.ids(handler, limit);
+  }
+
+  /** What the owner `own` learns of others, through this connection. */
+  othersThan(own: string, path: string, publish: (changes: LoggedChanges) => void): OtherOwners {
+    return new OtherOwners(path, own, this.#db, publish);
   }
 
   close(): void {

@@ -2,16 +2,28 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { JournalEntry } from "../../task/journal.ts";
+import type { HandlerName, StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionCommand } from "../session-command.ts";
 import type { SessionNews, SessionStore } from "../session-store.ts";
-import type { ChangeListener, KeyedTask, TaskOwner, TaskStore, WireName } from "../store.ts";
+import type {
+  ChangeListener,
+  KeyedTask,
+  Renewal,
+  StoreChanges,
+  TaskFilter,
+  TaskStore,
+  WireName,
+} from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { LoggedChanges } from "./change-log.ts";
 import { databasePath } from "./database-path.ts";
-import { takeFileLock, type FileLock } from "./file-lock.ts";
+import { openDatabase } from "./open-database.ts";
+import type { OtherOwners } from "./other-owners.ts";
+import { removeLockFile, type FileLock } from "./owner-lock.ts";
 import { assertNodeVersion } from "../../task/node-version.ts";
 import { readTask } from "./read-task.ts";
 import { messageOf } from "./sqlite-error.ts";
@@ -28,11 +40,11 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * A store in one SQLite file on a local disk, for one process at a time. Missing directories are created.
+ * A store in one SQLite file on a local disk, for any number of processes of one machine. Missing directories are created.
  *
- * The process must not open the database's files (`path`, and files whose names begin with it) by other means, not even for
- * reading: closing a file drops all locks that the process holds on it, and a second process could take the store. A tool
- * that reads folders which users choose has to skip these files.
+ * A process must not open the database's files (`path`, and files and folders whose names begin with it) by other means, not
+ * even for reading: closing a file drops all locks that the process holds on it, and others would take it for dead. A tool that
+ * reads folders which users choose has to skip these files.
  *
  * Throws `node_too_old` if this Node has no SQLite, and `configuration` for an invalid path or option.
  */
@@ -59,9 +71,12 @@ interface Settings {
 }
 
 interface OpenParts {
+  readonly path: string;
+  readonly owner: string;
   readonly lock: FileLock;
   readonly writer: Writer;
   readonly reader: SqliteReader;
+  readonly others: OtherOwners;
 }
 
 class SqliteStore implements TaskStore {
@@ -77,27 +92,28 @@ class SqliteStore implements TaskStore {
     this.#settings = settings;
   }
 
-  open(): Promise<void> {
+  open(owner: StoreOwner): Promise<void> {
     return this.#lifecycle.open(async () => {
       const path = databasePath(this.#path);
       refuseForeignFile(path);
-      const lock = takeFileLock(path);
-      try {
-        const writer = await Writer.start({ path, ...this.#settings }, (changes) =>
-          this.#feed.publish(changes),
-        );
-        this.#parts = { lock, writer, reader: await this.#openReader(path, writer) };
-      } catch (error) {
-        lock.release();
-        throw error;
-      }
+      const { lock, joined } = await openDatabase(path, owner, () => this.#join(path, owner));
+      this.#parts = { path, lock, owner: owner.id, ...joined };
     });
   }
 
-  async #openReader(path: string, writer: Writer): Promise<SqliteReader> {
+  async #join(path: string, owner: StoreOwner): Promise<Omit<OpenParts, "path" | "lock" | "owner">> {
+    const publishOwn = (changes: StoreChanges): void => this.#feed.publish(changes, "self");
+    const publishOthers = ({ tasks, sessions }: LoggedChanges): void => {
+      this.#feed.publish(tasks, "others");
+      this.#sessionFeed.publish(sessions, "others");
+    };
+    const writer = await Writer.start({ path, owner, ...this.#settings }, publishOwn);
+    let reader: SqliteReader | undefined;
     try {
-      return openReader(path, this.#settings.busyTimeoutMs);
+      reader = openReader(path, this.#settings.busyTimeoutMs);
+      return { writer, reader, others: reader.othersThan(owner.id, path, publishOthers) };
     } catch (error) {
+      reader?.close();
       await writer.stop();
       throw unusable(path, error);
     }
@@ -107,6 +123,7 @@ class SqliteStore implements TaskStore {
     return this.#lifecycle.close(async () => {
       const parts = this.#parts;
       this.#parts = undefined;
+      parts?.others.close();
       // The writer last of the connections: only the last one, and only a writing one, clears away its log.
       parts?.reader.close();
       await parts?.writer.stop();
@@ -116,7 +133,16 @@ class SqliteStore implements TaskStore {
 
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
-    return this.#open().writer.write(command);
+    const { writer, path } = this.#open();
+    const result = await writer.write(command);
+    if (command.type === "reclaim" && result.ok && "next" in result && result.next === null) {
+      removeLockFile(path, command.owner);
+    }
+    return result;
+  }
+
+  renew(): Promise<Renewal> {
+    return this.#read(() => this.#open().others.renew());
   }
 
   readonly sessions: SessionStore = {
@@ -176,12 +202,24 @@ class SqliteStore implements TaskStore {
     return this.#read((reader) => reader.withKeys(principal, prefix, limit));
   }
 
-  list(owner: TaskOwner, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]> {
+  list(owner: TaskFilter, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]> {
     return this.#read((reader) => reader.list(owner, before, limit, now));
   }
 
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
     return this.#read((reader) => reader.unfinished(after, limit));
+  }
+
+  claimableAt(handlers: readonly HandlerName[]): Promise<number | null> {
+    return this.#read((reader) => reader.claimableAt(handlers, this.#open().owner));
+  }
+
+  orphanedHandlers(): Promise<readonly HandlerName[]> {
+    return this.#read((reader) => reader.orphanedHandlers());
+  }
+
+  queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
+    return this.#read((reader) => reader.queued(handler, limit));
   }
 
   due(now: number, limit: number): Promise<readonly string[]> {
@@ -199,7 +237,7 @@ class SqliteStore implements TaskStore {
   /** Resolves with how many sessions it changed or deleted. */
   async #writeSessions(command: SessionCommand): Promise<number> {
     const { count, news } = await this.#open().writer.write({ type: "sessions", command });
-    this.#sessionFeed.publish(news);
+    this.#sessionFeed.publish(news, "self");
     return count;
   }
 

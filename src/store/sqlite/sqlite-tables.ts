@@ -3,6 +3,8 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { RunnableQuery, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
+import type { TableWrite } from "../plan.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
 import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
@@ -11,6 +13,8 @@ import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, integer, text } from "./row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
+import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
+import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "./stored-text.ts";
 
 const usageAt = columnsOf(["unfinished", "retained"]);
@@ -30,11 +34,15 @@ export class SqliteTables implements TaskTables {
   readonly #insertOutcome: StatementSync;
   readonly #insertSecret: StatementSync;
   readonly #secret: RowStatement;
-  readonly #recoverable: RowStatement;
+  readonly #queue: SqliteQueue;
+  readonly #owners: SqliteOwners;
+  readonly #ownerWrites: OwnerWrites;
+  readonly #isLocked: (owner: string) => boolean;
   readonly #deletable: RowStatement;
   readonly #deletes: readonly StatementSync[];
 
-  constructor(db: DatabaseSync) {
+  /** `isLocked` tells whether an owner holds its lock. */
+  constructor(db: DatabaseSync, isLocked: (owner: string) => boolean) {
     this.#task = prepareRows(db, sql.selectTask);
     this.#entry = prepareRows(db, sql.selectJournalEntry);
     this.#byIdempotencyKey = prepareRows(db, sql.selectTaskByIdempotencyKey);
@@ -47,7 +55,10 @@ export class SqliteTables implements TaskTables {
     this.#insertOutcome = db.prepare(sql.insertOutcome);
     this.#insertSecret = db.prepare(sql.insertSecret);
     this.#secret = prepareRows(db, sql.selectSecret);
-    this.#recoverable = prepareRows(db, sql.selectRecoverable);
+    this.#queue = new SqliteQueue(db);
+    this.#owners = new SqliteOwners(db);
+    this.#ownerWrites = new OwnerWrites(db);
+    this.#isLocked = isLocked;
     this.#deletable = prepareRows(db, sql.selectDeletable);
     this.#deletes = [
       sql.deleteMessages,
@@ -84,7 +95,42 @@ export class SqliteTables implements TaskTables {
       : { unfinished: integer(row, usageAt.unfinished), retained: integer(row, usageAt.retained) };
   }
 
-  insert(task: TaskRecord, request: TaskRequest): boolean {
+  isServed(task: TaskRecord): boolean {
+    return this.#owners.serve(task);
+  }
+
+  runnable(query: RunnableQuery, own: string): RunnableTasks {
+    return this.#queue.runnable(query, this.#owners.mayTake(own));
+  }
+
+  running(query: RunningQuery): RunningTasks {
+    if (this.#isLocked(query.owner)) return { alive: true, tasks: [], unreadable: [], next: null };
+    return this.#queue.running(query);
+  }
+
+  write(write: TableWrite): boolean {
+    switch (write.do) {
+      case "insert":
+        return this.#insert(write.task, write.request);
+      case "save":
+        this.#save(write.task, write.journal, write.outcome);
+        return true;
+      case "release_key":
+        this.#releaseKey.run(write.deleteBy, toStored(write.id));
+        return true;
+      case "remove":
+        for (const statement of this.#deletes) statement.run(toStored(write.id));
+        return true;
+      case "keep_secret":
+        this.#insertSecret.run(write.name, write.value);
+        return true;
+      case "retire_owner":
+        this.#ownerWrites.retire(write.owner, write.forget);
+        return true;
+    }
+  }
+
+  #insert(task: TaskRecord, request: TaskRequest): boolean {
     try {
       this.#insertTask.run(...rowOf(task));
     } catch (error) {
@@ -101,7 +147,7 @@ export class SqliteTables implements TaskTables {
     return true;
   }
 
-  save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
+  #save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
     const id = toStored(task.id);
     this.#updateTask.run(...changingRowOf(task), id);
     for (const entry of journal) this.#upsertJournal.run(id, ...journalRowOf(entry));
@@ -111,25 +157,12 @@ export class SqliteTables implements TaskTables {
     this.#insertOutcome.run(id, kind, toStored(outcome.body));
   }
 
-  releaseKey(id: string, deleteBy: number | null): void {
-    this.#releaseKey.run(deleteBy, toStored(id));
-  }
-
-  recoverable(after: string, limit: number, now: number): readonly string[] {
-    return this.#recoverable.all(toStored(after), now, limit).map(idOf);
-  }
-
   deletable(now: number, limit: number): readonly string[] {
     return this.#deletable.all(now, limit).map(idOf);
   }
 
-  keepSecret(name: string, value: string): string {
-    this.#insertSecret.run(name, value);
+  secret(name: string): string | undefined {
     const row = this.#secret.get(name);
-    return row === undefined ? value : text(row, secretAt.value);
-  }
-
-  remove(id: string): void {
-    for (const statement of this.#deletes) statement.run(toStored(id));
+    return row === undefined ? undefined : text(row, secretAt.value);
   }
 }

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
+import type { StoreOwner } from "../../task/owner.ts";
 import { connect } from "./connect.ts";
 import { assertOurs, number } from "./database-header.ts";
 import { migrate, migrations } from "./migrate.ts";
@@ -19,6 +20,7 @@ export interface WriterOptions {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly maxBytes: number | null;
+  readonly owner: StoreOwner;
 }
 
 /**

@@ -30,4 +30,4 @@ export type WriterAnswer =
       readonly changes: readonly TaskChange[];
     }
   /** Nothing of the group was written. */
-  | { readonly type: "failed"; readonly problem: string };
+  | { readonly type: "failed"; readonly problem: string; readonly code: FaultCode };

@@ -1,10 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { HoldfastError } from "../../task/fault.ts";
 import { GroupWriter } from "./group-writer.ts";
-import { messageOf } from "./sqlite-error.ts";
+import { messageOf, primaryCode, sqliteCode } from "./sqlite-error.ts";
+import { describeOwners, OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { unusable } from "./unusable.ts";
 import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
-import type { MessageWrite, WriterAnswer, WriterRequest } from "./writer-messages.ts";
+import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
 
 // The thread that owns the writing connection: an fsync blocks it, and not the server.
 
@@ -13,16 +15,17 @@ interface Connection {
   readonly writer: GroupWriter;
 }
 
+/** Once a write has waited in vain, those after it are refused sooner, until one succeeds. */
+const blockedTimeoutMs = 250;
+
 const options = workerData as WriterOptions;
 let connection: Connection | undefined;
-
-/** The processes to which messages are bound are gone: there is one at a time. */
-const dropBoundMessages: MessageWrite = { type: "messages", command: { type: "drop_bound_messages" } };
+let isBlocked = false;
 
 function connectWriter(): Connection {
   const db = openWriterConnection(options);
   try {
-    return { db, writer: new GroupWriter(db) };
+    return { db, writer: new GroupWriter(db, options.path, options.owner.id) };
   } catch (error) {
     db.close();
     throw error;
@@ -32,7 +35,7 @@ function connectWriter(): Connection {
 function open(): WriterAnswer {
   try {
     connection = connectWriter();
-    connection.writer.commit([dropBoundMessages]);
+    new OwnerWrites(connection.db).add(options.owner);
     return { type: "ready" };
   } catch (error) {
     discardConnection();
@@ -44,18 +47,46 @@ function open(): WriterAnswer {
 function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer {
   try {
     connection ??= connectWriter();
-    return { type: "committed", ...connection.writer.commit(request.commands) };
+    const group = connection.writer.commit(request.commands);
+    if (isBlocked) setBlocked(connection.db, false);
+    return { type: "committed", ...group };
   } catch (error) {
+    if (isLocked(error) && connection !== undefined) {
+      const problem = describeLock(connection.db);
+      setBlocked(connection.db, true);
+      return { type: "failed", problem, code: "store_failed" };
+    }
     // What the connection still believes about a file that failed it is not to be trusted: the next group opens
     // another one, and says so if that fails too.
     discardConnection();
-    return { type: "failed", problem: messageOf(error) };
+    return {
+      type: "failed",
+      problem: messageOf(error),
+      code: error instanceof HoldfastError ? error.code : "store_failed",
+    };
   }
+}
+
+/** Where a transaction waited in vain for its turn, it did not begin, and the connection is as good as before. */
+function isLocked(error: unknown): boolean {
+  return primaryCode(error) === sqliteCode.busy;
+}
+
+function setBlocked(db: DatabaseSync, blocked: boolean): void {
+  isBlocked = blocked;
+  const { busyTimeoutMs } = options;
+  db.exec(`PRAGMA busy_timeout = ${blocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs}`);
+}
+
+function describeLock(db: DatabaseSync): string {
+  const others = new SqliteOwners(db).all().filter(({ id, retired }) => id !== options.owner.id && !retired);
+  const also = others.length === 0 ? "" : `; it is also open in ${describeOwners(others)}`;
+  return `another program holds the lock of ${options.path}, or is stopped while it does${also}`;
 }
 
 function tidyUp(): void {
   try {
-    if (connection !== undefined) shrinkLog(connection.db, options);
+    if (connection !== undefined && !isBlocked) shrinkLog(connection.db, options);
   } catch {
     discardConnection(); // as after a commit that failed
   }
@@ -64,6 +95,7 @@ function tidyUp(): void {
 function discardConnection(): void {
   const discarded = connection;
   connection = undefined;
+  isBlocked = false;
   try {
     discarded?.db.close();
   } catch {

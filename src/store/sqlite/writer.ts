@@ -162,8 +162,7 @@ export class Writer {
         this.#onCommit(answer.changes);
         break;
       case "failed":
-        for (const write of this.#takeGroup())
-          write.reject(failed(`Nothing was written: ${answer.problem}.`));
+        for (const write of this.#takeGroup()) write.reject(notWritten(answer));
         break;
     }
     this.#flush();
@@ -214,6 +213,12 @@ function settle(write: PendingWrite, answer: CommandAnswer | undefined): void {
   }
   const { problem, code } = answer ?? { problem: "no answer", code: "store_failed" };
   write.reject(new HoldfastError(code, `The store could not apply ${write.command.type}: ${problem}.`));
+}
+
+function notWritten({ code, problem }: Extract<WriterAnswer, { type: "failed" }>): HoldfastError {
+  return code === "store_failed"
+    ? failed(`Nothing was written: ${problem}.`)
+    : new HoldfastError(code, `${problem}.`);
 }
 
 function failed(message: string): HoldfastError {

@@ -37,7 +37,7 @@ it(
 /** The steps that the tasks of a store make while it is given these commands. */
 async function stepsOf(commands: readonly TaskCommand[]): Promise<string[]> {
   const store = memoryStore();
-  await store.open();
+  await store.open({ id: "test", handlers: [] });
   const made: string[] = [];
   const before = new Map<string, string>();
   for (const command of commands) {

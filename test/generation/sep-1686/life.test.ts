@@ -44,7 +44,7 @@ it("is a form of its own, of which published schemas know nothing [S-P-002]", ()
 /** The steps that the tasks of a store make while it is given these commands; every task begins in the queue. */
 async function stepsOf(commands: readonly TaskCommand[]): Promise<(readonly [WireStatus, WireStatus])[]> {
   const store = memoryStore();
-  await store.open();
+  await store.open({ id: "test", handlers: [] });
   const made: (readonly [WireStatus, WireStatus])[] = [];
   const before = new Map<string, WireStatus>();
   for (const command of commands) {

@@ -151,8 +151,11 @@ it("writes no token to the store, nor to what it reports", async () => {
   await peer.call("shout", { word: 7 }, ann);
   const bob = await session("bob");
   await bob.request("tools/call", { name: "waits", arguments: {}, task: {} });
-  const files = await readdir(folder);
-  const written = await Promise.all(files.map((file) => readFile(join(folder, file), "latin1")));
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const written = await Promise.all(
+    files.map(({ parentPath, name }) => readFile(join(parentPath, name), "latin1")),
+  );
   expect(written.join("")).toContain('"ann"');
   const [, token = "none"] = ann.headers.authorization?.split(" ") ?? [];
   for (const part of token.split(".").slice(1)) expect(written.join("") + reported()).not.toContain(part);

@@ -71,7 +71,7 @@ it.each(both)("starts the tasks when it is asked whether it is ready through %s"
 });
 
 it.each(both)("lets requests wait for the start through %s", async (_, target) => {
-  const opening = new Held("recover");
+  const opening = new Held("renew");
   const { peer } = await target({ options: { store: watchedStore(memoryStore(), opening.before) } });
   const called = [peer.call("bare"), peer.send("tools/list")];
   await opening.reached;

@@ -20,7 +20,7 @@ function setup(before: BeforeCall) {
 }
 
 it("is ready from its start to its stop, as far as its store answers, and healthy all the time", async () => {
-  const starting = new Held("recover");
+  const starting = new Held("renew");
   let broken = false;
   const { tasks, handler, probe } = setup(async (call, id) => {
     await starting.before(call, id);

@@ -1,5 +1,4 @@
 import type { ToolHandler } from "holdfast";
-import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { CrashableStore } from "../../runtime/crashable-store.ts";
@@ -22,9 +21,7 @@ interface Crashed {
 async function crashed(handler: ToolHandler<object>, begun: Promise<void>): Promise<Crashed> {
   const start = (store: TaskStore, clock = new FakeClock()): Promise<ClockedServer> =>
     clockedServer((tools) => tools.tool("job", {}, handler), { store, clock, plain: "wait" });
-  const inner = memoryStore();
-  await inner.open();
-  const crashable = new CrashableStore(inner);
+  const crashable = new CrashableStore();
   const { server, clock } = await start(crashable.store);
   const session = await Session.open(server);
   const requestId = session.begin("tools/call", job);

@@ -1,0 +1,85 @@
+import { isUnreadable } from "../../task/fault.ts";
+import type { HandlerName } from "../../task/owner.ts";
+import type { Services } from "../services.ts";
+import { orphanFailure } from "./recovery-plan.ts";
+
+/** Tasks that are read at a time, and the most that are ended at a time. */
+const page = 500;
+
+const shortestPauseMs = 1_000;
+
+/**
+ * Fails queued tasks of tools that no process has which has the store open: a tool may be back with the next one, and so
+ * they wait for a grace first.
+ */
+export class Orphans {
+  readonly #services: Services;
+  #seen: ReadonlySet<string> = new Set();
+  #callOff: () => void = () => undefined;
+  #stopped = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  async start(): Promise<void> {
+    await this.#look();
+    this.#again(this.#services.options.unregisteredGraceMs);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#callOff();
+  }
+
+  #again(ms: number): void {
+    if (this.#stopped) return;
+    this.#callOff = this.#services.clock.after(ms, () => void this.#failSeen());
+  }
+
+  /** Those that the last look found, and that are still without a tool. */
+  async #failSeen(): Promise<void> {
+    try {
+      const before = this.#seen;
+      for (const handler of await this.#look()) {
+        if (before.has(nameOf(handler))) await this.#failAll(handler);
+      }
+    } catch (error) {
+      if (!this.#stopped) this.#services.onError(error);
+    }
+    this.#again(Math.max(this.#services.options.unregisteredGraceMs, shortestPauseMs));
+  }
+
+  async #look(): Promise<readonly HandlerName[]> {
+    const orphaned = await this.#services.store.orphanedHandlers();
+    this.#seen = new Set(orphaned.map(nameOf));
+    return orphaned;
+  }
+
+  async #failAll(handler: HandlerName): Promise<void> {
+    const { store } = this.#services;
+    for (;;) {
+      const ids = await store.queued(handler, page);
+      const failed = await Promise.all(ids.map((id) => this.#fail(id, handler.tool)));
+      if (ids.length < page || !failed.includes(true) || this.#stopped) return;
+    }
+  }
+
+  /** False where it stays queued. */
+  async #fail(id: string, tool: string): Promise<boolean> {
+    const { store, clock, unreadable } = this.#services;
+    const { outcome, statusMessage } = orphanFailure(tool);
+    try {
+      const failure = { type: "fail", now: clock.now(), id, outcome, statusMessage, orphaned: true } as const;
+      return (await store.write<"fail">(failure)).ok;
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      unreadable.report(id, error);
+      return false;
+    }
+  }
+}
+
+function nameOf({ method, tool }: HandlerName): string {
+  return JSON.stringify([method, tool]);
+}

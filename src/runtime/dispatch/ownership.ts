@@ -1,0 +1,116 @@
+import type { CommandResult } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { nextTurn } from "../next-turn.ts";
+import type { RuntimeOptions } from "../options.ts";
+import type { Services } from "../services.ts";
+import type { Sweeper } from "./sweeper.ts";
+
+/** How often an owner says that it lives, and looks whether the others do. */
+const renewEveryMs = 1_000;
+
+/** Tasks that are given back to the queue in one transaction. */
+const reclaimPage = 5_000;
+
+/** The part of the services that it needs, so that others who keep tasks can hold a store too. */
+export interface OwnershipServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
+  readonly options: Pick<RuntimeOptions, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
+}
+
+/** Holds the store for this process, and takes over what processes leave that are gone. */
+export class Ownership {
+  readonly #services: OwnershipServices;
+  readonly #sweeper: Sweeper;
+  /** Called when others may have left something to do. */
+  readonly #onOthers: () => void;
+  /** Owners whose tasks were reclaimed, as far as they could be read. */
+  readonly #reclaimed = new Set<string>();
+  #callOff: () => void = () => undefined;
+  #stopped = false;
+  #held = true;
+  #renewing = false;
+  #failing = false;
+
+  constructor(services: OwnershipServices, sweeper: Sweeper, onOthers: () => void) {
+    this.#services = services;
+    this.#sweeper = sweeper;
+    this.#onOthers = onOthers;
+  }
+
+  /** False once another process took this one for dead. */
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Resolves once everything that earlier processes left can be claimed. */
+  async start(): Promise<void> {
+    await this.#renew();
+    if (!this.#stopped)
+      this.#callOff = this.#services.clock.every(renewEveryMs, () => void this.#renewInTime());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#callOff();
+  }
+
+  /** A store that fails for long is reported once. */
+  async #renewInTime(): Promise<void> {
+    if (this.#renewing || !this.#held) return;
+    this.#renewing = true;
+    try {
+      await this.#renew();
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#stopped && !this.#failing) this.#services.onError(error);
+      this.#failing = true;
+    } finally {
+      this.#renewing = false;
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    const { held, gone, others } = await store.renew();
+    if (!held && this.#held) {
+      this.#held = false;
+      void this.#sweeper.stop(); // it could only fail, over and over
+      onError(
+        new HoldfastError(
+          "store_lost",
+          "Another process took this one for dead. Restart it: its tasks are run by others.",
+        ),
+      );
+    }
+    if (!held) return;
+    const lost = gone.filter((owner) => !this.#reclaimed.has(owner));
+    for (const owner of lost) await this.#reclaim(owner);
+    if (lost.length === 0 && others === 0) return;
+    // What others queue and schedule is told, but what is told can be lost.
+    this.#onOthers();
+    this.#sweeper.consider(await store.nextSweepAt(clock.now() - 2 * renewEveryMs));
+  }
+
+  async #reclaim(owner: string): Promise<void> {
+    const { store, clock, options, unreadable } = this.#services;
+    const { crashBackoffMs: baseMs, maxCrashBackoffMs: maxMs, maxCrashes } = options;
+    const backoff = { baseMs, maxMs, maxCrashes };
+    for (let after: string | null = ""; after !== null && !this.#stopped;) {
+      const result: CommandResult<"reclaim"> = await store.write({
+        type: "reclaim",
+        now: clock.now(),
+        owner,
+        after,
+        limit: reclaimPage,
+        backoff,
+      });
+      if (!result.ok) return; // it lives after all
+      // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
+      for (const { id, problem } of result.unreadable) {
+        unreadable.report(id, new HoldfastError("task_unreadable", problem));
+      }
+      after = result.next;
+      await nextTurn();
+    }
+    if (!this.#stopped) this.#reclaimed.add(owner);
+  }
+}

@@ -1,0 +1,68 @@
+import { takeOver, type OnRestart, type TakeOverServices } from "./restart.ts";
+
+const pauseAfterErrorMs = 5000;
+
+interface InheritanceServices extends TakeOverServices {
+  readonly onError: (error: unknown) => void;
+}
+
+/** Takes over the tasks of processes that are gone, at the start and whenever there may be some. */
+export class Inheritance {
+  readonly #services: InheritanceServices;
+  readonly #onRestart: OnRestart;
+  #takingOver: Promise<void> | undefined;
+  /** Whether there may be more than the last look found, or the one that is under way. */
+  #again = false;
+  #callOff: (() => void) | undefined;
+  #open = false;
+
+  constructor(services: InheritanceServices, onRestart: OnRestart) {
+    this.#services = services;
+    this.#onRestart = onRestart;
+  }
+
+  /** Resolves when all that was left is taken over; rejects with what `onRestart` throws. */
+  async start(): Promise<void> {
+    this.#again = false;
+    await takeOver(this.#services, this.#onRestart);
+    this.#open = true;
+    if (this.#again) this.look();
+  }
+
+  /** To be called when others may have left something. */
+  readonly look = (): void => {
+    this.#again = true;
+    if (this.#open) this.#takingOver ??= this.#takeOver();
+  };
+
+  async stop(): Promise<void> {
+    this.#open = false;
+    this.#callOff?.();
+    await this.#takingOver;
+  }
+
+  async #takeOver(): Promise<void> {
+    try {
+      while (this.#again && this.#open) {
+        this.#again = false;
+        await takeOver(this.#services, this.#decide);
+      }
+    } catch (error) {
+      this.#services.onError(error);
+      this.#callOff?.();
+      this.#callOff = this.#services.clock.after(pauseAfterErrorMs, this.look);
+    }
+    this.#takingOver = undefined;
+  }
+
+  /** At the start the author sees what `onRestart` throws. Later nobody would, and its task must not wait for ever. */
+  readonly #decide: OnRestart = async (task) => {
+    if (typeof this.#onRestart === "string") return this.#onRestart;
+    try {
+      return await this.#onRestart(task);
+    } catch (error) {
+      this.#services.onError(error);
+      return "fail";
+    }
+  };
+}

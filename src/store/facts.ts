@@ -1,0 +1,113 @@
+import type { TaskCommand, UnreadableTask } from "../task/command.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import type { HandlerName } from "../task/owner.ts";
+import type { Usage } from "../task/quota.ts";
+import type { TaskRecord } from "../task/record.ts";
+
+/** What a command has to know before it is decided, as plain data. A store reads it, and locks it where others could write meanwhile. */
+export interface FactsQuery {
+  /** A task, with these entries of its journal. */
+  readonly task?: { readonly id: string; readonly keys: readonly string[]; readonly served: boolean };
+  /** The task with an idempotency key. */
+  readonly sameKey?: { readonly principal: string | null; readonly key: string };
+  /** How many tasks there are, in total and of a principal. */
+  readonly usage?: { readonly principal: string | null };
+  readonly runnable?: RunnableQuery;
+  readonly running?: RunningQuery;
+  /** Finished tasks that may be deleted at `now`. */
+  readonly deletable?: { readonly now: number; readonly limit: number };
+  readonly secret?: string;
+}
+
+/** Queued tasks that this owner may run, and that one of `handlers` runs. */
+export interface RunnableQuery {
+  readonly handlers: readonly HandlerName[];
+  readonly now: number;
+  readonly limit: number;
+}
+
+/** Running tasks of an owner with ids above `after` that have not expired at `now`, in order of id. */
+export interface RunningQuery {
+  readonly owner: string;
+  readonly after: string;
+  readonly limit: number;
+  readonly now: number;
+}
+
+export interface RunnableTasks {
+  /** Those whose `runAfter` has come, earliest first, at most `limit`. */
+  readonly tasks: readonly TaskRecord[];
+  readonly unreadable: readonly UnreadableTask[];
+  /** The earliest `runAfter` after `now` of those that were looked at; null where there is none. */
+  readonly next: number | null;
+}
+
+export interface RunningTasks {
+  /** True while the owner lives: then nothing else is read. */
+  readonly alive: boolean;
+  readonly tasks: readonly TaskRecord[];
+  readonly unreadable: readonly UnreadableTask[];
+  /** Where the next page begins; null where this was the last one. */
+  readonly next: string | null;
+}
+
+/** The answers to a query; what it did not ask for is left out or empty. */
+export interface Facts {
+  /** The owner that the store was opened for. */
+  readonly owner: string;
+  readonly task?: TaskRecord | undefined;
+  readonly entries: ReadonlyMap<string, JournalEntry>;
+  /** Whether a living owner has a handler for the task. */
+  readonly served?: boolean;
+  readonly sameKey?: TaskRecord | undefined;
+  readonly usage?: { readonly total: Usage; readonly ofPrincipal: Usage | null };
+  readonly runnable?: RunnableTasks;
+  readonly running?: RunningTasks;
+  readonly deletable?: readonly string[];
+  readonly secret?: string | undefined;
+}
+
+/** What has to be known to decide a command. */
+export function factsFor(command: TaskCommand): FactsQuery {
+  switch (command.type) {
+    case "create": {
+      const { principal, idempotencyKey: key } = command.task;
+      return {
+        ...(key === null ? {} : { sameKey: { principal, key } }),
+        ...(command.quota === undefined ? {} : { usage: { principal } }),
+      };
+    }
+    case "claim":
+      return {
+        runnable: { handlers: command.handlers, now: command.now, limit: command.tokens.length },
+      };
+    case "reclaim": {
+      const { owner, after, limit, now } = command;
+      return { running: { owner, after, limit, now } };
+    }
+    case "delete_expired":
+      return { deletable: { now: command.now, limit: command.limit } };
+    case "keep_secret":
+      return { secret: command.name };
+    default: {
+      const served = command.type === "fail" && command.orphaned === true;
+      return { task: { id: command.id, keys: journalKeysOf(command), served } };
+    }
+  }
+}
+
+function journalKeysOf(command: TaskCommand): readonly string[] {
+  switch (command.type) {
+    case "record_step":
+    case "close_input":
+    case "sleep":
+    case "end_sleep":
+      return [command.key];
+    case "open_input":
+      return [command.input.key];
+    case "answer_inputs":
+      return command.answers.map(({ key }) => key);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,55 @@
+import type { TaskRecord } from "../../task/record.ts";
+import { isTerminal } from "../../task/status.ts";
+import { compareText } from "./memory-lists.ts";
+import { SortedSet } from "./sorted-set.ts";
+
+interface Sweep {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** When the sweeper has work: unfinished tasks to end, and finished ones to delete. */
+export class MemorySweeps {
+  readonly #due = new SortedSet<Sweep>(compareSweeps);
+  readonly #done = new SortedSet<Sweep>(compareSweeps);
+
+  add({ id, state, sweepAt }: TaskRecord): void {
+    if (sweepAt !== null) (isTerminal(state) ? this.#done : this.#due).add({ at: sweepAt, id });
+  }
+
+  delete({ id, state, sweepAt }: TaskRecord): void {
+    if (sweepAt !== null) (isTerminal(state) ? this.#done : this.#due).delete({ at: sweepAt, id });
+  }
+
+  /** Unfinished tasks whose end of life has come at `now`, earliest first. */
+  due(now: number, limit: number): readonly string[] {
+    return idsUntil(this.#due, now, limit);
+  }
+
+  /** Finished tasks whose time is over at `now`, earliest first. */
+  deletable(now: number, limit: number): readonly string[] {
+    return idsUntil(this.#done, now, limit);
+  }
+
+  /** The earliest time after `after`. */
+  nextAfter(after: number): number | null {
+    const times = [this.#due, this.#done].flatMap((sweeps) => {
+      for (const { at } of sweeps.from({ at: after, id: "" })) if (at > after) return [at];
+      return [];
+    });
+    return times.length === 0 ? null : Math.min(...times);
+  }
+}
+
+function idsUntil(sweeps: SortedSet<Sweep>, now: number, limit: number): readonly string[] {
+  const ids: string[] = [];
+  for (const { at, id } of sweeps.from({ at: -Infinity, id: "" })) {
+    if (at > now || ids.length >= limit) break;
+    ids.push(id);
+  }
+  return ids;
+}
+
+function compareSweeps(a: Sweep, b: Sweep): number {
+  return a.at === b.at ? compareText(a.id, b.id) : a.at - b.at;
+}

@@ -1,0 +1,165 @@
+import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
+import { createRecord, isSameCall } from "../task/create-record.ts";
+import { decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import type { Outcome } from "../task/outcome.ts";
+import { hasRoom } from "../task/quota.ts";
+import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import { isTerminal } from "../task/status.ts";
+import { storable } from "../task/time.ts";
+import type { Facts } from "./facts.ts";
+import type { TaskChange } from "./store.ts";
+
+/** One write to the tables of a store. */
+export type TableWrite =
+  /** The only one that can fail: where the id or the wire id is taken. The command is then refused as `taken`. */
+  | { readonly do: "insert"; readonly task: TaskRecord; readonly request: TaskRequest }
+  /** The whole record, entries to insert or to replace, and the outcome if there is one. */
+  | {
+      readonly do: "save";
+      readonly task: TaskRecord;
+      readonly journal: readonly JournalEntry[];
+      readonly outcome: Outcome | null;
+    }
+  /** Takes the idempotency key from a finished task, and has it deleted at `deleteBy` if that is not null, or earlier. */
+  | { readonly do: "release_key"; readonly id: string; readonly deleteBy: number | null }
+  /** Removes a task with all that belongs to it. */
+  | { readonly do: "remove"; readonly id: string }
+  | { readonly do: "keep_secret"; readonly name: string; readonly value: string }
+  /** What an owner that is gone was to run may be claimed by any; it stays known where tasks of it could not be read. */
+  | { readonly do: "retire_owner"; readonly owner: string; readonly forget: boolean };
+
+/** What a command does: all of it, or nothing. */
+export interface Plan {
+  readonly result: CommandResult;
+  readonly writes: readonly TableWrite[];
+  /** To be told after the commit. */
+  readonly changes: readonly TaskChange[];
+}
+
+/** Decides a command by what its facts say. */
+export function planFor(command: TaskCommand, facts: Facts): Plan {
+  switch (command.type) {
+    case "create":
+      return create(command, facts);
+    case "claim":
+      return claim(command, facts);
+    case "reclaim":
+      return reclaim(command, facts);
+    case "delete_expired": {
+      const deleted = facts.deletable ?? [];
+      return removal({ ok: true, deleted }, deleted);
+    }
+    case "release_key":
+      return releaseKey(command, facts);
+    case "delete": {
+      const refusal = unlessFinished(facts.task);
+      return refusal === undefined ? removal({ ok: true }, [command.id]) : refused(refusal);
+    }
+    case "keep_secret": {
+      const { name, value } = command;
+      const writes: TableWrite[] = facts.secret === undefined ? [{ do: "keep_secret", name, value }] : [];
+      return { result: { ok: true, value: facts.secret ?? value }, writes, changes: [] };
+    }
+    default:
+      return change(command, facts);
+  }
+}
+
+function create(command: TaskCommand<"create">, { sameKey, usage, owner }: Facts): Plan {
+  if (sameKey !== undefined) {
+    if (!isSameCall(sameKey, command)) return refused("conflict");
+    return { result: { ok: true, created: false, task: sameKey }, writes: [], changes: [] };
+  }
+  if (!fits(command, usage)) return refused("quota");
+  const task = createRecord(command, owner);
+  const { id, version } = task;
+  return {
+    result: { ok: true, created: true, task },
+    writes: [{ do: "insert", task, request: command.request }],
+    changes: [{ id, version }],
+  };
+}
+
+function fits({ quota }: TaskCommand<"create">, usage: Facts["usage"]): boolean {
+  if (quota === undefined || usage === undefined) return true;
+  const { total, ofPrincipal } = usage;
+  return hasRoom(total, quota.total) && (ofPrincipal === null || hasRoom(ofPrincipal, quota.perPrincipal));
+}
+
+function claim({ tokens, now }: TaskCommand<"claim">, { runnable, owner }: Facts): Plan {
+  const { tasks = [], unreadable = [], next = null } = runnable ?? {};
+  const started: Decision[] = [];
+  for (const [index, token] of tokens.entries()) {
+    const task = tasks[index];
+    if (task === undefined) break;
+    const decision = decide(
+      task,
+      { type: "start", now, id: task.id, token },
+      { owner, entry: () => undefined },
+    );
+    if (decision.ok) started.push(decision);
+  }
+  const claimed = started.map(({ task }) => task);
+  return { result: { ok: true, tasks: claimed, unreadable, next }, ...saving(started) };
+}
+
+function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts): Plan {
+  const { alive = false, tasks = [], unreadable = [], next = null } = facts.running ?? {};
+  if (alive) return refused("state");
+  const circumstances = { owner: facts.owner, entry: () => undefined };
+  const given = tasks
+    .map((task) => decide(task, { type: "reclaim", now, id: task.id, backoff }, circumstances))
+    .filter((decision) => decision.ok);
+  const { writes, changes } = saving(given);
+  // The one that is told of unreadable tasks may not see to them: the next process is told again.
+  const retire: TableWrite[] =
+    next === null ? [{ do: "retire_owner", owner, forget: unreadable.length === 0 }] : [];
+  return {
+    result: { ok: true, reclaimed: given.length, unreadable, next },
+    writes: [...writes, ...retire],
+    changes,
+  };
+}
+
+/** No change that anybody could see: a finished task stays as it is. */
+function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Facts): Plan {
+  const refusal = unlessFinished(task);
+  if (refusal !== undefined) return refused(refusal);
+  const until = deleteBy === undefined ? null : storable(deleteBy);
+  return { result: { ok: true }, writes: [{ do: "release_key", id, deleteBy: until }], changes: [] };
+}
+
+function change(command: TaskChangeCommand, { task: before, entries, served, owner }: Facts): Plan {
+  const circumstances = { owner, entry: (key: string) => entries.get(key), hasHandler: served === true };
+  const decision = decide(before, command, circumstances);
+  if (!decision.ok) return { result: decision, writes: [], changes: [] };
+  const { task, journal } = decision;
+  const effect = task.version === before?.version ? { writes: [], changes: [] } : saving([decision]);
+  if (command.type !== "answer_inputs") return { result: { ok: true, task }, ...effect };
+  return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
+}
+
+function saving(decisions: readonly Decision[]): Pick<Plan, "writes" | "changes"> {
+  return {
+    writes: decisions.map(({ task, journal, outcome }) => ({ do: "save", task, journal, outcome })),
+    changes: decisions.map(({ task: { id, version } }) => ({ id, version })),
+  };
+}
+
+function removal(result: CommandResult, ids: readonly string[]): Plan {
+  return {
+    result,
+    writes: ids.map((id) => ({ do: "remove", id })),
+    changes: ids.map((id) => ({ id, version: null })),
+  };
+}
+
+function unlessFinished(task: TaskRecord | undefined): Refusal | undefined {
+  if (task === undefined) return "unknown";
+  return isTerminal(task.state) ? undefined : "state";
+}
+
+function refused(reason: Refusal): Plan {
+  return { result: { ok: false, reason }, writes: [], changes: [] };
+}

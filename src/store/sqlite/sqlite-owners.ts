@@ -1,0 +1,90 @@
+import { hostname } from "node:os";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { prepareRows, type RowStatement } from "./row-statement.ts";
+import { columnsOf, flag, idOf, integer, text, type Row } from "./row.ts";
+import * as sql from "./sql.ts";
+import { toStored } from "./stored-text.ts";
+
+/** A process that has, or had, the database open. */
+export interface KnownOwner extends StoreOwner {
+  readonly pid: number;
+  readonly host: string;
+  /** ISO 8601. */
+  readonly since: string;
+  /** True once its tasks were given to others: it is known only since some of them could not be read. */
+  readonly retired: boolean;
+}
+
+const at = columnsOf(["id", "pid", "host", "since", "handlers", "retired"]);
+
+/** Who has the database open, as the database says: whether they live, their locks say. */
+export class SqliteOwners {
+  readonly #select: RowStatement;
+  readonly #selectIds: RowStatement;
+
+  constructor(db: DatabaseSync) {
+    this.#select = prepareRows(db, sql.selectOwners);
+    this.#selectIds = prepareRows(db, sql.selectOwnerIds);
+  }
+
+  all(): readonly KnownOwner[] {
+    return this.#select.all().map(ownerOf);
+  }
+
+  /** The ids of those whose tasks were not given to others. */
+  ids(): ReadonlySet<string> {
+    return new Set(this.#selectIds.all().map(idOf));
+  }
+
+  /** Whether an owner may take what is queued for another one, or for any (null). */
+  mayTake(own: string): (owner: string | null) => boolean {
+    const owners = this.ids();
+    return (owner) => owner === null || owner === own || !owners.has(owner);
+  }
+
+  serve(task: Pick<TaskRecord, "method" | "tool">): boolean {
+    return this.all().some(({ handlers, retired }) => !retired && hasHandler(handlers, task));
+  }
+}
+
+/** The writes of the table. */
+export class OwnerWrites {
+  readonly #insert: StatementSync;
+  readonly #retire: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #deleteMessages: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#insert = db.prepare(sql.insertOwner);
+    this.#retire = db.prepare(sql.retireOwner);
+    this.#delete = db.prepare(sql.deleteOwner);
+    this.#deleteMessages = db.prepare(sql.deleteMessagesOfOwner);
+  }
+
+  add({ id, handlers }: StoreOwner): void {
+    this.#insert.run(id, process.pid, toStored(hostname()), toStored(JSON.stringify(handlers)));
+  }
+
+  retire(id: string, forget: boolean): void {
+    this.#deleteMessages.run(id);
+    (forget ? this.#delete : this.#retire).run(id);
+  }
+}
+
+/** For messages to people. */
+export function describeOwners(owners: readonly Pick<KnownOwner, "pid" | "host" | "since">[]): string {
+  return owners.map(({ pid, host, since }) => `process ${pid} on ${host} since ${since}`).join(", ");
+}
+
+function ownerOf(row: Row): KnownOwner {
+  return {
+    id: text(row, at.id),
+    pid: integer(row, at.pid),
+    host: text(row, at.host),
+    since: text(row, at.since),
+    handlers: JSON.parse(text(row, at.handlers)) as readonly HandlerName[],
+    retired: flag(row, at.retired),
+  };
+}

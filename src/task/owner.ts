@@ -1,0 +1,30 @@
+import type { TaskMethod, TaskRecord } from "./record.ts";
+
+/** What runs tasks: all those of a method and a tool. */
+export interface HandlerName {
+  readonly method: TaskMethod;
+  readonly tool: string;
+}
+
+/** A process that has a store open. */
+export interface StoreOwner {
+  /** Unique among all that ever open the store: 1 to 64 letters, digits, `-` and `_`. */
+  readonly id: string;
+  /** What it can run; nothing for one that only serves requests. */
+  readonly handlers: readonly HandlerName[];
+}
+
+/** Whether one of the handlers runs the task. */
+export function hasHandler(
+  handlers: readonly HandlerName[],
+  { method, tool }: Pick<TaskRecord, "method" | "tool">,
+): boolean {
+  return handlers.some((handler) => handler.method === method && handler.tool === tool);
+}
+
+/** Each of them once. */
+export function uniqueHandlers(handlers: readonly HandlerName[]): readonly HandlerName[] {
+  return handlers.filter(
+    (handler, index) => handlers.findIndex((other) => hasHandler([other], handler)) === index,
+  );
+}

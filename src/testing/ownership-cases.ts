@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import type { StoreChanges, TaskStore } from "../store/store.ts";
+import { assertMembers } from "./assert-members.ts";
+import { reclaimGone } from "./reclaim-gone.ts";
+import { aHandler, createQueued, createRunning, noHandler, noon } from "./sample-task.ts";
+import { ownerCases } from "./store-case.ts";
+
+const handlers = [aHandler];
+
+/** Resolves with the first changes of others that `isMeant` accepts. */
+function changesOfOthers(
+  store: TaskStore,
+  isMeant: (changes: StoreChanges) => boolean,
+): Promise<StoreChanges> {
+  return new Promise((resolve) => {
+    const stop = store.subscribe((changes, by) => {
+      if (by === "self" || !isMeant(changes)) return;
+      stop();
+      resolve(changes);
+    });
+  });
+}
+
+export const ownershipCases = ownerCases("owners", {
+  "each sees what another one has committed": async ({ store, join }) => {
+    const { store: other } = await join();
+    await other.write(createRunning("a"));
+    assert.deepEqual(await store.get("task-a"), await other.get("task-a"));
+    await store.write({ type: "request_cancel", now: noon, id: "task-a" });
+    assertMembers(await other.get("task-a"), { cancelRequestedAt: noon });
+  },
+
+  "changes of one are told to the others": async ({ store, join }) => {
+    const { store: other } = await join();
+    const told = changesOfOthers(store, (changes) => changes !== "gap");
+    await other.write(createRunning("a"));
+    assert.deepEqual(await told, [{ id: "task-a", version: 1 }]);
+  },
+
+  "whoever comes or goes leaves a gap": async ({ store, join }) => {
+    const come = changesOfOthers(store, (changes) => changes === "gap");
+    const { store: other } = await join();
+    await come;
+    const gone = changesOfOthers(store, (changes) => changes === "gap");
+    await other.close();
+    // Who is gone is found out by a renewal, and is forgotten when its tasks are reclaimed.
+    await reclaimGone(store);
+    await store.renew();
+    await gone;
+  },
+
+  "who has not heard for long is told of a gap, and of what comes after it": async ({ store, join }) => {
+    const { store: other } = await join();
+    const last = changesOfOthers(
+      store,
+      (changes) => changes !== "gap" && changes.some(({ id }) => id === "task-z"),
+    );
+    const writes = Array.from({ length: 300 }, (_, index) => other.write(createQueued(`m${index}`)));
+    await Promise.all(writes);
+    await other.write(createQueued("z"));
+    await last;
+  },
+
+  "a claim race has one winner for each task": async ({ store, join }) => {
+    const { store: other } = await join();
+    const names = Array.from({ length: 40 }, (_, index) => `r${index}`);
+    await Promise.all(names.map((name) => store.write({ ...createQueued(name), forAnyOwner: true })));
+    const claims = await Promise.all(
+      [store, other].flatMap((each, of) =>
+        Array.from({ length: 10 }, (_, index) => {
+          const tokens = [0, 1, 2].map((place) => `${of}-${index}-${place}`);
+          return each.write({ type: "claim", now: noon, handlers, tokens });
+        }),
+      ),
+    );
+    const claimed = claims.flatMap(({ tasks }) => tasks);
+    assert.equal(claimed.length, names.length);
+    assert.equal(new Set(claimed.map(({ id }) => id)).size, names.length);
+    for (const task of claimed) assert.deepEqual(await store.get(task.id), task);
+  },
+
+  "a task that one owner took is run by it as long as it lives, then by any": async ({
+    store,
+    join,
+    kill,
+  }) => {
+    const { store: other, owner } = await join();
+    await other.write(createQueued("a"));
+    await other.write({ ...createQueued("b"), forAnyOwner: true });
+    assertMembers(await store.get("task-b"), { owner: null });
+    const claim = { type: "claim", now: noon, handlers, tokens: ["c1", "c2"] } as const;
+    assertMembers(await store.write(claim), { tasks: [{ id: "task-b" }] });
+    assert.equal(await store.claimableAt(handlers), null);
+    await kill(owner);
+    await reclaimGone(store);
+    assert.equal(await store.claimableAt(handlers), noon);
+    assertMembers(await store.write({ ...claim, tokens: ["c3"] }), { tasks: [{ id: "task-a" }] });
+  },
+
+  "a renewal tells who is gone and how many live": async ({ store, join, kill }) => {
+    assert.deepEqual(await store.renew(), { held: true, gone: [], others: 0 });
+    const { store: second, owner } = await join();
+    const { store: third } = await join();
+    assert.deepEqual(await store.renew(), { held: true, gone: [], others: 2 });
+    await third.close();
+    assertMembers(await store.renew(), { held: true, others: 1 });
+    await kill(owner);
+    const { gone } = await store.renew();
+    assert.equal(gone.includes(owner), true);
+    await reclaimGone(store);
+    assert.equal((await store.renew()).gone.includes(owner), false);
+    assertMembers(await second.renew(), { held: false });
+  },
+
+  "a tool that only another owner has is not orphaned while that lives": async ({ store, another, kill }) => {
+    const newer = another();
+    await newer.open({ id: "newer", handlers: [aHandler, noHandler] });
+    await newer.write({ ...createQueued("a", { tool: noHandler.tool }), forAnyOwner: true });
+    assert.deepEqual(await store.orphanedHandlers(), []);
+    assert.equal(await store.claimableAt(handlers), null);
+    const outcome = { kind: "error", body: "{}" } as const;
+    const fail = {
+      type: "fail",
+      now: noon,
+      id: "task-a",
+      outcome,
+      statusMessage: "no tool",
+      orphaned: true,
+    } as const;
+    assert.deepEqual(await store.write(fail), { ok: false, reason: "state" });
+    await kill("newer");
+    await reclaimGone(store);
+    assert.deepEqual(await store.orphanedHandlers(), [noHandler]);
+    assertMembers(await store.write(fail), { ok: true });
+  },
+
+  "quotas and idempotency keys are those of all owners": async ({ store, join }) => {
+    const { store: other } = await join();
+    const quota = {
+      perPrincipal: { unfinished: 1, retained: null },
+      total: { unfinished: null, retained: null },
+    };
+    assertMembers(await store.write({ ...createQueued("a", { idempotencyKey: "k" }), quota }), {
+      created: true,
+    });
+    assertMembers(await other.write({ ...createQueued("b", { idempotencyKey: "k" }), quota }), {
+      created: false,
+      task: { id: "task-a" },
+    });
+    assert.deepEqual(await other.write({ ...createQueued("c"), quota }), { ok: false, reason: "quota" });
+  },
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import type { TaskStore } from "../store/store.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
+import { assertMembers } from "./assert-members.ts";
+import { aHandler, createQueued, createRunning, noon } from "./sample-task.ts";
+import { ownerCases, storeCases, type StoresUnderTest } from "./store-case.ts";
+
+const backoff = { baseMs: 1_000, maxMs: 3_000, maxCrashes: 6 };
+
+function reclaim(
+  store: TaskStore,
+  owner: string,
+  given: Partial<TaskCommand<"reclaim">> = {},
+): Promise<CommandResult<"reclaim">> {
+  return store.write({ type: "reclaim", now: noon, owner, after: "", limit: 9, backoff, ...given });
+}
+
+/** Tasks that run in another store than the one that is tested, of an owner that is then taken for dead. */
+async function leave({ join, kill }: StoresUnderTest, names: readonly string[]): Promise<string> {
+  const { store, owner } = await join();
+  for (const name of names) await store.write(createRunning(name));
+  await kill(owner);
+  return owner;
+}
+
+export const reclaimCases = [
+  ...ownerCases("reclaim", {
+    "every running task of an owner that is gone is given back, and only those": async (under) => {
+      const { store, join, kill } = under;
+      const { store: lost, owner } = await join();
+      await lost.write(createRunning("a"));
+      await lost.write(createQueued("b"));
+      await lost.write(createRunning("c"));
+      await lost.write({ type: "cancel", now: noon, id: "task-c" });
+      await lost.write(createRunning("d"));
+      await lost.write({ type: "mark", now: noon, id: "task-d", token: "t1", waiting: true });
+      await store.write(createRunning("e"));
+      await kill(owner);
+
+      const done = { ok: true, reclaimed: 2, unreadable: [], next: null };
+      assert.deepEqual(await reclaim(store, owner, { now: noon + 1 }), done);
+      const given = { state: "queued", token: null, owner: null, runAfter: noon + 1 };
+      assertMembers(await store.get("task-a"), { ...given, crashes: 1, version: 2 });
+      assertMembers(await store.get("task-b"), { state: "queued", owner, crashes: 0, version: 1 });
+      assertMembers(await store.get("task-c"), { state: "cancelled", version: 2 });
+      assertMembers(await store.get("task-d"), { ...given, crashes: 0, journalled: true });
+      assertMembers(await store.get("task-e"), { state: "running", version: 1 });
+      assert.deepEqual(await reclaim(store, owner), { ...done, reclaimed: 0 });
+    },
+
+    "an owner that lives keeps its tasks": async ({ store, join }) => {
+      const { store: other, owner } = await join();
+      await other.write(createRunning("a"));
+      assert.deepEqual(await reclaim(store, owner), { ok: false, reason: "state" });
+      assertMembers(await store.get("task-a"), { state: "running", owner });
+    },
+
+    "tasks are given back in pages, by id": async (under) => {
+      const owner = await leave(under, ["c", "a", "e", "d"]);
+      const { store } = under;
+      const page = { ok: true, unreadable: [] };
+      assert.deepEqual(await reclaim(store, owner, { limit: 2 }), { ...page, reclaimed: 2, next: "task-c" });
+      assertMembers(await store.get("task-d"), { state: "running" });
+      const second = await reclaim(store, owner, { after: "task-c", limit: 3 });
+      assert.deepEqual(second, { ...page, reclaimed: 2, next: null });
+      for (const { state } of await store.unfinished("", 9)) assert.equal(state, "queued");
+    },
+
+    "tasks that have expired stay as they are, and none of them counts": async (under) => {
+      const owner = await leave(under, ["a", "b"]);
+      const { store } = under;
+      const result = await reclaim(store, owner, { now: noon + 60_000 });
+      assert.deepEqual(result, { ok: true, reclaimed: 0, unreadable: [], next: null });
+      assertMembers(await store.get("task-a"), { state: "running", token: "t1", version: 1 });
+    },
+
+    "a task that is to be cancelled is not given back once its time has come": async (under) => {
+      const { store, join, kill } = under;
+      const { store: lost, owner } = await join();
+      await lost.write(createRunning("a"));
+      await lost.write({ type: "schedule_cancel", now: noon, id: "task-a", cancelBy: noon + 20 });
+      await kill(owner);
+      assertMembers(await reclaim(store, owner, { now: noon + 20, limit: 1 }), { reclaimed: 0 });
+      assertMembers(await reclaim(store, owner, { now: noon + 19 }), { reclaimed: 1 });
+      assertMembers(await store.get("task-a"), { state: "queued", cancelBy: noon + 20, sweepAt: noon + 20 });
+    },
+
+    "each further crash in a row makes the task wait longer, up to the limit": async (under) => {
+      const { store, join, kill } = under;
+      await store.write(createQueued("a"));
+      await store.write({ type: "start", now: noon, id: "task-a", token: "t1" });
+      await store.write({ type: "release", now: noon, id: "task-a", token: "t1" });
+      for (const pause of [0, 1_000, 2_000, 3_000, 3_000, 0]) {
+        const { store: next, owner } = await join();
+        const tokens = [`t-${owner}`];
+        const claimed = await next.write({ type: "claim", now: noon + 60, handlers: [aHandler], tokens });
+        assertMembers(claimed.tasks, [{ id: "task-a" }]);
+        await kill(owner);
+        await reclaim(store, owner);
+        assertMembers(await store.get("task-a"), { runAfter: noon + pause });
+        // Its time comes at once, so that the next one can claim it.
+        await store.write({ type: "start", now: noon, id: "task-a", token: "t2" });
+        await store.write({ type: "release", now: noon, id: "task-a", token: "t2" });
+      }
+    },
+
+    "what an owner that is gone writes late is refused, and changes nothing": async (under) => {
+      const { store, join, kill } = under;
+      const { store: lost, owner } = await join();
+      await lost.write(createRunning("a"));
+      await kill(owner);
+      await reclaim(store, owner);
+      await store.write({ type: "start", now: noon + 1, id: "task-a", token: "t2" });
+      const outcome = { kind: "result", body: "{}" } as const;
+      const settle = { type: "settle", now: noon + 2, id: "task-a", token: "t1", outcome } as const;
+      await assert.rejects(lost.write(settle), { code: "store_lost" });
+      assert.deepEqual(await store.write(settle), { ok: false, reason: "fenced" });
+      await assert.rejects(lost.write(createQueued("b")), { code: "store_lost" });
+      assertMembers(await store.get("task-a"), { state: "running", token: "t2", attempt: 2 });
+      assert.equal(await store.get("task-b"), undefined);
+    },
+  }),
+
+  ...storeCases("unfinished", {
+    "unfinished tasks come in pages, by id": async ({ store }) => {
+      for (const name of ["e", "b", "d", "a", "c"]) await store.write(createQueued(name));
+      await store.write({ type: "cancel", now: noon, id: "task-c" });
+      await store.write({ type: "start", now: noon, id: "task-d", token: "t1" });
+      const ids = async (after: string, limit: number) =>
+        (await store.unfinished(after, limit)).map((task) => task.id);
+      assert.deepEqual(await ids("", 2), ["task-a", "task-b"]);
+      assert.deepEqual(await ids("task-b", 2), ["task-d", "task-e"]);
+      assert.deepEqual(await ids("task-e", 2), []);
+      // A page goes on where the last one ended, whether or not that task is still unfinished.
+      assert.deepEqual(await ids("task-c", 9), ["task-d", "task-e"]);
+      assert.deepEqual((await store.unfinished("task-c", 1))[0], await store.get("task-d"));
+    },
+  }),
+];
