@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { storeFromUrl } from "../../src/store/from-url.ts";
-import { createQueued } from "../contract/sample-task.ts";
+import { createQueued, owner } from "../contract/sample-task.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -18,7 +18,7 @@ test.each([
 ])("sqlite: with %s", async (_, url) => {
   const path = join(directory, "a b%20c?d#e.db");
   const store = storeFromUrl(url(path));
-  await store.open();
+  await store.open({ id: owner, handlers: [] });
   await store.write(createQueued("a"));
   await store.close();
   await access(path);
@@ -26,7 +26,7 @@ test.each([
 
 test("memory: keeps nothing on disk", async () => {
   const store = storeFromUrl("memory:");
-  await store.open();
+  await store.open({ id: owner, handlers: [] });
   expect(await store.write(createQueued("a"))).toMatchObject({ ok: true });
   await store.close();
 });

@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 
 export interface Child {
   readonly pid: number;
+  /** Gives it a line of input. */
+  send(line: string): void;
   /** The next line that it prints; rejects, with its error output, where it ended without one. */
   line(): Promise<string>;
   /** All lines from here to its end. */
@@ -28,6 +30,7 @@ export function runChild(
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     pid: child.pid ?? 0,
+    send: (line) => void child.stdin.write(`${line}\n`),
     line: async () => {
       const next = await lines.next();
       if (next.done === true) throw new Error(`The child ended: ${problems}`);

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { number } from "../../../src/store/sqlite/database-header.ts";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
-import { createQueued, createRunning } from "../../contract/sample-task.ts";
+import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
+import { createQueued, createRunning, owner } from "../../contract/sample-task.ts";
 import { runChild } from "./child.ts";
 
 let db: DatabaseSync;
@@ -11,7 +12,8 @@ let writer: GroupWriter;
 beforeEach(() => {
   db = new DatabaseSync(":memory:");
   migrate(db);
-  writer = new GroupWriter(db);
+  writer = new GroupWriter(db, ":memory:", owner);
+  new OwnerWrites(db).add({ id: owner, handlers: [] });
 });
 afterEach(() => db.close());
 
@@ -22,7 +24,7 @@ test("a fault of the connection rejects the group, though SQLite would go on wit
   db.setAuthorizer((action) =>
     action === constants.SQLITE_INSERT ? constants.SQLITE_DENY : constants.SQLITE_OK,
   );
-  expect(() => writer.commit([{ type: "recover", now: 1, after: "", limit: 9 }, createQueued("a")])).toThrow(
+  expect(() => writer.commit([{ type: "delete_expired", now: 1, limit: 9 }, createQueued("a")])).toThrow(
     "not authorized",
   );
   expect(db.isTransaction).toBe(false);
@@ -73,10 +75,10 @@ test("a commit that fails leaves nothing and no open transaction", () => {
 test("a command that changes more tasks than a call takes arguments keeps its own answer, and so does the next one", async () => {
   // A small stack has room for few arguments.
   const smallStack = ([node = "", ...rest]: readonly string[]) => [node, "--stack-size=120", ...rest];
-  const child = runChild(new URL("./recover-many.ts", import.meta.url), ["16000"], smallStack);
+  const child = runChild(new URL("./reclaim-many.ts", import.meta.url), ["16000"], smallStack);
   const { results, changes } = JSON.parse(await child.line()) as { results: unknown; changes: number };
   expect(results).toEqual([
-    ["ok", "recovered", "unreadable", "next"],
+    ["ok", "reclaimed", "unreadable", "next"],
     ["ok", "created", "task"],
   ]);
   expect(changes).toBe(16_001);

@@ -51,6 +51,8 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   openInputs: count,
   cancelRequestedAt: fc.option(time),
   cancelBy: fc.option(time),
+  owner: fc.option(text),
+  runAfter: fc.option(time),
   attempt: count,
   token: fc.option(text),
   startedAt: fc.option(time),

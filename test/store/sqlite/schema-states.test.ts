@@ -30,6 +30,14 @@ function stateLists(text: string): string[][] {
   );
 }
 
+/** What is claimed, and what a claim makes of it, which is what is reclaimed. */
+const single: readonly string[] = [...transitions.start.from, transitions.start.to];
+
+/** Every state that a text names alone. */
+function singleStates(text: string): string[] {
+  return [...text.matchAll(/\bstate = '([^']*)'/g)].map(([, state = ""]) => state);
+}
+
 test("a task can be in every state of the table, and in no other", () => {
   expect(stateLists(definition("task"))).toEqual([[...taskStates].sort()]);
 });
@@ -42,20 +50,26 @@ test.each([
   expect(stateLists(definition(name))).toEqual([states]);
 });
 
+test("the queue has the state that tasks are claimed from, and no other", () => {
+  expect(singleStates(definition("task_queue"))).toEqual(transitions.start.from);
+});
+
 test("no index knows other states than these", () => {
   const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").all();
   for (const { name } of names) {
     const text = definition(String(name));
     for (const list of stateLists(text)) expect([unfinished, finished]).toContainEqual(list);
     // A condition in another form would escape this test.
-    expect(text.replaceAll(/\bstate IN \(/g, "")).not.toMatch(/\bstate\b/);
+    for (const state of singleStates(text)) expect(transitions.start.from).toContain(state);
+    expect(text.replaceAll(/\bstate (IN \(|= ')/g, "")).not.toMatch(/\bstate\b/);
   }
 });
 
-test("every statement that reads by state reads all unfinished or all finished tasks", () => {
+test("every statement that reads by state reads all unfinished or all finished tasks, those queued, or those running", () => {
   const lists = Object.values(sql).flatMap(stateLists);
   expect(lists.length).toBeGreaterThan(4);
   for (const list of lists) expect([unfinished, finished]).toContainEqual(list);
+  for (const state of Object.values(sql).flatMap(singleStates)) expect(single).toContain(state);
 });
 
 test("every statement can be prepared, so that each finds the index that it asks for", () => {

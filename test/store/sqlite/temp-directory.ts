@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { sqliteStore, type SqliteStoreOptions } from "../../../src/store/sqlite/sqlite-store.ts";
+import { someOwner } from "./some-owner.ts";
 
 interface TempDirectory {
   /** The path of a name in this test's directory. */
   path(name?: string): string;
-  /** A store that is open, and closed after the test. */
+  /** A store that is open for an owner of its own, and closed after the test. */
   open(name?: string, options?: SqliteStoreOptions): Promise<TaskStore>;
 }
 
@@ -29,7 +30,7 @@ export function useTempDirectory(): TempDirectory {
     path,
     open: async (name, options) => {
       const store = sqliteStore(path(name), options);
-      await store.open();
+      await store.open(someOwner());
       stores.push(store);
       return store;
     },

@@ -3,13 +3,14 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { sqliteStore, type SqliteStoreOptions } from "../../../src/store/sqlite/sqlite-store.ts";
 import { createQueued } from "../../contract/sample-task.ts";
+import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
 
 async function refusal(name = "tasks.db", options?: SqliteStoreOptions): Promise<string> {
   const problem: unknown = await sqliteStore(temp.path(name), options)
-    .open()
+    .open(someOwner())
     .catch((error: unknown) => error);
   expect(problem).toMatchObject({ name: "HoldfastError", code: "store_unusable" });
   return String(problem);
@@ -107,7 +108,11 @@ describe("open refuses", () => {
     await (await temp.open()).close();
     database("DROP INDEX journal_open_input");
     expect(await refusal()).toContain("no such index");
-    expect((await readdir(temp.path("."))).toSorted()).toEqual(["tasks.db", "tasks.db.lock"]);
+    expect((await readdir(temp.path("."))).toSorted()).toEqual([
+      "tasks.db",
+      "tasks.db.lock",
+      "tasks.db.owners",
+    ]);
     database(
       "CREATE INDEX journal_open_input ON journal (task_id, seq) WHERE kind = 'input' AND done_at IS NULL",
     );

@@ -2,9 +2,10 @@
 // At the first write that fails it prints what became of all, and closes.
 import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { createQueued, sampleRequest } from "../../contract/sample-task.ts";
+import { someOwner } from "./some-owner.ts";
 
 const store = sqliteStore(process.argv[2] ?? "");
-await store.open();
+await store.open(someOwner());
 console.log("open");
 
 const request = { ...sampleRequest, arguments: JSON.stringify({ text: "x".repeat(2000) }) };

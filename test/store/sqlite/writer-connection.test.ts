@@ -1,12 +1,18 @@
 import { expect, test } from "vitest";
 import { number } from "../../../src/store/sqlite/database-header.ts";
 import { openWriterConnection } from "../../../src/store/sqlite/writer-connection.ts";
+import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
 
 test("the writing connection asks for everything that durability needs", () => {
-  const db = openWriterConnection({ path: temp.path(), busyTimeoutMs: 7, maxBytes: 409_600 });
+  const db = openWriterConnection({
+    path: temp.path(),
+    owner: someOwner(),
+    busyTimeoutMs: 7,
+    maxBytes: 409_600,
+  });
   try {
     expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     const settings = ["synchronous", "fullfsync", "checkpoint_fullfsync", "busy_timeout", "max_page_count"];

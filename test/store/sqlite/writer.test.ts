@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { Writer } from "../../../src/store/sqlite/writer.ts";
 import { createQueued } from "../../contract/sample-task.ts";
+import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
@@ -12,7 +13,7 @@ const hasFailed = { code: "store_failed" };
 async function writerWith(code: string): Promise<Writer> {
   const file = temp.path("worker.mjs");
   await writeFile(file, `import { parentPort } from "node:worker_threads";\n${code}`);
-  const options = { path: temp.path(), busyTimeoutMs: 1, maxBytes: null };
+  const options = { path: temp.path(), owner: someOwner(), busyTimeoutMs: 1, maxBytes: null };
   return Writer.start(options, () => undefined, pathToFileURL(file));
 }
 
@@ -66,7 +67,7 @@ test("a group that the thread could not commit rejects whole, and the next one g
     let groups = 0;
     parentPort.on("message", ({ commands }) => {
       groups++;
-      if (groups === 1) parentPort.postMessage({ type: "failed", problem: "disk I/O error" });
+      if (groups === 1) parentPort.postMessage({ type: "failed", problem: "disk I/O error", code: "store_failed" });
       else parentPort.postMessage({ type: "committed", changes: [], answers: commands.map(() => ({ result: groups })) });
     });`);
   const ends = await Promise.allSettled([writer.write(createQueued("a")), writer.write(createQueued("b"))]);
