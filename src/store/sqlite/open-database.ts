@@ -5,13 +5,23 @@ import { connect } from "./connect.ts";
 import { userVersion } from "./database-header.ts";
 import { migrations } from "./migrate.ts";
 import { isLocked, lockOwner, tryLock, type FileLock } from "./owner-lock.ts";
+import { prepareRows } from "./row-statement.ts";
+import { columnsOf, integer, text } from "./row.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
-/** How often a start looks whether those that it waits for have ended, and how many times: 10 seconds. */
-const lookEveryMs = 100;
-const mostLooks = 100;
+/** What a start knows, and how long it waits for others. */
+export interface OpenSettings {
+  /** The schema that it migrates to. */
+  readonly schema: number;
+  /** How many times it looks whether those have ended that it waits for, and the pauses between. */
+  readonly looks: number;
+  readonly pauseMs: number;
+}
+
+/** It waits for 10 seconds. */
+const usual: OpenSettings = { schema: migrations.length, looks: 100, pauseMs: 100 };
 
 /** The first schema that several processes may use at a time. */
 const firstShared = 11;
@@ -25,8 +35,9 @@ export async function openDatabase<T>(
   path: string,
   owner: StoreOwner,
   join: () => Promise<T>,
+  settings: OpenSettings = usual,
 ): Promise<{ readonly lock: FileLock; readonly joined: T }> {
-  const opening = await lockForOpening(path, owner);
+  const opening = await lockForOpening(path, owner, settings);
   try {
     const lock = lockOwner(path, owner.id);
     try {
@@ -44,35 +55,62 @@ export async function openDatabase<T>(
  * The lock is on a file beside the database. Before there were several owners, a process held it as long as it had the
  * database open.
  */
-async function lockForOpening(path: string, { id }: StoreOwner): Promise<FileLock> {
-  const file = `${path}.lock`;
-  createFile(file);
-  for (let looks = 1; ; looks++) {
-    const lock = tryLock(file);
-    const inTheWay = lock === undefined ? undefined : ownersOfOlderSchema(path, id);
-    if (lock !== undefined && inTheWay?.length === 0) return lock;
-    lock?.release();
-    if (looks === mostLooks) throw locked(path, inTheWay);
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+async function lockForOpening(path: string, { id }: StoreOwner, settings: OpenSettings): Promise<FileLock> {
+  const { looks, pauseMs, schema } = settings;
+  for (let look = 1; ; look++) {
+    const lock = tryToOpen(path, id, schema);
+    if ("release" in lock) return lock;
+    if (look === looks) throw locked(path, lock.inTheWay);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
+/** The lock, or who is in the way, as far as that is known. */
+function tryToOpen(
+  path: string,
+  own: string,
+  schema: number,
+): FileLock | { readonly inTheWay: readonly KnownOwner[] } {
+  const file = openingFile(path);
+  createFile(file);
+  const lock = tryLock(file);
+  if (typeof lock === "string") return { inTheWay: [] };
+  try {
+    const inTheWay = ownersOfOlderSchema(path, own, schema);
+    if (inTheWay.length === 0) return lock;
+    lock.release();
+    return { inTheWay };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function openingFile(path: string): string {
+  return `${path}.lock`;
+}
+
+/** Never opens one that is there: to close it would drop the locks that this process has on it. */
 function createFile(file: string): void {
   try {
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) writeFileSync(file, "", { flag: "a" });
+    writeFileSync(file, "", { flag: "wx" });
   } catch (error) {
-    throw unusable(file, error);
+    if (!isThere(error)) throw unusable(file, error);
   }
+}
+
+function isThere(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
 /** Living owners that a migration would take the schema from. */
-function ownersOfOlderSchema(path: string, own: string): readonly KnownOwner[] {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return [];
+function ownersOfOlderSchema(path: string, own: string, schema: number): readonly KnownOwner[] {
   try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return [];
     const db = connect(path, { readOnly: true });
     try {
       const version = userVersion(db);
-      if (version < firstShared || version >= migrations.length) return [];
+      if (version < firstShared || version >= schema) return [];
       return new SqliteOwners(db).all().filter(({ id }) => id !== own && isLocked(path, id));
     } finally {
       db.close();
@@ -85,13 +123,38 @@ function ownersOfOlderSchema(path: string, own: string): readonly KnownOwner[] {
   }
 }
 
-function locked(path: string, owners: readonly KnownOwner[] | undefined): HoldfastError {
-  const problem =
-    owners === undefined
-      ? "another process that is opening it, or that runs a version which needs it alone"
-      : `an older version: ${describeOwners(owners)}`;
+function locked(path: string, older: readonly KnownOwner[]): HoldfastError {
+  const problem = older.length > 0 ? `an older version: ${describeOwners(older)}` : describeOpener(path);
   return new HoldfastError(
     "store_locked",
     `${path} is in use by ${problem}. Stop it, or choose another file.`,
   );
+}
+
+function describeOpener(path: string): string {
+  const lone = lastLoneOwner(openingFile(path));
+  const last = lone === undefined ? "" : `, the last of which is ${describeOwners([lone])}`;
+  return `another process that is opening it, or that runs a version which needs it alone${last}`;
+}
+
+const ownerAt = columnsOf(["pid", "host", "since"]);
+
+/** Processes that needed the database alone have written their names into their lock. */
+function lastLoneOwner(file: string): Pick<KnownOwner, "pid" | "host" | "since"> | undefined {
+  try {
+    const db = connect(file, { readOnly: true });
+    try {
+      const row = prepareRows(db, "SELECT pid, host, since FROM owner").get();
+      if (row === undefined) return undefined;
+      return {
+        pid: integer(row, ownerAt.pid),
+        host: text(row, ownerAt.host),
+        since: text(row, ownerAt.since),
+      };
+    } finally {
+      db.close();
+    }
+  } catch {
+    return undefined; // who it is is a courtesy; that there is one is certain
+  }
 }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DatabaseSync } from "node:sqlite";
@@ -23,6 +23,7 @@ function lockFile(path: string, owner: string): string {
 
 /** Holds a lock until it is released, or its process ends. */
 export interface FileLock {
+  /** Does nothing once it was called. */
   release(): void;
 }
 
@@ -39,7 +40,9 @@ export function lockOwner(path: string, owner: string): FileLock {
     throw unusable(file, error);
   }
   const lock = tryLock(file);
-  if (lock === undefined) throw new HoldfastError("store_unusable", `${file} is locked by another owner.`);
+  if (typeof lock === "string") {
+    throw new HoldfastError("store_unusable", `${file} was ${lock} by another program. Try again.`);
+  }
   return {
     release: () => {
       lock.release();
@@ -48,11 +51,12 @@ export function lockOwner(path: string, owner: string): FileLock {
   };
 }
 
-/** Whether an owner holds its lock: its process lives. */
+/** Whether an owner holds its lock: its process lives. Throws `store_unusable` where that cannot be found out. */
 export function isLocked(path: string, owner: string): boolean {
-  const lock = ownerId.test(owner) ? tryLock(lockFile(path, owner)) : noLock;
-  lock?.release();
-  return lock === undefined;
+  const lock = ownerId.test(owner) ? tryLock(lockFile(path, owner)) : "removed";
+  if (typeof lock === "string") return lock === "locked";
+  lock.release();
+  return false;
 }
 
 /** Does nothing where it is gone; on some platforms it cannot be removed while somebody looks at it, and stays. */
@@ -64,25 +68,43 @@ export function removeLockFile(path: string, owner: string): void {
   }
 }
 
-const noLock: FileLock = { release: () => undefined };
+/** Removes what is left of processes that ended before they became owners. Only for who keeps others from becoming one. */
+export function removeLockFilesBut(path: string, owners: ReadonlySet<string>): void {
+  for (const name of readdirSync(ownersFolder(path))) {
+    if (!owners.has(name)) removeLockFile(path, name);
+  }
+}
 
-/** Locks a file that is there; undefined where another connection, of this process or of another, holds its lock. */
-export function tryLock(file: string): FileLock | undefined {
+/**
+ * Locks a file, which is left as it is: `removed` where it is not there, `locked` where another connection has the lock, of this
+ * process or of another. Any other failure throws `store_unusable`, and says nothing about who has the lock.
+ */
+export function tryLock(file: string): FileLock | "locked" | "removed" {
   const url = pathToFileURL(file);
   url.searchParams.set("mode", "rw"); // a file that is not there is not created
   let db: DatabaseSync;
   try {
     db = connect(url, { timeout: 0 });
   } catch (error) {
-    if (primaryCode(error) === sqliteCode.cannotOpen) return noLock;
+    // A process that may open no more files, for one, gets the same code.
+    if (primaryCode(error) === sqliteCode.cannotOpen && isRemoved(file)) return "removed";
     throw unusable(file, error);
   }
   try {
+    db.exec("PRAGMA journal_mode = MEMORY"); // else the first transaction of an empty file puts another one beside it
     db.exec("BEGIN IMMEDIATE");
-    return { release: () => db.close() };
+    return { release: () => (db.isOpen ? db.close() : undefined) };
   } catch (error) {
     db.close();
-    if (primaryCode(error) === sqliteCode.busy) return undefined;
+    if (primaryCode(error) === sqliteCode.busy) return "locked";
+    throw unusable(file, error);
+  }
+}
+
+function isRemoved(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
     throw unusable(file, error);
   }
 }

@@ -1,0 +1,136 @@
+import { readdir } from "node:fs/promises";
+import { hostname } from "node:os";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { number } from "../../../src/store/sqlite/database-header.ts";
+import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
+import { openDatabase, type OpenSettings } from "../../../src/store/sqlite/open-database.ts";
+import { tryLock } from "../../../src/store/sqlite/owner-lock.ts";
+import { runChild } from "./child.ts";
+import { openInChild } from "./owner-child.ts";
+import { someOwner } from "./some-owner.ts";
+import { useTempDirectory } from "./temp-directory.ts";
+
+const temp = useTempDirectory();
+const schema = migrations.length;
+const impatient: OpenSettings = { schema, looks: 3, pauseMs: 1 };
+const newer = { ...impatient, schema: schema + 1 };
+const newerAndPatient = { ...newer, looks: 100_000 };
+
+/** Opens the file as the version with the next schema does; resolves with the schema that it found, and left. */
+async function openNewer(settings: OpenSettings): Promise<readonly [before: number, after: number]> {
+  const { lock, joined } = await openDatabase(
+    temp.path(),
+    someOwner(),
+    async () => {
+      const db = new DatabaseSync(temp.path());
+      try {
+        const before = number(db, "PRAGMA user_version");
+        migrate(db, [...migrations, "CREATE TABLE newer (a)"]);
+        return [before, number(db, "PRAGMA user_version")] as const;
+      } finally {
+        db.close();
+      }
+    },
+    settings,
+  );
+  lock.release();
+  return joined;
+}
+
+const toTheNext = [schema, schema + 1];
+
+describe("a version with a newer schema", () => {
+  test("fails while a process of an older one lives, with its name and what to do", async () => {
+    const child = await openInChild(temp.path());
+    const problem: unknown = await openNewer(newer).catch((error: unknown) => error);
+    expect(problem).toMatchObject({ code: "store_locked" });
+    const name = `an older version: process ${child.pid} on ${hostname()} since 20`;
+    expect(String(problem)).toContain(`${temp.path()} is in use by ${name}`);
+    expect(String(problem)).toContain("Stop it, or choose another file.");
+    expect(await child.ask("run a")).toMatchObject({ ok: true });
+    await child.end();
+    expect(await openNewer(newer)).toEqual(toTheNext);
+  });
+
+  test.each(["SIGTERM", "SIGKILL"] as const)("waits until that ends, by %s too", async (signal) => {
+    const child = await openInChild(temp.path());
+    const opening = openNewer(newerAndPatient);
+    await child.kill(signal);
+    expect(await opening).toEqual(toTheNext);
+  });
+
+  test.runIf(process.platform !== "win32")("waits for one that is stopped, too", async () => {
+    const child = await openInChild(temp.path());
+    process.kill(child.pid, "SIGSTOP");
+    await expect(openNewer(newer)).rejects.toThrow(`process ${child.pid} `);
+    const opening = openNewer(newerAndPatient);
+    process.kill(child.pid, "SIGCONT");
+    await child.end();
+    expect(await opening).toEqual(toTheNext);
+  });
+
+  test("keeps nobody of the older one from the file while it waits, and names all of them", async () => {
+    const first = await openInChild(temp.path());
+    const opening = openNewer(newerAndPatient);
+    const second = await openInChild(temp.path());
+    const problem = await openNewer(newer).catch(String);
+    for (const { pid } of [first, second]) expect(problem).toContain(`process ${pid} on `);
+    await first.end();
+    expect(await second.ask("run a")).toMatchObject({ ok: true });
+    await second.end();
+    expect(await opening).toEqual(toTheNext);
+  });
+
+  test("does not wait for those that have ended and are not forgotten yet", async () => {
+    await (await openInChild(temp.path())).kill("SIGKILL");
+    await (await openInChild(temp.path())).end();
+    expect(await openNewer({ ...newer, looks: 1 })).toEqual(toTheNext);
+  });
+
+  test("leaves the file to others where it cannot find out who has it open", async () => {
+    await (await temp.open()).close();
+    const db = new DatabaseSync(temp.path());
+    db.exec("ALTER TABLE owner RENAME TO gone");
+    db.close();
+    await expect(openNewer(newer)).rejects.toMatchObject({ code: "store_unusable" });
+    expect(typeof tryLock(temp.path("tasks.db.lock"))).toBe("object");
+  });
+});
+
+test("a process of a version that needs the file alone is waited for, and named", async () => {
+  const child = runChild(new URL("./lone-owner.ts", import.meta.url), [temp.path()]);
+  onTestFinished(() => child.kill("SIGKILL"));
+  expect(await child.line()).toBe("open");
+  const open = (settings: OpenSettings) =>
+    openDatabase(temp.path(), someOwner(), async () => undefined, settings);
+  const problem: unknown = await open(impatient).catch((error: unknown) => error);
+  expect(problem).toMatchObject({ code: "store_locked" });
+  expect(String(problem)).toContain(`process ${child.pid} on ${hostname()} since 2026-01-01T00:00:00Z`);
+  const opening = open({ ...impatient, looks: 100_000 });
+  await child.kill("SIGKILL");
+  (await opening).lock.release();
+  await temp.open();
+});
+
+test("a process that does not come to the end of its opening is told of", async () => {
+  await (await temp.open()).close();
+  const held = tryLock(temp.path("tasks.db.lock"));
+  if (typeof held === "string") throw new Error(held);
+  const open = () => openDatabase(temp.path(), someOwner(), async () => undefined, impatient);
+  await expect(open()).rejects.toThrow(/in use by another process that is opening it, or .* alone\. Stop it/);
+  held.release();
+  (await open()).lock.release();
+});
+
+test("an opening that fails leaves no lock", async () => {
+  const fails = openDatabase(temp.path(), someOwner(), () => Promise.reject(new Error("no")), impatient);
+  await expect(fails).rejects.toThrow("no");
+  expect(await readdir(temp.path("tasks.db.owners"))).toEqual([]);
+  expect(typeof tryLock(temp.path("tasks.db.lock"))).toBe("object");
+});
+
+test("many open one file at the same time", async () => {
+  const stores = await Promise.all(Array.from({ length: 8 }, () => temp.open()));
+  for (const store of stores) expect(await store.renew()).toEqual({ held: true, gone: [], others: 7 });
+});
