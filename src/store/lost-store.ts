@@ -7,3 +7,7 @@ export function lostStore(place: string): HoldfastError {
     `${place} was taken from this process, since another one took it for dead, and its tasks are run by others. Restart this process.`,
   );
 }
+
+export function isLost(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "store_lost";
+}

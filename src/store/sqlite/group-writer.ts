@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { SessionNews } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
-import { lostStore } from "../lost-store.ts";
+import { isLost, lostStore } from "../lost-store.ts";
 import { ChangeLog } from "./change-log.ts";
 import { isLocked } from "./owner-lock.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
@@ -125,9 +125,7 @@ export class GroupWriter {
 }
 
 function newsOf({ answers }: CommittedGroup): readonly SessionNews[] {
-  return answers.flatMap((answer) => ("result" in answer && "news" in answer.result ? answer.result.news : []));
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code === "store_lost";
+  return answers.flatMap((answer) =>
+    "result" in answer && "news" in answer.result ? answer.result.news : [],
+  );
 }

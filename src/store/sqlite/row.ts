@@ -40,10 +40,15 @@ const id: Column = { place: 0, name: "id" };
 
 /** The id of a task, which is the first column; one that cannot be read as it is stored, which names no task. */
 export function idOf(row: Row): string {
+  return textOrStored(row, id);
+}
+
+/** A text, or where it cannot be read what is stored instead of it. */
+export function textOrStored(row: Row, column: Column): string {
   try {
-    return text(row, id);
+    return text(row, column);
   } catch {
-    return String(row[id.place]);
+    return String(row[column.place]);
   }
 }
 

@@ -1,3 +1,5 @@
+import { HoldfastError } from "../../task/fault.ts";
+
 /** SQLite's primary result codes, as far as they are told apart. */
 export const sqliteCode = {
   error: 1,
@@ -35,6 +37,11 @@ const faultsOfOneStatement: ReadonlySet<number> = new Set([
 export function isFaultOfOneStatement(error: unknown): boolean {
   const code = primaryCode(error);
   return code === undefined || faultsOfOneStatement.has(code);
+}
+
+/** Whether another connection had the lock of a file for as long as it was waited for; also where that is the cause. */
+export function isBusy(error: unknown): boolean {
+  return primaryCode(error) === sqliteCode.busy || (error instanceof HoldfastError && isBusy(error.cause));
 }
 
 /** What went wrong, to be made part of a sentence: without the end that some messages have. */

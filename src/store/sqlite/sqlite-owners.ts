@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, flag, idOf, integer, text, type Row } from "./row.ts";
+import { columnsOf, idOf, text, textOrStored, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
@@ -78,13 +78,28 @@ export function describeOwners(owners: readonly Pick<KnownOwner, "pid" | "host" 
   return owners.map(({ pid, host, since }) => `process ${pid} on ${host} since ${since}`).join(", ");
 }
 
+/** Of a damaged row, too: one owner that cannot be read keeps no other from its work. */
 function ownerOf(row: Row): KnownOwner {
   return {
-    id: text(row, at.id),
-    pid: integer(row, at.pid),
-    host: text(row, at.host),
-    since: text(row, at.since),
-    handlers: JSON.parse(text(row, at.handlers)) as readonly HandlerName[],
-    retired: flag(row, at.retired),
+    id: idOf(row),
+    pid: Number(row[at.pid.place]),
+    host: textOrStored(row, at.host),
+    since: textOrStored(row, at.since),
+    handlers: handlersOf(row),
+    retired: Number(row[at.retired.place]) !== 0,
   };
+}
+
+/** None where they are damaged. */
+function handlersOf(row: Row): readonly HandlerName[] {
+  try {
+    const handlers: unknown = JSON.parse(text(row, at.handlers));
+    return Array.isArray(handlers) ? handlers.filter(isHandlerName) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isHandlerName(value: unknown): value is HandlerName {
+  return typeof value === "object" && value !== null && "method" in value && "tool" in value;
 }

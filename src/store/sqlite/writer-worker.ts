@@ -2,7 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { HoldfastError } from "../../task/fault.ts";
 import { GroupWriter } from "./group-writer.ts";
-import { messageOf, primaryCode, sqliteCode } from "./sqlite-error.ts";
+import { isLost } from "../lost-store.ts";
+import { isLocked, removeLockFilesBut } from "./owner-lock.ts";
+import { isBusy, messageOf } from "./sqlite-error.ts";
 import { describeOwners, OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { unusable } from "./unusable.ts";
 import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
@@ -36,11 +38,14 @@ function open(): WriterAnswer {
   try {
     connection = connectWriter();
     new OwnerWrites(connection.db).add(options.owner);
+    removeLockFilesBut(options.path, new SqliteOwners(connection.db).ids());
     return { type: "ready" };
   } catch (error) {
+    const fault = isBusy(error)
+      ? new HoldfastError("store_locked", `${describeLock()}. Let it go on, or end it, and start again.`)
+      : unusable(options.path, error);
     discardConnection();
-    const { code, message } = unusable(options.path, error);
-    return { type: "unusable", code, message };
+    return { type: "unusable", code: fault.code, message: fault.message };
   }
 }
 
@@ -51,25 +56,25 @@ function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer
     if (isBlocked) setBlocked(connection.db, false);
     return { type: "committed", ...group };
   } catch (error) {
-    if (isLocked(error) && connection !== undefined) {
-      const problem = describeLock(connection.db);
-      setBlocked(connection.db, true);
-      return { type: "failed", problem, code: "store_failed" };
-    }
-    // What the connection still believes about a file that failed it is not to be trusted: the next group opens
-    // another one, and says so if that fails too.
-    discardConnection();
-    return {
-      type: "failed",
-      problem: messageOf(error),
-      code: error instanceof HoldfastError ? error.code : "store_failed",
-    };
+    return { type: "failed", ...failure(error) };
   }
 }
 
-/** Where a transaction waited in vain for its turn, it did not begin, and the connection is as good as before. */
-function isLocked(error: unknown): boolean {
-  return primaryCode(error) === sqliteCode.busy;
+/**
+ * A transaction that waited in vain for its turn did not begin, and the connection is as good as before. So it is where the
+ * store is lost.
+ */
+function failure(error: unknown): Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code"> {
+  if (isBusy(error)) {
+    const problem = describeLock();
+    if (connection !== undefined) setBlocked(connection.db, true);
+    return { problem, code: "store_failed" };
+  }
+  if (isLost(error)) return { problem: messageOf(error), code: "store_lost" };
+  // What the connection still believes about a file that failed it is not to be trusted: the next group opens
+  // another one, and says so if that fails too.
+  discardConnection();
+  return { problem: messageOf(error), code: "store_failed" };
 }
 
 function setBlocked(db: DatabaseSync, blocked: boolean): void {
@@ -78,10 +83,19 @@ function setBlocked(db: DatabaseSync, blocked: boolean): void {
   db.exec(`PRAGMA busy_timeout = ${blocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs}`);
 }
 
-function describeLock(db: DatabaseSync): string {
-  const others = new SqliteOwners(db).all().filter(({ id, retired }) => id !== options.owner.id && !retired);
-  const also = others.length === 0 ? "" : `; it is also open in ${describeOwners(others)}`;
-  return `another program holds the lock of ${options.path}, or is stopped while it does${also}`;
+function describeLock(): string {
+  return `another program holds the lock of ${options.path}, or is stopped while it does${describeOthers()}`;
+}
+
+function describeOthers(): string {
+  const { path, owner } = options;
+  try {
+    const owners = connection === undefined ? [] : new SqliteOwners(connection.db).all();
+    const others = owners.filter(({ id, retired }) => id !== owner.id && !retired && isLocked(path, id));
+    return others.length === 0 ? "" : `; it is also open in ${describeOwners(others)}`;
+  } catch {
+    return ""; // who they are is a courtesy
+  }
 }
 
 function tidyUp(): void {
@@ -105,6 +119,8 @@ function discardConnection(): void {
 
 function stop(): void {
   try {
+    // Other processes may write, or be stopped while they do: they are not waited for.
+    if (connection !== undefined) setBlocked(connection.db, true);
     connection?.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
     // All of it is safe in the log, which the next owner reads.
