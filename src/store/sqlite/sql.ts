@@ -72,12 +72,18 @@ export const selectRunning = `
 
 const isQueued = "state = 'queued' AND run_after IS NOT NULL";
 
-/** One seek for each owner that has queued tasks, and for each of its handlers, however many tasks there are. */
+/**
+ * One seek for each owner that has queued tasks, and for each of its handlers, however many tasks there are: to compare pairs of
+ * method and tool would pass all tasks of a pair.
+ */
 export const selectQueuedOwner = `
   SELECT owner FROM task INDEXED BY task_queue WHERE ${isQueued} AND owner > ? ORDER BY owner LIMIT 1`;
-export const selectQueuedHandler = `
+export const selectQueuedMethod = `
   SELECT method, tool FROM task INDEXED BY task_queue
-  WHERE ${isQueued} AND owner IS ? AND (method, tool) > (?, ?) ORDER BY method, tool LIMIT 1`;
+  WHERE ${isQueued} AND owner IS ? AND method > ? ORDER BY method, tool LIMIT 1`;
+export const selectQueuedTool = `
+  SELECT method, tool FROM task INDEXED BY task_queue
+  WHERE ${isQueued} AND owner IS ? AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
 export const selectQueued = `
   SELECT ${allOfTask} FROM task INDEXED BY task_queue
   WHERE ${isQueued} AND owner IS ? AND method = ? AND tool = ? AND (run_after, id) > (?, ?) ORDER BY run_after, id LIMIT ?`;
@@ -90,11 +96,13 @@ export const insertOwner = `
 export const retireOwner = "UPDATE owner SET retired = 1 WHERE id = ?";
 export const deleteOwner = "DELETE FROM owner WHERE id = ?";
 
-export const insertChange = "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";
+export const insertChange =
+  "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";
 /** The newest always stays, so that its number is not given out again. */
 export const deleteOldChanges = "DELETE FROM change WHERE seq <= (SELECT max(seq) FROM change) - ?";
 export const selectLastChange = "SELECT max(seq) AS seq FROM change";
-export const selectChanges = "SELECT seq, owner, task_id, version, session, message FROM change WHERE seq > ? ORDER BY seq";
+export const selectChanges =
+  "SELECT seq, owner, task_id, version, session, message FROM change WHERE seq > ? ORDER BY seq";
 
 export const selectDue = `
   SELECT id FROM task INDEXED BY task_due

@@ -23,13 +23,15 @@ interface Page {
 /** Reads the queue: by owner and handler, since a process takes only its own, and what nobody else is to run. */
 export class SqliteQueue {
   readonly #nextOwner: RowStatement;
-  readonly #nextHandler: RowStatement;
+  readonly #nextMethod: RowStatement;
+  readonly #nextTool: RowStatement;
   readonly #queued: RowStatement;
   readonly #running: RowStatement;
 
   constructor(db: DatabaseSync) {
     this.#nextOwner = prepareRows(db, sql.selectQueuedOwner);
-    this.#nextHandler = prepareRows(db, sql.selectQueuedHandler);
+    this.#nextMethod = prepareRows(db, sql.selectQueuedMethod);
+    this.#nextTool = prepareRows(db, sql.selectQueuedTool);
     this.#queued = prepareRows(db, sql.selectQueued);
     this.#running = prepareRows(db, sql.selectRunning);
   }
@@ -119,10 +121,11 @@ export class SqliteQueue {
   }
 
   *#handlersOf(owner: string | null): Generator<HandlerName> {
-    for (let row = this.#nextHandler.get(owner, "", ""); row !== undefined;) {
+    for (let row = this.#nextMethod.get(owner, ""); row !== undefined;) {
       const handler = handlerOf(row);
       if (handler !== undefined) yield handler;
-      row = this.#nextHandler.get(owner, ...row);
+      const [method = null] = row;
+      row = this.#nextTool.get(owner, ...row) ?? this.#nextMethod.get(owner, method);
     }
   }
 }
