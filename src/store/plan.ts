@@ -105,7 +105,7 @@ function claim({ tokens, now }: TaskCommand<"claim">, { runnable, owner }: Facts
 }
 
 function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts): Plan {
-  const { alive = false, tasks = [], unreadable = [], next = null } = facts.running ?? {};
+  const { alive = false, tasks = [], unreadable = [], next = null, passedOver = false } = facts.running ?? {};
   if (alive) return refused("state");
   const circumstances = { owner: facts.owner, entry: () => undefined };
   const given = tasks
@@ -113,8 +113,8 @@ function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts):
     .filter((decision) => decision.ok);
   const { writes, changes } = saving(given);
   // The one that is told of unreadable tasks may not see to them: the next process is told again.
-  const retire: TableWrite[] =
-    next === null ? [{ do: "retire_owner", owner, forget: unreadable.length === 0 }] : [];
+  const forget = unreadable.length === 0 && !passedOver;
+  const retire: TableWrite[] = next === null ? [{ do: "retire_owner", owner, forget }] : [];
   return {
     result: { ok: true, reclaimed: given.length, unreadable, next },
     writes: [...writes, ...retire],

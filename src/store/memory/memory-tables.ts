@@ -89,12 +89,13 @@ export class MemoryTables implements TaskTables {
   }
 
   running({ owner, after, limit, now }: RunningQuery): RunningTasks {
-    if (this.owners.lives(owner)) return { alive: true, tasks: [], unreadable: [], next: null };
+    if (this.owners.lives(owner))
+      return { alive: true, tasks: [], unreadable: [], next: null, passedOver: false };
     const isMeant = (task: TaskRecord): boolean =>
       task.state === "running" && task.owner === owner && !hasExpired(task, now);
     const tasks = take(this.#unfinishedAfter(after), limit, isMeant);
     const next = tasks.length < limit ? null : (tasks.at(-1)?.id ?? null);
-    return { alive: false, tasks, unreadable: [], next };
+    return { alive: false, tasks, unreadable: [], next, passedOver: false };
   }
 
   secret(name: string): string | undefined {

@@ -104,7 +104,8 @@ export class SqliteTables implements TaskTables {
   }
 
   running(query: RunningQuery): RunningTasks {
-    if (this.#isLocked(query.owner)) return { alive: true, tasks: [], unreadable: [], next: null };
+    if (this.#isLocked(query.owner))
+      return { alive: true, tasks: [], unreadable: [], next: null, passedOver: false };
     return this.#queue.running(query);
   }
 

@@ -1,12 +1,33 @@
 import { open } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import type { CommandResult } from "../../../src/task/command.ts";
+import type { TaskStore } from "../../../src/store/store.ts";
+import { aHandler } from "../../../src/testing/sample-task.ts";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const files = useTempDirectory();
 
-/** A store of the running tasks a to e, of which b and d were damaged by another program. */
+const handlers = [aHandler];
+
+/** Gives back what owners left that are gone, as a runtime does, and resolves with what each reclaim came to. */
+async function reclaimAll(store: TaskStore) {
+  const backoff = { baseMs: 0, maxMs: 0, maxCrashes: 9 };
+  const reclaim = (owner: string) =>
+    store.write<"reclaim">({ type: "reclaim", now: noon, owner, after: "", limit: 9, backoff });
+  const { gone } = await store.renew();
+  return Promise.all(gone.map(reclaim));
+}
+
+function claim(store: TaskStore) {
+  const tokens = Array.from({ length: 9 }, (_, index) => `c${index}`);
+  return store.write({ type: "claim", now: noon, handlers, tokens });
+}
+
+const ids = (tasks: readonly { readonly id: string }[]) => tasks.map(({ id }) => id);
+
+/** A store of the tasks a to e, of which b and d were damaged by another program; a, b and c ran when its owner ended. */
 async function damagedStore() {
   const before = await files.open();
   for (const name of ["a", "b", "c"]) await before.write(createRunning(name));
@@ -20,19 +41,69 @@ async function damagedStore() {
 }
 
 describe("a task whose row cannot be read", () => {
-  test("is named by recover, which leaves it alone and takes the others", async () => {
+  test("is named by the reclaim that meets it, and left alone while the others are given back", async () => {
     const store = await damagedStore();
-    const recovery = await store.write({ type: "recover", now: noon, after: "", limit: 9 });
-    expect(recovery).toMatchObject({ recovered: 2, unreadable: [{ id: "task-b" }, { id: "task-d" }] });
-    expect(recovery.unreadable[0]?.problem).toMatch(/^Task task-b cannot be read: .+\.$/);
-    expect(recovery.unreadable[1]?.problem).toContain("later in the column generation");
-    expect(await store.get("task-a")).toMatchObject({ state: "queued", crashes: 1 });
-    expect(await store.get("task-c")).toMatchObject({ state: "queued", crashes: 1 });
+    const [reclaim, ...others] = await reclaimAll(store);
+    expect(reclaim).toMatchObject({ reclaimed: 2, unreadable: [{ id: "task-b" }], next: null });
+    expect(others).toEqual([]);
+    expect(JSON.stringify(reclaim)).toMatch(/"Task task-b cannot be read: .+\."/);
+    for (const id of ["task-a", "task-c"]) {
+      expect(await store.get(id)).toMatchObject({ state: "queued", owner: null, crashes: 1 });
+    }
+  });
+
+  test("is named at each start while it runs, and what else its owner left is not given back twice", async () => {
+    const first = await damagedStore();
+    await reclaimAll(first);
+    const store = await files.open();
+    const again = {
+      ok: true,
+      reclaimed: 0,
+      unreadable: [expect.objectContaining({ id: "task-b" })],
+      next: null,
+    };
+    expect(await reclaimAll(store)).toEqual([again]);
+    await first.close();
+    expect(await reclaimAll(store)).toContainEqual(again);
+    expect(await store.get("task-a")).toMatchObject({ crashes: 1 });
+  });
+
+  test("is named at the next start, too, where the reclaim took several pages and it was on none of the last", async () => {
+    const first = await damagedStore();
+    const [owner = ""] = (await first.renew()).gone;
+    const backoff = { baseMs: 0, maxMs: 0, maxCrashes: 9 };
+    const page = { type: "reclaim", now: noon, owner, limit: 1, backoff } as const;
+    const unreadable: string[] = [];
+    for (let after: string | null = ""; after !== null;) {
+      const reclaim: CommandResult<"reclaim"> = await first.write<"reclaim">({ ...page, after });
+      if (!reclaim.ok) throw new Error(reclaim.reason);
+      unreadable.push(...ids(reclaim.unreadable));
+      after = reclaim.next;
+    }
+    expect(unreadable).toEqual(["task-b"]);
+    const store = await files.open();
+    expect(await reclaimAll(store)).toMatchObject([{ reclaimed: 0, unreadable: [{ id: "task-b" }] }]);
+    // As soon as it can be read, it is given back, and nobody is named any more.
+    const db = new DatabaseSync(files.path());
+    db.exec("UPDATE task SET progress = NULL WHERE id = 'task-b'");
+    db.close();
+    expect(await reclaimAll(store)).toMatchObject([{ reclaimed: 1, unreadable: [] }]);
+    expect((await store.renew()).gone).toEqual([]);
+  });
+
+  test("is named by claims while it is queued, which take the others, and nobody looks for it again", async () => {
+    const store = await damagedStore();
+    await reclaimAll(store);
+    const { tasks, unreadable } = await claim(store);
+    expect(ids(tasks)).toEqual(["task-a", "task-c", "task-e"]);
+    expect(ids(unreadable)).toEqual(["task-d"]);
+    expect(unreadable[0]?.problem).toContain("later in the column generation");
+    expect(await store.claimableAt(handlers)).toBeNull();
+    expect(await claim(store)).toMatchObject({ tasks: [], unreadable: [{ id: "task-d" }], next: null });
   });
 
   test("makes no page shorter than it has to be", async () => {
     const store = await damagedStore();
-    const ids = (tasks: readonly { readonly id: string }[]) => tasks.map(({ id }) => id);
     expect(ids(await store.unfinished("", 2))).toEqual(["task-a", "task-c"]);
     expect(ids(await store.unfinished("task-c", 2))).toEqual(["task-e"]);
     const ann = { generation: "2026-07-28", principal: "ann" } as const;
@@ -52,10 +123,10 @@ describe("a task whose row cannot be read", () => {
   });
 });
 
-/** A store of the running tasks a to d, in which `damage` was done to b. */
-async function storeWith(damage: string) {
+/** A store of the tasks a to d, in which `damage` was done to b. */
+async function storeWith(damage: string, create: typeof createRunning) {
   const before = await files.open();
-  for (const name of ["a", "b", "c", "d"]) await before.write(createRunning(name));
+  for (const name of ["a", "b", "c", "d"]) await before.write(create(name));
   await before.close();
   const db = new DatabaseSync(files.path());
   db.exec(`UPDATE task SET ${damage} WHERE id = 'task-b'`);
@@ -68,12 +139,14 @@ describe.each([
   ["a number that JavaScript cannot hold", "created_at = 9007199254740993"],
   ["a time that is too late", "sweep_at = 9007199254740993"],
   ["a time that is too early", "sweep_at = -9007199254740993"],
+  ["a start that is too late", "run_after = 9007199254740993"],
+  ["a start that is too early", "run_after = -9007199254740993"],
   ["an id that is cut", "id = char(0xfffe) || 'cut'"],
 ])("a row with %s", (_, damage) => {
+  const readable = ["task-a", "task-c", "task-d"];
+
   test("is the fault of its task alone in every statement", async () => {
-    const store = await storeWith(damage);
-    const readable = ["task-a", "task-c", "task-d"];
-    const ids = (tasks: readonly { readonly id: string }[]) => tasks.map(({ id }) => id);
+    const store = await storeWith(damage, createRunning);
     expect(ids(await store.unfinished("", 9))).toEqual(readable);
     const ann = { generation: "2026-07-28", principal: "ann" } as const;
     for (const owner of [ann, { generation: ann.generation }]) {
@@ -82,14 +155,25 @@ describe.each([
     const due = await store.due(noon + 60_000, 9);
     expect(due.filter((id) => readable.includes(id))).toEqual(readable);
     expect(await store.nextSweepAt(noon)).toBe(noon + 60_000);
-    const recovery = await store.write({ type: "recover", now: noon, after: "", limit: 9 });
-    expect(recovery).toMatchObject({ recovered: 3, next: null });
+    const reclaims = await reclaimAll(store);
+    expect(reclaims).toMatchObject([{ reclaimed: 3, next: null }]);
     // One that looks expired is met by the sweeper.
-    const met = [...recovery.unreadable.map(({ id }) => id), ...(await store.due(noon, 9))];
+    const unreadable = reclaims.flatMap((reclaim) => (reclaim.ok ? ids(reclaim.unreadable) : []));
+    const met = [...unreadable, ...(await store.due(noon, 9))];
     expect(met).toHaveLength(1);
     for (const id of readable) await store.write({ type: "cancel", now: noon, id });
     const { deleted } = await store.write({ type: "delete_expired", now: noon + 60_000, limit: 9 });
     expect(deleted).toEqual(readable);
+  });
+
+  test("is passed over by claims of the others", async () => {
+    const store = await storeWith(damage, createQueued);
+    await reclaimAll(store);
+    const { tasks, unreadable } = await claim(store);
+    expect(ids(tasks)).toEqual(readable);
+    expect(unreadable).toHaveLength(1);
+    expect(await store.claimableAt(handlers)).toBeNull();
+    for (const id of readable) expect(await store.get(id)).toMatchObject({ state: "running" });
   });
 });
 
@@ -120,3 +204,28 @@ test("a page of the journal that was overwritten is a fault of the tasks that ar
   await expect(store.journal("task-a")).rejects.toMatchObject({ code: "task_unreadable" });
   expect(await store.get("task-a")).toMatchObject({ state: "running" });
 });
+
+test.each([
+  "handlers = 'x'",
+  "handlers = '[null, 1]'",
+  "host = char(0xfffe) || 'cut'",
+  "pid = 9007199254740993",
+])(
+  "an owner that is stored with %s keeps nobody from working, nor from being told who is in the way",
+  async (damage) => {
+    const [store, other] = [await files.open("tasks.db", { busyTimeoutMs: 1 }), await files.open()];
+    const db = new DatabaseSync(files.path());
+    db.exec(`UPDATE owner SET ${damage}`);
+    await store.write(createQueued("a"));
+    expect(await claim(store)).toMatchObject({ tasks: [{ id: "task-a" }] });
+    expect(await store.renew()).toEqual({ held: true, gone: [], others: 1 });
+    db.exec("BEGIN IMMEDIATE");
+    for (let round = 0; round < 2; round++) {
+      await expect(store.write(createQueued("b"))).rejects.toThrow("another program holds the lock of");
+    }
+    db.exec("ROLLBACK");
+    db.close();
+    expect(await store.write(createQueued("b"))).toMatchObject({ ok: true });
+    await other.close();
+  },
+);
