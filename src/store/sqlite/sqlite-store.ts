@@ -98,6 +98,8 @@ class SqliteStore implements TaskStore {
       refuseForeignFile(path);
       const { lock, joined } = await openDatabase(path, owner, () => this.#join(path, owner));
       this.#parts = { path, lock, owner: owner.id, ...joined };
+      // A process that writes nothing more is as good as gone: others take over what it leaves.
+      void joined.writer.ended.then(() => lock.release());
     });
   }
 

@@ -43,6 +43,8 @@ export class Writer {
   #dead: HoldfastError | undefined;
   #idle: (() => void) | undefined;
   readonly #started = Promise.withResolvers<void>();
+  /** Resolves when the thread has ended, in whichever way: it writes nothing more. */
+  readonly ended: Promise<unknown>;
 
   private constructor(worker: Worker, onCommit: (changes: readonly TaskChange[]) => void) {
     this.#worker = worker;
@@ -51,9 +53,12 @@ export class Writer {
     worker.on("messageerror", (error) => this.#die(messageOf(error)));
     worker.on("error", (error) => this.#die(messageOf(error)));
     worker.on("exit", (code) => this.#die(`exit code ${code}`));
+    this.ended = new Promise((resolve) => {
+      worker.once("exit", resolve);
+    });
   }
 
-  /** Starts the thread and waits until its connection is open; rejects with `store_unusable`. */
+  /** Starts the thread and waits until its connection is open; rejects with `store_unusable` or `store_locked`. */
   static async start(
     options: WriterOptions,
     onCommit: (changes: readonly TaskChange[]) => void,
@@ -97,11 +102,8 @@ export class Writer {
       return;
     }
     this.#worker.ref();
-    const exited = new Promise((resolve) => {
-      this.#worker.once("exit", resolve);
-    });
     this.#send({ type: "stop" });
-    await exited;
+    await this.ended;
   }
 
   /** After the current microtask: calls that are made together become one group. */
