@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { SessionNews } from "../session-store.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, integer, integerOrNull, text, textOrNull } from "./row.ts";
+import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
@@ -17,6 +17,8 @@ export interface LoggedChanges {
   readonly tasks: StoreChanges;
   readonly sessions: readonly SessionNews[] | "gap";
 }
+
+export const gap: LoggedChanges = { tasks: "gap", sessions: "gap" };
 
 /** Writes what an owner changes, for the others. */
 export class ChangeLog {
@@ -61,7 +63,15 @@ export class ChangeLogReader {
     if (first === undefined || last === undefined) return { tasks: [], sessions: [] };
     const missed = integer(first, at.seq) > this.#last + 1;
     this.#last = integer(last, at.seq);
-    if (missed) return { tasks: "gap", sessions: "gap" };
+    if (missed) return gap;
+    try {
+      return this.#ofOthers(rows);
+    } catch {
+      return gap; // a damaged row may be about anything
+    }
+  }
+
+  #ofOthers(rows: readonly Row[]): LoggedChanges {
     const tasks: TaskChange[] = [];
     const sessions: SessionNews[] = [];
     for (const row of rows) {

@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { Renewal } from "../store.ts";
-import { ChangeLogReader, type LoggedChanges } from "./change-log.ts";
+import { ChangeLogReader, gap, type LoggedChanges } from "./change-log.ts";
 import { isLocked, ownersFolder } from "./owner-lock.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 
@@ -90,7 +90,7 @@ export class OtherOwners {
     const before = this.#known;
     this.#known = this.#owners.ids();
     if (this.#known.size > 1) this.#startPolling();
-    if (!isSame(before, this.#known)) this.#publish({ tasks: "gap", sessions: "gap" });
+    if (!isSame(before, this.#known)) this.#publish(gap);
   }
 }
 

@@ -1,0 +1,85 @@
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ChangeLog, ChangeLogReader } from "../../../src/store/sqlite/change-log.ts";
+import { number } from "../../../src/store/sqlite/database-header.ts";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import type { TaskChange } from "../../../src/store/store.ts";
+
+const kept = 10_000;
+const none = { tasks: [], sessions: [] };
+const gap = { tasks: "gap", sessions: "gap" };
+
+let db: DatabaseSync;
+let log: ChangeLog;
+let reader: ChangeLogReader;
+beforeEach(() => {
+  db = new DatabaseSync(":memory:");
+  migrate(db);
+  log = new ChangeLog(db, "a");
+  reader = new ChangeLogReader(db, "b");
+});
+afterEach(() => db.close());
+
+const changes = (count: number, from = 0): TaskChange[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `task-${from + index}`, version: index }));
+const rows = () => number(db, "SELECT count(*) FROM change");
+
+test("what one owner appends another one reads once, in order, with whatever texts", () => {
+  const odd = "\ud800\u0000é";
+  const first = [
+    { id: odd, version: 3 },
+    { id: "b", version: null },
+  ];
+  const news = [
+    { id: odd, message: odd },
+    { id: "s", message: null },
+  ];
+  log.append(first, news);
+  log.append([{ id: "c", version: 1 }], []);
+  expect(reader.read()).toEqual({ tasks: [...first, { id: "c", version: 1 }], sessions: news });
+  expect(reader.read()).toEqual(none);
+});
+
+test("an owner does not read what it appended itself", () => {
+  new ChangeLog(db, "b").append(changes(1), []);
+  expect(reader.read()).toEqual(none);
+});
+
+test("a reader begins with what is appended after it was made", () => {
+  log.append(changes(3), []);
+  const late = new ChangeLogReader(db, "c");
+  expect(late.read()).toEqual(none);
+  log.append(changes(1), []);
+  expect(late.read()).toMatchObject({ tasks: changes(1) });
+});
+
+test("the log keeps its newest entries, and nothing is written where nothing has changed", () => {
+  for (let group = 0; group < 15; group++) log.append(changes(1_000), []);
+  expect(rows()).toBe(kept);
+  log.append([], []);
+  log.append(changes(kept + 1), []);
+  expect(rows()).toBe(kept);
+});
+
+test("who has read all but what is kept misses nothing, and who has missed one is told of a gap", () => {
+  log.append(changes(kept), []);
+  expect(reader.read().tasks).toHaveLength(kept);
+  for (let group = 0; group < 11; group++) log.append(changes(1_000), []);
+  expect(reader.read()).toEqual(gap);
+  log.append(changes(1, 7), []);
+  expect(reader.read()).toEqual({ tasks: changes(1, 7), sessions: [] });
+});
+
+test("a log of which nothing is left is a gap as soon as there is something again", () => {
+  log.append(changes(5), []);
+  db.exec("DELETE FROM change WHERE seq < 5");
+  expect(reader.read()).toEqual(gap);
+});
+
+test("an entry that cannot be read is a gap, and those after it are read", () => {
+  log.append(changes(1), []);
+  db.exec("UPDATE change SET task_id = char(0xfffe) || 'cut'");
+  expect(reader.read()).toEqual(gap);
+  log.append(changes(1), []);
+  expect(reader.read()).toEqual({ tasks: changes(1), sessions: [] });
+});
