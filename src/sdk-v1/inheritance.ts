@@ -1,4 +1,4 @@
-import { takeOver, type OnRestart, type TakeOverServices } from "./restart.ts";
+import { takeOver, type OnRestart, type TakenTasks, type TakeOverServices } from "./restart.ts";
 
 const pauseAfterErrorMs = 5000;
 
@@ -10,6 +10,7 @@ interface InheritanceServices extends TakeOverServices {
 export class Inheritance {
   readonly #services: InheritanceServices;
   readonly #onRestart: OnRestart;
+  readonly #taken: TakenTasks = new Map();
   #takingOver: Promise<void> | undefined;
   /** Whether there may be more than the last look found, or the one that is under way. */
   #again = false;
@@ -24,7 +25,7 @@ export class Inheritance {
   /** Resolves when all that was left is taken over; rejects with what `onRestart` throws. */
   async start(): Promise<void> {
     this.#again = false;
-    await takeOver(this.#services, this.#onRestart);
+    await takeOver(this.#services, this.#onRestart, this.#taken);
     this.#open = true;
     if (this.#again) this.look();
   }
@@ -45,7 +46,7 @@ export class Inheritance {
     try {
       while (this.#again && this.#open) {
         this.#again = false;
-        await takeOver(this.#services, this.#decide);
+        await takeOver(this.#services, this.#decide, this.#taken);
       }
     } catch (error) {
       this.#services.onError(error);

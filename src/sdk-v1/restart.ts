@@ -40,54 +40,61 @@ const pageSize = 500;
 
 const message = "The server stopped while it worked on this task, and does not take it up again.";
 
+/** Tasks that this process has taken, with what is to become of them, once that is known. */
+export type TakenTasks = Map<TaskRecord, RestartDecision | undefined>;
+
 /**
  * Fails or keeps the tasks of SDK v1 servers that no process holds: the one that did is gone. Each is taken first, so that one
- * of several processes decides what becomes of it; one that dies then leaves it to the next. Expired tasks end as such.
+ * of several processes decides what becomes of it; one that dies then leaves it to the next. Expired tasks end as such. Where
+ * the store fails, tasks can stay in `taken`, for the next call.
  */
-export async function takeOver(services: TakeOverServices, onRestart: OnRestart): Promise<void> {
+export async function takeOver(
+  services: TakeOverServices,
+  onRestart: OnRestart,
+  taken: TakenTasks,
+): Promise<void> {
   const { store } = services;
+  await decideAll(services, taken, onRestart);
   const lost = await store.orphanedHandlers();
   for (const handler of lost.filter(isSdkV1Handler)) {
     for (let more = true; more;) {
       const ids = await store.queued(handler, pageSize);
       // In parallel, so that the store commits many of them in one group.
-      const ends = await Promise.all(ids.map((id) => take(services, id)));
-      const taken = ends.filter((task) => task !== undefined);
+      await Promise.all(ids.map((id) => take(services, id, taken)));
+      more = ids.length === pageSize && taken.size > 0;
       await decideAll(services, taken, onRestart);
-      more = ids.length === pageSize && taken.length > 0;
       await nextTurn();
     }
   }
 }
 
-/** The task, held by this process from now on; undefined where another one was faster, or where it has expired. */
-async function take(services: TakeOverServices, id: string): Promise<TaskRecord | undefined> {
+/** Holds the task from now on, unless another process was faster, or it has expired. */
+async function take(services: TakeOverServices, id: string, taken: TakenTasks): Promise<void> {
   const { store, clock, sweeper, unreadable } = services;
   try {
     const found = await store.get(id);
-    if (found === undefined || !isSdkV1Task(found)) return undefined;
+    if (found === undefined || !isSdkV1Task(found)) return;
     const task = await sweeper.ended(found);
-    if (isTerminal(task.state)) return undefined;
+    if (isTerminal(task.state)) return;
     const started = await store.write({ type: "start", now: clock.now(), id, token });
-    return started.ok ? started.task : undefined;
+    if (started.ok) taken.set(started.task, undefined);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     unreadable.report(id, error);
-    return undefined;
   }
 }
 
 /** Asks for one after the other, and fails those that are to fail at once. */
-async function decideAll(
-  services: TakeOverServices,
-  tasks: readonly TaskRecord[],
-  onRestart: OnRestart,
-): Promise<void> {
-  const failing: TaskRecord[] = [];
-  for (const task of tasks) {
-    if ((await decide(services, task, onRestart)) === "fail") failing.push(task);
+async function decideAll(services: TakeOverServices, taken: TakenTasks, onRestart: OnRestart): Promise<void> {
+  for (const [task, decision] of taken) {
+    if (decision === undefined) taken.set(task, await decide(services, task, onRestart));
   }
-  await Promise.all(failing.map((task) => fail(services, task)));
+  await Promise.all(
+    Array.from(taken, async ([task, decision]) => {
+      if (decision === "fail") await fail(services, task);
+      taken.delete(task);
+    }),
+  );
 }
 
 /** A task whose request cannot be read fails without asking `onRestart`: nobody could resume it. */

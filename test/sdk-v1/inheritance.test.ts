@@ -4,6 +4,7 @@ import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { FakeClock } from "../runtime/fake-clock.ts";
+import { Failing, watchedStore } from "../runtime/watched-store.ts";
 import { openDurable } from "./stores.ts";
 
 const call = { method: "tools/call", params: { name: "report" } };
@@ -22,7 +23,7 @@ function processes() {
   const clock = new NumberingClock();
   const database = memoryDatabase();
   const open = (options: Partial<SdkV1Options> = {}) =>
-    openDurable("memory", { ...options, store: memoryStore(database) }, clock);
+    openDurable("memory", { store: memoryStore(database), ...options }, clock);
   return { clock, database, open };
 }
 
@@ -85,6 +86,32 @@ it("fails a task about which onRestart throws, and says so", async () => {
   expect(errors).toEqual(["Error: no idea"]);
   expect((await taskStore.getTask(taskId))?.status).toBe("failed");
 });
+
+it.each(["start", "request", "settle"] as const)(
+  "asks no second time where the store fails at %s",
+  async (failing) => {
+    const { clock, database, open } = processes();
+    const first = await open();
+    const { taskId } = await first.taskStore.createTask({}, 1, call);
+    const told: string[] = [];
+    const errors: unknown[] = [];
+    const { taskStore } = await open({
+      store: watchedStore(memoryStore(database), new Failing(failing).before),
+      onRestart: (task) => {
+        told.push(task.taskId);
+        return "fail";
+      },
+      onError: (error) => errors.push(error),
+    });
+    database.kill("owner-1");
+    await clock.advance(1000);
+    expect((await taskStore.getTask(taskId))?.status).toBe("working");
+    await clock.advance(5000);
+    expect((await taskStore.getTask(taskId))?.status).toBe("failed");
+    expect(told).toEqual([taskId]);
+    expect(errors).toMatchObject([{ code: "store_failed" }]);
+  },
+);
 
 it("gives messages that are bound to a process to no other one", async () => {
   const { clock, database, open } = processes();
