@@ -8,7 +8,7 @@ import { useTempDirectory } from "../store/sqlite/temp-directory.ts";
 import { RealRuntime, type RealHandler } from "./real-runtime.ts";
 
 const temp = useTempDirectory();
-const holdStore = fileURLToPath(new URL("../store/sqlite/hold-store.ts", import.meta.url));
+const ownerProcess = fileURLToPath(new URL("../store/sqlite/owner-process.ts", import.meta.url));
 
 /** Stops this thread, event loop and timers and all, until another one has committed what `sql` finds. */
 function blockUntil(db: DatabaseSync, sql: string): boolean {
@@ -22,7 +22,7 @@ function blockUntil(db: DatabaseSync, sql: string): boolean {
 }
 
 test("a handler that blocks the event loop loses nothing: not its task, not the file, not its neighbours", async () => {
-  const onlooker = { committed: false, refusal: "" };
+  const onlooker = { committed: false, renewal: "" };
   const blocks: RealHandler = async (_, task) => {
     const db = new DatabaseSync(temp.path(), { readOnly: true });
     void task.status("about to block");
@@ -30,8 +30,9 @@ test("a handler that blocks the event loop loses nothing: not its task, not the 
     await Promise.resolve();
     onlooker.committed = blockUntil(db, "SELECT 1 FROM task WHERE status_message = 'about to block'");
     db.close();
-    // Blocks for as long as another process takes to start, to ask for the file, and to be refused.
-    onlooker.refusal = spawnSync(process.execPath, [holdStore, temp.path()], { encoding: "utf8" }).stderr;
+    // Blocks for as long as another process takes to start, to open the file, and to look who is gone.
+    const renew = { encoding: "utf8", input: "renew\n" } as const;
+    onlooker.renewal = spawnSync(process.execPath, [ownerProcess, temp.path()], renew).stdout;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
     return text(`attempt ${task.attempt}`);
   };
@@ -54,7 +55,7 @@ test("a handler that blocks the event loop loses nothing: not its task, not the 
   }
   expect(bodyOf(await real.ended(work))).toEqual(text("01234 in attempt 1"));
   expect(onlooker.committed).toBe(true); // the writer's thread went on
-  expect(onlooker.refusal).toContain("store_locked"); // and the file stayed ours
+  expect(onlooker.renewal).toContain('{"held":true,"gone":[],"others":1}'); // and nobody took this process for dead
   expect(real.errors).toEqual([]);
   await real.runtime.stop();
 });
