@@ -68,10 +68,19 @@ export function removeLockFile(path: string, owner: string): void {
   }
 }
 
-/** Removes what is left of processes that ended before they became owners. Only for who keeps others from becoming one. */
+/**
+ * Removes what is left of processes that ended before they became owners, as far as it can be. Only for who keeps others from
+ * becoming one.
+ */
 export function removeLockFilesBut(path: string, owners: ReadonlySet<string>): void {
-  for (const name of readdirSync(ownersFolder(path))) {
-    if (!owners.has(name)) removeLockFile(path, name);
+  for (const name of lockFiles(path)) if (!owners.has(name)) removeLockFile(path, name);
+}
+
+function lockFiles(path: string): readonly string[] {
+  try {
+    return readdirSync(ownersFolder(path));
+  } catch {
+    return [];
   }
 }
 
