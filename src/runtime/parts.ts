@@ -36,7 +36,7 @@ export function makeParts(services: Services): Parts {
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
   const credentials = new Credentials();
   const attempts = new Attempts({ services, leaked, slots, timers, credentials, onSweepAt });
-  const dispatcher = new Dispatcher({ services, slots, timers, attempts, leaked });
+  const dispatcher = new Dispatcher({ services, slots, timers, attempts, leaked, sweeper });
   return {
     timers,
     changed: new ChangedTasks(services, [attempts]),

@@ -159,6 +159,25 @@ describe("end of life", () => {
     expect(bodyOf(await (await second).ended(id))).toMatchObject({ code: -32603 });
   });
 
+  it.each([
+    ["expired", 10_000, "settled"],
+    ["was to be cancelled", 2_000, "cancelled"],
+  ])("runs no queued task that %s while no process ran", async (_, ms, state) => {
+    let runs = 0;
+    const tools = {
+      waits: (() => never) as Handler,
+      hello: { config: { ttlMs: 5_000 }, handler: () => text(`run ${++runs}`) },
+    };
+    const first = await Process.started({ tools, options: { concurrency: 1 } });
+    await first.callId("waits");
+    const id = await first.callId("hello");
+    const { clock, runtime } = first;
+    if (state === "cancelled") await runtime.scheduleCancel(id, nobody, clock.now() + 1_000);
+    clock.jump(ms);
+    const { task } = await (await first.crash({ tools })).ended(id);
+    expect([task.state, runs]).toEqual([state, 0]);
+  });
+
   it("leaves no timer behind when it stops", async () => {
     const process = await Process.started({ tools: { waits: untilAborted, hello: () => text("hi") } });
     await process.ended(await process.callId("hello"));

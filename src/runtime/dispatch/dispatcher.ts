@@ -9,6 +9,7 @@ import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
 import type { Slots } from "./slots.ts";
+import type { Sweeper } from "./sweeper.ts";
 
 /** The most tasks that one claim takes, so that no transaction grows with the slots. */
 const mostClaims = 100;
@@ -19,6 +20,7 @@ export interface DispatcherSetup {
   readonly timers: Timers;
   readonly attempts: Attempts;
   readonly leaked: LeakedHandlers;
+  readonly sweeper: Pick<Sweeper, "ended">;
 }
 
 /** Claims queued tasks as slots become free, and brings them to their handlers. */
@@ -170,7 +172,7 @@ export class Dispatcher {
   async #begin(task: TaskRecord): Promise<void> {
     const { services, attempts, slots } = this.#setup;
     const tool = services.registry.handlerOf(task);
-    const plan = tool && planClaimed(task, tool, services.options);
+    const plan = tool && planClaimed(task, tool, services.options, services.clock.now());
     if (tool !== undefined && plan?.do === "run") return attempts.run(task, tool);
     try {
       if (plan === undefined || plan.do === "run")
@@ -184,10 +186,13 @@ export class Dispatcher {
     }
   }
 
-  async #end({ id, token }: TaskRecord, plan: Exclude<ClaimPlan, { do: "run" }>): Promise<void> {
-    const { store, clock } = this.#setup.services;
+  async #end(task: TaskRecord, plan: Exclude<ClaimPlan, { do: "run" }>): Promise<void> {
+    const { services, sweeper } = this.#setup;
+    const { store, clock } = services;
+    const { id, token } = task;
     const now = clock.now();
-    if (plan.do === "cancel") await store.write({ type: "cancel", now, id });
+    if (plan.do === "end") await sweeper.ended(task);
+    else if (plan.do === "cancel") await store.write({ type: "cancel", now, id });
     else if (token !== null) {
       const { outcome, statusMessage } = plan;
       await store.write({ type: "settle", now, id, token, outcome, statusMessage });

@@ -1,3 +1,4 @@
+import { hasExpired } from "../../task/expiry.ts";
 import { errorOutcome, type Outcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { RuntimeOptions } from "../options.ts";
@@ -6,6 +7,8 @@ import type { Tool } from "../tool/tool.ts";
 /** What to do with a task that was claimed. */
 export type ClaimPlan =
   | { readonly do: "run" }
+  /** Its time is over, and no sweep has come to it yet. */
+  | { readonly do: "end" }
   | { readonly do: "cancel" }
   | { readonly do: "fail"; readonly outcome: Outcome; readonly statusMessage: string };
 
@@ -16,7 +19,9 @@ export function planClaimed(
   task: TaskRecord,
   tool: Tool,
   { maxCrashes }: Pick<RuntimeOptions, "maxCrashes">,
+  now: number,
 ): ClaimPlan {
+  if (hasExpired(task, now)) return { do: "end" };
   if (task.cancelRequestedAt !== null) return { do: "cancel" };
   if (task.crashes >= maxCrashes) {
     return failed(
