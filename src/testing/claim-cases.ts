@@ -85,14 +85,15 @@ export const claimCases = storeCases("claim", {
   "queued tasks without a handler anywhere are known by what would run them": async ({ store }) => {
     await store.write(createQueued("a", { tool: noHandler.tool }));
     await store.write({ ...createQueued("c", { tool: noHandler.tool }), now: noon - 1 });
+    await store.write({ ...createQueued("d", { tool: noHandler.tool }), now: noon + 1, forAnyOwner: true });
     await store.write(createQueued("b"));
     assert.deepEqual(await store.orphanedHandlers(), [noHandler]);
-    assert.deepEqual(await store.queued(noHandler, 9), ["task-c", "task-a"]);
+    assert.deepEqual(await store.queued(noHandler, 9), ["task-c", "task-a", "task-d"]);
     assert.deepEqual(await store.queued(noHandler, 1), ["task-c"]);
     const outcome = { kind: "error", body: "{}" } as const;
     const fail = { type: "fail", now: noon, outcome, statusMessage: "no tool", orphaned: true } as const;
     assert.deepEqual(await store.write({ ...fail, id: "task-b" }), { ok: false, reason: "state" });
     assertMembers(await store.write({ ...fail, id: "task-a" }), { ok: true, task: { state: "settled" } });
-    assert.deepEqual(await store.queued(noHandler, 9), ["task-c"]);
+    assert.deepEqual(await store.queued(noHandler, 9), ["task-c", "task-d"]);
   },
 });

@@ -56,7 +56,7 @@ export class SqliteQueue {
         }
       }
     }
-    found.sort((a, b) => (a.runAfter ?? 0) - (b.runAfter ?? 0) || (a.id < b.id ? -1 : 1));
+    found.sort(byTime);
     return { tasks: found.slice(0, limit), unreadable, next };
   }
 
@@ -92,7 +92,10 @@ export class SqliteQueue {
 
   ids(handler: HandlerName, limit: number): readonly string[] {
     const tasks = [...this.#owners()].flatMap((owner) => this.#page(owner, handler, limit).tasks);
-    return tasks.slice(0, limit).map(({ id }) => id);
+    return tasks
+      .sort(byTime)
+      .slice(0, limit)
+      .map(({ id }) => id);
   }
 
   /** Up to `limit` of a line; those that cannot be read make it no shorter. */
@@ -128,6 +131,10 @@ export class SqliteQueue {
       row = this.#nextTool.get(owner, ...row) ?? this.#nextMethod.get(owner, method);
     }
   }
+}
+
+function byTime(a: TaskRecord, b: TaskRecord): number {
+  return (a.runAfter ?? 0) - (b.runAfter ?? 0) || (a.id < b.id ? -1 : 1);
 }
 
 /** Undefined for a damaged name, which is that of no handler. */
