@@ -18,8 +18,10 @@ export class MemoryDatabase {
   readonly #sessions = new SessionTables();
   readonly #feeds = new Map<string, ChangeFeed>();
 
-  sessionsFor(assertOpen: () => void): SessionStore {
-    return new MemorySessions(this.#sessions, assertOpen, (...query) => this.tables.tasksOf(...query));
+  sessionsFor(assertOpen: () => void, commit: () => Promise<void>): SessionStore {
+    return new MemorySessions(this.#sessions, assertOpen, commit, (...query) =>
+      this.tables.tasksOf(...query),
+    );
   }
 
   join(owner: StoreOwner, feed: ChangeFeed): void {

@@ -9,18 +9,19 @@ export interface StoredMessage {
 
 /** The queues of tasks, for one owner. */
 export class MemoryMessages implements MessageQueues {
+  /** Resolves when a write may be applied; rejects where there is none any more. */
+  readonly #commit: () => Promise<void>;
   readonly #owner: () => string;
-  readonly #assertOpen: () => void;
   /** The queue that is kept with a task, its first message first. */
   readonly #queueOf: (taskId: string) => StoredMessage[] | undefined;
 
   constructor(
-    assertOpen: () => void,
+    commit: () => Promise<void>,
     owner: () => string,
     queueOf: (taskId: string) => StoredMessage[] | undefined,
   ) {
+    this.#commit = commit;
     this.#owner = owner;
-    this.#assertOpen = assertOpen;
     this.#queueOf = queueOf;
   }
 
@@ -44,11 +45,5 @@ export class MemoryMessages implements MessageQueues {
     const taken = new Set(ours.slice(0, limit ?? undefined));
     queue.splice(0, queue.length, ...queue.filter((message) => !taken.has(message)));
     return [...taken].map(({ body }) => body);
-  }
-
-  /** As with any other store, the commit comes after the call, never inside it. */
-  async #commit(): Promise<void> {
-    this.#assertOpen();
-    await Promise.resolve();
   }
 }

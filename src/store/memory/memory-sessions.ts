@@ -18,6 +18,8 @@ export class SessionTables {
 /** Sessions as long as the process lives: for handlers that are closed and made anew on the same store. */
 export class MemorySessions implements SessionStore {
   readonly #assertOpen: () => void;
+  /** Resolves when a write may be applied; rejects where there is none any more. */
+  readonly #commit: () => Promise<void>;
   /** What the store knows of its tasks. */
   readonly #tasksOf: (...args: Parameters<SessionStore["tasksOf"]>) => readonly string[];
   readonly #sessions: Map<string, StoredSession>;
@@ -26,11 +28,13 @@ export class MemorySessions implements SessionStore {
   constructor(
     { sessions, feed }: SessionTables,
     assertOpen: () => void,
+    commit: () => Promise<void>,
     tasksOf: (...args: Parameters<SessionStore["tasksOf"]>) => readonly string[],
   ) {
     this.#sessions = sessions;
     this.#feed = feed;
     this.#assertOpen = assertOpen;
+    this.#commit = commit;
     this.#tasksOf = tasksOf;
   }
 
@@ -103,12 +107,6 @@ export class MemorySessions implements SessionStore {
 
   subscribe(listener: SessionListener): () => void {
     return this.#feed.subscribe(listener);
-  }
-
-  /** As with any other store, the commit comes after the call, never inside it. */
-  async #commit(): Promise<void> {
-    this.#assertOpen();
-    await Promise.resolve();
   }
 
   #changed(ids: readonly string[]): void {

@@ -31,7 +31,7 @@ class MemoryStore implements TaskStore {
   readonly #lifecycle = new Lifecycle();
   readonly sessions: SessionStore;
   readonly messages: MessageQueues = new MemoryMessages(
-    () => this.#lifecycle.assertOpen(),
+    () => this.#commit(),
     () => this.#owner,
     (taskId) => this.#tables.stored.get(taskId)?.messages,
   );
@@ -40,7 +40,10 @@ class MemoryStore implements TaskStore {
   constructor(database: MemoryDatabase) {
     this.#database = database;
     this.#tables = database.tables;
-    this.sessions = database.sessionsFor(() => this.#lifecycle.assertOpen());
+    this.sessions = database.sessionsFor(
+      () => this.#lifecycle.assertOpen(),
+      () => this.#commit(),
+    );
   }
 
   open(owner: StoreOwner): Promise<void> {
@@ -70,15 +73,20 @@ class MemoryStore implements TaskStore {
     this.#lifecycle.assertOpen();
     // As with any other store, later changes to the caller's objects change nothing here …
     const copy = clone(command);
-    // … and the commit comes after the call, never inside it.
-    await Promise.resolve();
+    await this.#commit();
     const { result, changes } = this.#apply(copy);
     this.#database.publish(changes, this.#owner);
     return result;
   }
 
-  #apply(command: TaskCommand): Applied {
+  /** … and the commit comes after the call, never inside it. */
+  async #commit(): Promise<void> {
+    this.#lifecycle.assertOpen();
+    await Promise.resolve();
     if (this.#tables.owners.hasLost(this.#owner)) throw lostStore("The memory database");
+  }
+
+  #apply(command: TaskCommand): Applied {
     try {
       return applyCommand(this.#tables, this.#owner, command);
     } catch (error) {
