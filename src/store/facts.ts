@@ -49,8 +49,6 @@ export interface RunningTasks {
   readonly unreadable: readonly UnreadableTask[];
   /** Where the next page begins; null where this was the last one. */
   readonly next: string | null;
-  /** Known of the last page: whether tasks of pages before still run, since they cannot be read. */
-  readonly passedOver: boolean;
 }
 
 /** The answers to a query; what it did not ask for is left out or empty. */

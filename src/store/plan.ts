@@ -26,8 +26,11 @@ export type TableWrite =
   /** Removes a task with all that belongs to it. */
   | { readonly do: "remove"; readonly id: string }
   | { readonly do: "keep_secret"; readonly name: string; readonly value: string }
-  /** What an owner that is gone was to run may be claimed by any; it stays known where tasks of it could not be read. */
-  | { readonly do: "retire_owner"; readonly owner: string; readonly forget: boolean };
+  /**
+   * An owner that is gone may not write any more, and what it was to run may be claimed by any. With `forgetAt` it is known no
+   * longer, unless running tasks of it are left that have not come to the end of their life at that time (epoch ms).
+   */
+  | { readonly do: "retire_owner"; readonly owner: string; readonly forgetAt: number | null };
 
 /** What a command does: all of it, or nothing. */
 export interface Plan {
@@ -105,19 +108,19 @@ function claim({ tokens, now }: TaskCommand<"claim">, { runnable, owner }: Facts
 }
 
 function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts): Plan {
-  const { alive = false, tasks = [], unreadable = [], next = null, passedOver = false } = facts.running ?? {};
-  if (alive) return refused("state");
+  const { alive = false, tasks = [], unreadable = [], next = null } = facts.running ?? {};
+  // Whoever writes lives, whatever its lock says.
+  if (alive || owner === facts.owner) return refused("state");
   const circumstances = { owner: facts.owner, entry: () => undefined };
   const given = tasks
     .map((task) => decide(task, { type: "reclaim", now, id: task.id, backoff }, circumstances))
     .filter((decision) => decision.ok);
   const { writes, changes } = saving(given);
-  // The one that is told of unreadable tasks may not see to them: the next process is told again.
-  const forget = unreadable.length === 0 && !passedOver;
-  const retire: TableWrite[] = next === null ? [{ do: "retire_owner", owner, forget }] : [];
+  // With the first page: an owner that was taken for dead could claim again what that page gave back, which no later one sees.
+  const retire: TableWrite = { do: "retire_owner", owner, forgetAt: next === null ? now : null };
   return {
     result: { ok: true, reclaimed: given.length, unreadable, next },
-    writes: [...writes, ...retire],
+    writes: [...writes, retire],
     changes,
   };
 }

@@ -127,9 +127,10 @@ export interface TaskCommands {
   cancel: { readonly id: string; readonly statusMessage?: string; readonly scheduled?: true };
   /**
    * Gives the running tasks of an owner that is gone back to the queue, where any may claim them; refused as `state` while it
-   * lives. In pages, so that no transaction grows with the store: up to `limit` tasks with ids above `after`; after the last
-   * page the store forgets the owner. One that has expired stays as it is, since it can only `expire`; so does one whose record
-   * cannot be read, which is named in the result.
+   * lives. From then on it can write nothing. In pages, so that no transaction grows with the store: up to `limit` tasks with
+   * ids above `after`. A task that has expired stays as it is, since it can only `expire`; so does one whose record cannot be
+   * read, which is named in the result. After the last page the store forgets the owner, unless it runs tasks that cannot be
+   * read, or that are to be cancelled.
    */
   reclaim: {
     readonly owner: string;

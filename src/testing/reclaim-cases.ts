@@ -85,6 +85,37 @@ export const reclaimCases = [
       assertMembers(await store.get("task-a"), { state: "queued", cancelBy: noon + 20, sweepAt: noon + 20 });
     },
 
+    "an owner is known as gone until nothing is left of what it ran": async (under) => {
+      const { store, join, kill } = under;
+      const { store: lost, owner } = await join();
+      await lost.write(createRunning("a"));
+      await lost.write(createRunning("b"));
+      await lost.write({ type: "schedule_cancel", now: noon, id: "task-b", cancelBy: noon + 20 });
+      await kill(owner);
+      assertMembers(await reclaim(store, owner, { after: "task-a", now: noon + 20 }), { reclaimed: 0 });
+      assert.deepEqual((await store.renew()).gone, [owner]);
+      assertMembers(await reclaim(store, owner, { now: noon + 20 }), { reclaimed: 1 });
+      // Its cancel is due, and nobody has seen to that yet when its caller comes back.
+      assert.deepEqual((await store.renew()).gone, [owner]);
+      await store.write({ type: "schedule_cancel", now: noon + 20, id: "task-b", cancelBy: null });
+      assertMembers(await reclaim(store, owner, { now: noon + 20 }), { reclaimed: 1 });
+      assert.deepEqual((await store.renew()).gone, []);
+    },
+
+    "an owner writes nothing more from the first page on of what it ran": async (under) => {
+      const { store, join, kill } = under;
+      const { store: lost, owner } = await join();
+      await lost.write(createRunning("a"));
+      await lost.write(createRunning("b"));
+      await kill(owner);
+      assertMembers(await reclaim(store, owner, { limit: 1 }), { reclaimed: 1, next: "task-a" });
+      // It would claim what no later page looks at.
+      const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["late"] } as const;
+      await assert.rejects(lost.write(claim), { code: "store_lost" });
+      assertMembers(await reclaim(store, owner, { after: "task-a" }), { reclaimed: 1, next: null });
+      for (const { state } of await store.unfinished("", 9)) assert.equal(state, "queued");
+    },
+
     "each further crash in a row makes the task wait longer, up to the limit": async (under) => {
       const { store, join, kill } = under;
       await store.write(createQueued("a"));

@@ -22,8 +22,8 @@ export class Ownership {
   readonly #sweeper: Sweeper;
   /** Called when others may have left something to do. */
   readonly #onOthers: () => void;
-  /** Owners whose tasks were reclaimed, as far as they could be read. */
-  readonly #reclaimed = new Set<string>();
+  /** Owners of which tasks could not be read, and were reported. */
+  readonly #reported = new Set<string>();
   #callOff: () => void = () => undefined;
   #stopped = false;
   #held = true;
@@ -82,7 +82,7 @@ export class Ownership {
       );
     }
     if (!held) return;
-    const lost = gone.filter((owner) => !this.#reclaimed.has(owner));
+    const lost = gone.filter((owner) => !this.#reported.has(owner));
     for (const owner of lost) await this.#reclaim(owner);
     if (lost.length === 0 && others === 0) return;
     // What others queue and schedule is told, but what is told can be lost.
@@ -107,10 +107,10 @@ export class Ownership {
       // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
       for (const { id, problem } of result.unreadable) {
         unreadable.report(id, new HoldfastError("task_unreadable", problem));
+        this.#reported.add(owner);
       }
       after = result.next;
       await nextTurn();
     }
-    if (!this.#stopped) this.#reclaimed.add(owner);
   }
 }

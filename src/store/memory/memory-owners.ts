@@ -3,6 +3,8 @@ import type { TaskRecord } from "../../task/record.ts";
 
 interface Owner extends StoreOwner {
   lives: boolean;
+  /** Its tasks are being given to others. */
+  retired: boolean;
 }
 
 /** Who has the database open. An owner that is gone is known until its running tasks are reclaimed. */
@@ -11,7 +13,7 @@ export class MemoryOwners {
   readonly #lost = new Set<string>();
 
   add(owner: StoreOwner): void {
-    this.#owners.set(owner.id, { ...owner, lives: true });
+    this.#owners.set(owner.id, { ...owner, lives: true, retired: false });
   }
 
   /** The owner has closed its store. */
@@ -30,6 +32,11 @@ export class MemoryOwners {
     return this.#lost.has(id);
   }
 
+  retire(id: string): void {
+    const owner = this.#owners.get(id);
+    if (owner !== undefined) owner.retired = true;
+  }
+
   forget(id: string): void {
     this.#owners.delete(id);
   }
@@ -40,7 +47,7 @@ export class MemoryOwners {
 
   /** Queued tasks of others are left to them until their running ones are reclaimed. */
   isKnown(id: string): boolean {
-    return this.#owners.has(id);
+    return this.#owners.get(id)?.retired === false;
   }
 
   gone(): readonly string[] {
@@ -51,7 +58,8 @@ export class MemoryOwners {
     return this.#owners.size - this.gone().length;
   }
 
+  /** As long as an owner that is gone is not known to be, it counts. */
   serve(task: Pick<TaskRecord, "method" | "tool">): boolean {
-    return [...this.#owners.values()].some(({ lives, handlers }) => lives && hasHandler(handlers, task));
+    return [...this.#owners.values()].some(({ retired, handlers }) => !retired && hasHandler(handlers, task));
   }
 }

@@ -89,13 +89,11 @@ export class MemoryTables implements TaskTables {
   }
 
   running({ owner, after, limit, now }: RunningQuery): RunningTasks {
-    if (this.owners.lives(owner))
-      return { alive: true, tasks: [], unreadable: [], next: null, passedOver: false };
-    const isMeant = (task: TaskRecord): boolean =>
-      task.state === "running" && task.owner === owner && !hasExpired(task, now);
-    const tasks = take(this.#unfinishedAfter(after), limit, isMeant);
+    if (this.owners.lives(owner)) return { alive: true, tasks: [], unreadable: [], next: null };
+    const isLost = (task: TaskRecord): boolean => isRunBy(owner)(task) && !hasExpired(task, now);
+    const tasks = take(this.#unfinishedAfter(after), limit, isLost);
     const next = tasks.length < limit ? null : (tasks.at(-1)?.id ?? null);
-    return { alive: false, tasks, unreadable: [], next, passedOver: false };
+    return { alive: false, tasks, unreadable: [], next };
   }
 
   secret(name: string): string | undefined {
@@ -119,8 +117,7 @@ export class MemoryTables implements TaskTables {
         this.#secrets.set(write.name, write.value);
         return true;
       case "retire_owner":
-        this.owners.forget(write.owner); // here every task can be read
-        this.#dropMessages(write.owner);
+        this.#retire(write.owner, write.forgetAt);
         return true;
     }
   }
@@ -238,11 +235,17 @@ export class MemoryTables implements TaskTables {
     return of === null || of === owner || !this.owners.isKnown(of);
   }
 
-  #dropMessages(of: string): void {
+  #retire(owner: string, forgetAt: number | null): void {
+    this.owners.retire(owner);
     for (const { messages } of this.stored.values()) {
-      const kept = messages.filter(({ owner }) => owner !== of);
+      const kept = messages.filter((message) => message.owner !== owner);
       messages.splice(0, messages.length, ...kept);
     }
+    if (forgetAt === null) return;
+    // Unless some of what it ran may still have to be given back: a cancel that is due can be called off.
+    const isLeft = (task: TaskRecord): boolean =>
+      isRunBy(owner)(task) && (task.cancelBy !== null || !hasExpired(task, forgetAt));
+    if (take(this.#unfinishedAfter(""), 1, isLeft).length === 0) this.owners.forget(owner);
   }
 
   #records(ids: readonly string[]): readonly TaskRecord[] {
@@ -260,6 +263,10 @@ export class MemoryTables implements TaskTables {
     if (!isTerminal(task.state)) this.unfinished.delete(task.id);
     this.sweeps.delete(task);
   }
+}
+
+function isRunBy(owner: string): (task: TaskRecord) => boolean {
+  return (task) => task.state === "running" && task.owner === owner;
 }
 
 function take<T>(entries: Iterable<T>, limit: number, wanted: (entry: T) => boolean): T[] {

@@ -64,11 +64,12 @@ export const selectUnfinished = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${unfinished} AND id > ? ORDER BY id LIMIT ?`;
 
-/** Of an owner that is gone, without those that have expired, of which there may be very many. */
+const isRunningOf = `${unfinished} AND state = 'running' AND task.owner = ?1`;
+
+/** Without those that have expired, of which there may be very many. */
 export const selectRunning = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
-  WHERE ${unfinished} AND state = 'running' AND owner = ? AND id > ? AND (sweep_at IS NULL OR sweep_at > ?)
-  ORDER BY id LIMIT ?`;
+  WHERE ${isRunningOf} AND (sweep_at IS NULL OR sweep_at > ?2) AND id > ?3 ORDER BY id LIMIT ?4`;
 
 const isQueued = "state = 'queued' AND run_after IS NOT NULL";
 
@@ -94,7 +95,11 @@ export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
 export const insertOwner = `
   INSERT INTO owner (id, pid, host, since, handlers) VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?)`;
 export const retireOwner = "UPDATE owner SET retired = 1 WHERE id = ?";
-export const deleteOwner = "DELETE FROM owner WHERE id = ?";
+/** Unless some of what it ran may still have to be given back: a cancel that is due can be called off. */
+export const deleteOwner = `
+  DELETE FROM owner WHERE id = ?1 AND NOT EXISTS (
+    SELECT 1 FROM task INDEXED BY task_unfinished
+    WHERE ${isRunningOf} AND id > '' AND (sweep_at IS NULL OR sweep_at > ?2 OR cancel_by IS NOT NULL))`;
 
 export const insertChange =
   "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";

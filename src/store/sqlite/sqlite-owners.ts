@@ -67,9 +67,11 @@ export class OwnerWrites {
     this.#insert.run(id, process.pid, toStored(hostname()), toStored(JSON.stringify(handlers)));
   }
 
-  retire(id: string, forget: boolean): void {
+  /** With `forgetAt`, the time now, it is deleted unless running tasks of it are left. */
+  retire(id: string, forgetAt: number | null): void {
     this.#deleteMessages.run(id);
-    (forget ? this.#delete : this.#retire).run(id);
+    this.#retire.run(id);
+    if (forgetAt !== null) this.#delete.run(id, forgetAt);
   }
 }
 

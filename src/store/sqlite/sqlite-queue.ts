@@ -76,13 +76,10 @@ export class SqliteQueue {
 
   /** Of an owner that is gone. */
   running({ owner, after, limit, now }: RunningQuery): RunningTasks {
-    const rows = this.#running.all(owner, toStored(after), now, limit);
+    const rows = this.#running.all(owner, now, toStored(after), limit);
     const last = rows.at(-1);
     const next = last === undefined || rows.length < limit ? null : idOf(last);
-    // Those of earlier pages were given back, but for those that cannot be read.
-    const earliest = next === null && after !== "" ? this.#running.get(owner, "", now, 1) : undefined;
-    const passedOver = earliest !== undefined && earliest[taskAt.id.place] !== rows[0]?.[taskAt.id.place];
-    return { alive: false, ...readable(rows), next, passedOver };
+    return { alive: false, ...readable(rows), next };
   }
 
   /** What would have to run the queued tasks. */

@@ -104,8 +104,7 @@ export class SqliteTables implements TaskTables {
   }
 
   running(query: RunningQuery): RunningTasks {
-    if (this.#isLocked(query.owner))
-      return { alive: true, tasks: [], unreadable: [], next: null, passedOver: false };
+    if (this.#isLocked(query.owner)) return { alive: true, tasks: [], unreadable: [], next: null };
     return this.#queue.running(query);
   }
 
@@ -126,7 +125,7 @@ export class SqliteTables implements TaskTables {
         this.#insertSecret.run(write.name, write.value);
         return true;
       case "retire_owner":
-        this.#ownerWrites.retire(write.owner, write.forget);
+        this.#ownerWrites.retire(write.owner, write.forgetAt);
         return true;
     }
   }

@@ -21,7 +21,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   deleteMessagesTo: ["message INDEX message_queue (task_id=? AND seq<?)"],
   deleteOldChanges: ["change INTEGER PRIMARY KEY (rowid<?)"],
   deleteOutcome: ["outcome INDEX sqlite_autoindex_outcome_1 (task_id=?)"],
-  deleteOwner: ["owner PRIMARY KEY (id=?)"],
+  deleteOwner: ["owner PRIMARY KEY (id=?)", "task INDEX task_unfinished (id>?)"],
   deleteRequest: ["request INDEX sqlite_autoindex_request_1 (task_id=?)"],
   deleteTask: ["task PRIMARY KEY (id=?)"],
   insertChange: [],
