@@ -49,6 +49,22 @@ export const ownershipCases = ownerCases("owners", {
     await gone;
   },
 
+  "all are told when they can claim what was queued for one that is gone": async ({ store, join, kill }) => {
+    const { store: lost, owner } = await join();
+    const { store: other } = await join();
+    await lost.write(createQueued("a"));
+    await kill(owner);
+    const told = new Promise<void>((resolve) => {
+      store.subscribe(() => {
+        void store.claimableAt(handlers).then((at) => {
+          if (at === noon) resolve();
+        });
+      });
+    });
+    await reclaimGone(other);
+    await told;
+  },
+
   "who has not heard for long is told of a gap, and of what comes after it": async ({ store, join }) => {
     const { store: other } = await join();
     const last = changesOfOthers(

@@ -76,6 +76,8 @@ class MemoryStore implements TaskStore {
     await this.#commit();
     const { result, changes } = this.#apply(copy);
     this.#database.publish(changes, this.#owner);
+    // What was queued for an owner that is gone can be claimed from now on, and no change of a task says so.
+    if (command.type === "reclaim" && result.ok) this.#database.publish("gap", this.#owner);
     return result;
   }
 
