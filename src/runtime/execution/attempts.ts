@@ -166,7 +166,7 @@ export class Attempts implements TaskHolder {
 
   /** The run needs its task no more. A later one may hold that here, after it was taken from this run. */
   forget(run: Run): void {
-    run.life.leave();
+    run.life.setGone();
     if (this.#live.get(run.taskId)?.run !== run) return;
     this.#live.delete(run.taskId);
     this.#setup.credentials.forget(run.taskId);

@@ -38,23 +38,25 @@ export class LeakedHandlers {
 
   /** Frees the slot of a handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
   watch(run: Run, tool: Tool, onLeak: () => void): () => void {
-    const over = new AbortController();
+    // Most handlers end before their signal aborts.
+    let over: AbortController | undefined;
     let leaked = false;
-    const leak = (): void => {
-      if (over.signal.aborted) return;
-      leaked = true;
-      this.#count(tool);
-      onLeak();
-    };
     const callOff = whenAborted(run.signal, () => {
       if (this.#stopped) return;
-      this.#watched.add(over);
-      this.#untilLeaked(run, over.signal).then(leak, () => undefined);
+      const watched = new AbortController();
+      over = watched;
+      this.#watched.add(watched);
+      const leak = (): void => {
+        if (watched.signal.aborted) return;
+        leaked = true;
+        this.#count(tool);
+        onLeak();
+      };
+      this.#untilLeaked(run, watched.signal).then(leak, () => undefined);
     });
     return () => {
       callOff();
-      // Most handlers end before their signal aborts; an abort that nobody hears would only cost time.
-      if (this.#watched.delete(over)) over.abort();
+      if (over !== undefined && this.#watched.delete(over)) over.abort();
       if (leaked) this.#uncount(tool);
     };
   }

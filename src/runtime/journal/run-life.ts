@@ -61,7 +61,7 @@ export class RunLife {
     this.#abort.abort(stopping);
   }
 
-  leave(): void {
+  setGone(): void {
     this.#gone.resolve();
   }
 }

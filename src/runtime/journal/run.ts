@@ -158,7 +158,7 @@ export class Run {
   async #release(): Promise<boolean> {
     if (!this.life.change("release")) return false;
     await this.#task?.giveBack();
-    this.life.leave();
+    this.life.setGone();
     return true;
   }
 }
