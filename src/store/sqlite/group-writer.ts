@@ -4,6 +4,7 @@ import { applyCommand } from "../apply-command.ts";
 import type { SessionNews } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
 import { isLost, lostStore } from "../lost-store.ts";
+import { beginWrite } from "./begin-write.ts";
 import { ChangeLog } from "./change-log.ts";
 import { isLocked } from "./owner-lock.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
@@ -48,20 +49,21 @@ export class GroupWriter {
   }
 
   /**
-   * Returns after the commit; where it throws, nothing of the group was written. Savepoints cost a quarter of the whole, and
-   * a command almost never fails: only where one did, all are applied again, each in a savepoint.
+   * Returns after the commit; where it throws, nothing of the group was written. Waits up to `patienceMs` for other writers.
+   * Savepoints cost a quarter of the whole, and a command almost never fails: only where one did, all are applied again, each
+   * in a savepoint.
    */
-  commit(commands: readonly WriterCommand[]): CommittedGroup {
+  commit(commands: readonly WriterCommand[], patienceMs = 0): CommittedGroup {
     try {
-      return this.#transaction(() => this.#applyAll(commands));
+      return this.#transaction(patienceMs, () => this.#applyAll(commands));
     } catch (error) {
       if (isLost(error) || !isFaultOfOneStatement(error)) throw error;
-      return this.#transaction(() => this.#applyEach(commands));
+      return this.#transaction(patienceMs, () => this.#applyEach(commands));
     }
   }
 
-  #transaction(apply: () => CommittedGroup): CommittedGroup {
-    this.#db.exec("BEGIN IMMEDIATE");
+  #transaction(patienceMs: number, apply: () => CommittedGroup): CommittedGroup {
+    beginWrite(this.#db, patienceMs);
     try {
       const owners = this.#owners.ids();
       if (!owners.has(this.#owner)) throw lostStore(this.#path);

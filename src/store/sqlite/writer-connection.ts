@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
 import type { StoreOwner } from "../../task/owner.ts";
+import { turnMs } from "./begin-write.ts";
 import { connect } from "./connect.ts";
 import { assertOurs, number } from "./database-header.ts";
 import { migrate, migrations } from "./migrate.ts";
@@ -41,7 +42,10 @@ export function refuseForeignFile(path: string): void {
   }
 }
 
-/** Opens the writing connection, durable in its settings and up to date in its schema; throws `store_unusable`. */
+/**
+ * Opens the writing connection, durable in its settings and up to date in its schema, for transactions that `beginWrite`
+ * begins; throws `store_unusable`.
+ */
 export function openWriterConnection({ path, busyTimeoutMs, maxBytes }: WriterOptions): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
@@ -56,6 +60,7 @@ export function openWriterConnection({ path, busyTimeoutMs, maxBytes }: WriterOp
     }
     db.exec(`PRAGMA journal_size_limit = ${logLimitBytes}`);
     migrate(db);
+    db.exec(`PRAGMA busy_timeout = ${turnMs}`);
     return db;
   } catch (error) {
     db?.close();
@@ -67,12 +72,12 @@ export function openWriterConnection({ path, busyTimeoutMs, maxBytes }: WriterOp
  * Gives the space of the write-ahead log back to the disk where it has grown beyond its limit: by a large transaction, or
  * while another program read and the log could not be copied. Waits for nobody; the next commit tries again.
  */
-export function shrinkLog(db: DatabaseSync, { path, busyTimeoutMs }: WriterOptions): void {
+export function shrinkLog(db: DatabaseSync, path: string): void {
   const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {};
   if (size <= logLimitBytes) return;
   db.exec("PRAGMA busy_timeout = 0");
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  db.exec(`PRAGMA busy_timeout = ${turnMs}`);
 }
 
 function useWriteAheadLog(db: DatabaseSync, path: string): void {

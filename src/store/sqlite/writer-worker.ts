@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { HoldfastError } from "../../task/fault.ts";
+import { beginWrite } from "./begin-write.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { isLost } from "../lost-store.ts";
 import { isLocked, removeLockFilesBut } from "./owner-lock.ts";
@@ -37,7 +38,7 @@ function connectWriter(): Connection {
 function open(): WriterAnswer {
   try {
     connection = connectWriter();
-    new OwnerWrites(connection.db).add(options.owner);
+    addOwner(connection.db);
     removeLockFilesBut(options.path, new SqliteOwners(connection.db).ids());
     return { type: "ready" };
   } catch (error) {
@@ -49,11 +50,20 @@ function open(): WriterAnswer {
   }
 }
 
+function addOwner(db: DatabaseSync): void {
+  const owners = new OwnerWrites(db);
+  beginWrite(db, options.busyTimeoutMs);
+  owners.add(options.owner);
+  db.exec("COMMIT");
+}
+
 function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer {
   try {
     connection ??= connectWriter();
-    const group = connection.writer.commit(request.commands);
-    if (isBlocked) setBlocked(connection.db, false);
+    const { busyTimeoutMs } = options;
+    const patienceMs = isBlocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs;
+    const group = connection.writer.commit(request.commands, patienceMs);
+    isBlocked = false;
     return { type: "committed", ...group };
   } catch (error) {
     return { type: "failed", ...failure(error) };
@@ -66,21 +76,14 @@ function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer
  */
 function failure(error: unknown): Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code"> {
   if (isBusy(error)) {
-    const problem = describeLock();
-    if (connection !== undefined) setBlocked(connection.db, true);
-    return { problem, code: "store_failed" };
+    isBlocked = true;
+    return { problem: describeLock(), code: "store_failed" };
   }
   if (isLost(error)) return { problem: messageOf(error), code: "store_lost" };
   // What the connection still believes about a file that failed it is not to be trusted: the next group opens
   // another one, and says so if that fails too.
   discardConnection();
   return { problem: messageOf(error), code: "store_failed" };
-}
-
-function setBlocked(db: DatabaseSync, blocked: boolean): void {
-  isBlocked = blocked;
-  const { busyTimeoutMs } = options;
-  db.exec(`PRAGMA busy_timeout = ${blocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs}`);
 }
 
 function describeLock(): string {
@@ -100,7 +103,7 @@ function describeOthers(): string {
 
 function tidyUp(): void {
   try {
-    if (connection !== undefined && !isBlocked) shrinkLog(connection.db, options);
+    if (connection !== undefined && !isBlocked) shrinkLog(connection.db, options.path);
   } catch {
     discardConnection(); // as after a commit that failed
   }
@@ -119,8 +122,6 @@ function discardConnection(): void {
 
 function stop(): void {
   try {
-    // Other processes may write, or be stopped while they do: they are not waited for.
-    if (connection !== undefined) setBlocked(connection.db, true);
     connection?.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
     // All of it is safe in the log, which the next owner reads.

@@ -17,7 +17,7 @@ test("the writing connection asks for everything that durability needs", () => {
     expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     const settings = ["synchronous", "fullfsync", "checkpoint_fullfsync", "busy_timeout", "max_page_count"];
     const values = settings.map((name) => number(db, `PRAGMA ${name}`));
-    expect(values).toEqual([2, 1, 1, 7, Math.floor(409_600 / number(db, "PRAGMA page_size"))]);
+    expect(values).toEqual([2, 1, 1, 3, Math.floor(409_600 / number(db, "PRAGMA page_size"))]);
   } finally {
     db.close();
   }
