@@ -13,8 +13,7 @@ export function userVersion(db: DatabaseSync): number {
  * stranger's file must stay as it is.
  */
 export function assertOurs(db: DatabaseSync, path: string, knownVersion: number): void {
-  const application = number(db, "PRAGMA application_id");
-  const version = userVersion(db);
+  const { application, version, objects } = headerOf(db);
   if (application === applicationId) {
     if (version <= knownVersion) return;
     throw new HoldfastError(
@@ -22,12 +21,31 @@ export function assertOurs(db: DatabaseSync, path: string, knownVersion: number)
       `${path} was written by a newer Holdfast (schema ${version}, this one knows ${knownVersion}). Update Holdfast, or choose another file.`,
     );
   }
-  const objects = number(db, "SELECT count(*) FROM sqlite_schema");
   if (application === 0 && version === 0 && objects === 0) return;
   throw new HoldfastError(
     "store_unusable",
     `${path} is the SQLite database of another program. Holdfast needs a file of its own: choose another path.`,
   );
+}
+
+interface Header {
+  readonly application: number;
+  readonly version: number;
+  readonly objects: number;
+}
+
+/** In one consistent view: another process may be making the tables just now. */
+function headerOf(db: DatabaseSync): Header {
+  db.exec("BEGIN");
+  try {
+    return {
+      application: number(db, "PRAGMA application_id"),
+      version: userVersion(db),
+      objects: number(db, "SELECT count(*) FROM sqlite_schema"),
+    };
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
 }
 
 /** The one number that a statement gives. */
