@@ -23,6 +23,9 @@ export interface OpenSettings {
 /** It waits for 10 seconds. */
 const usual: OpenSettings = { schema: migrations.length, looks: 100, pauseMs: 100 };
 
+/** How long a look waits while an owner brings the log in order after the death of another one; that takes much less. */
+const recoveryMs = 1_000;
+
 /** The first schema that several processes may use at a time. */
 const firstShared = 11;
 
@@ -107,7 +110,7 @@ function isThere(error: unknown): boolean {
 function ownersOfOlderSchema(path: string, own: string, schema: number): readonly KnownOwner[] {
   try {
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return [];
-    const db = connect(path, { readOnly: true });
+    const db = connect(path, { readOnly: true, timeout: recoveryMs });
     try {
       const version = userVersion(db);
       if (version < firstShared || version >= schema) return [];

@@ -1,11 +1,14 @@
+import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { number } from "../../../src/store/sqlite/database-header.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { openDatabase, type OpenSettings } from "../../../src/store/sqlite/open-database.ts";
-import { tryLock } from "../../../src/store/sqlite/owner-lock.ts";
+import { lockOwner, tryLock } from "../../../src/store/sqlite/owner-lock.ts";
+import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { runChild } from "./child.ts";
 import { openInChild } from "./owner-child.ts";
 import { someOwner } from "./some-owner.ts";
@@ -37,6 +40,16 @@ async function openNewer(settings: OpenSettings): Promise<readonly [before: numb
   lock.release();
   return joined;
 }
+
+/** Keeps everybody else from reading, for a moment. */
+const holdsAlone = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  const { DatabaseSync } = require("node:sqlite");
+  const db = new DatabaseSync(workerData);
+  db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+  parentPort.postMessage("held");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  db.close();`;
 
 const toTheNext = [schema, schema + 1];
 
@@ -86,6 +99,22 @@ describe("a version with a newer schema", () => {
     await (await openInChild(temp.path())).kill("SIGKILL");
     await (await openInChild(temp.path())).end();
     expect(await openNewer({ ...newer, looks: 1 })).toEqual(toTheNext);
+  });
+
+  test("waits until it can find out who has it open", async () => {
+    await (await temp.open()).close();
+    const older = someOwner();
+    const lock = lockOwner(temp.path(), older.id);
+    onTestFinished(() => lock.release());
+    const db = new DatabaseSync(temp.path());
+    new OwnerWrites(db).add(older);
+    db.close();
+    const thread = new Worker(holdsAlone, { eval: true, workerData: temp.path() });
+    await once(thread, "message");
+    await expect(openNewer({ ...newer, looks: 1 })).rejects.toThrow(
+      `older version: process ${process.pid} on`,
+    );
+    await thread.terminate();
   });
 
   test("leaves the file to others where it cannot find out who has it open", async () => {
