@@ -9,6 +9,9 @@ import { toStored } from "./stored-text.ts";
 /** How many changes stay for those that read late; who has missed more reads again what it holds. */
 const keptChanges = 10_000;
 
+/** How much the messages of one owner may take in it: beyond that, only the newest change stays. */
+const keptBytes = 64 * 1024 * 1024;
+
 const at = columnsOf(["seq", "owner", "task_id", "version", "session", "message"]);
 const lastAt = columnsOf(["seq"]);
 
@@ -25,6 +28,8 @@ export class ChangeLog {
   readonly #owner: string;
   readonly #insert: StatementSync;
   readonly #deleteOld: StatementSync;
+  /** What the messages take that this owner has put there since it last deleted all. */
+  #bytes = 0;
 
   constructor(db: DatabaseSync, owner: string) {
     this.#owner = owner;
@@ -38,8 +43,11 @@ export class ChangeLog {
     for (const { id, message } of sessions) {
       const told = message === null ? null : toStored(message);
       this.#insert.run(this.#owner, null, null, toStored(id), told);
+      this.#bytes += told?.length ?? 0;
     }
-    this.#deleteOld.run(keptChanges);
+    const isFull = this.#bytes > keptBytes;
+    this.#deleteOld.run(isFull ? 1 : keptChanges);
+    if (isFull) this.#bytes = 0;
   }
 }
 

@@ -105,6 +105,9 @@ export const insertChange =
   "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";
 /** The newest always stays, so that its number is not given out again. */
 export const deleteOldChanges = "DELETE FROM change WHERE seq <= (SELECT max(seq) FROM change) - ?";
+/** Where one owner is left, nobody reads them any more. */
+export const deleteChangesForNobody = `
+  DELETE FROM change WHERE seq < (SELECT max(seq) FROM change) AND (SELECT count(*) FROM owner WHERE retired = 0) <= 1`;
 export const selectLastChange = "SELECT max(seq) AS seq FROM change";
 export const selectChanges =
   "SELECT seq, owner, task_id, version, session, message FROM change WHERE seq > ? ORDER BY seq";

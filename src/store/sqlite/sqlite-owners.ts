@@ -55,12 +55,14 @@ export class OwnerWrites {
   readonly #retire: StatementSync;
   readonly #delete: StatementSync;
   readonly #deleteMessages: StatementSync;
+  readonly #deleteChanges: StatementSync;
 
   constructor(db: DatabaseSync) {
     this.#insert = db.prepare(sql.insertOwner);
     this.#retire = db.prepare(sql.retireOwner);
     this.#delete = db.prepare(sql.deleteOwner);
     this.#deleteMessages = db.prepare(sql.deleteMessagesOfOwner);
+    this.#deleteChanges = db.prepare(sql.deleteChangesForNobody);
   }
 
   add({ id, handlers }: StoreOwner): void {
@@ -72,6 +74,7 @@ export class OwnerWrites {
     this.#deleteMessages.run(id);
     this.#retire.run(id);
     if (forgetAt !== null) this.#delete.run(id, forgetAt);
+    this.#deleteChanges.run();
   }
 }
 

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChangeLog, ChangeLogReader } from "../../../src/store/sqlite/change-log.ts";
 import { number } from "../../../src/store/sqlite/database-header.ts";
+import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import type { TaskChange } from "../../../src/store/store.ts";
 
@@ -59,6 +60,27 @@ test("the log keeps its newest entries, and nothing is written where nothing has
   log.append([], []);
   log.append(changes(kept + 1), []);
   expect(rows()).toBe(kept);
+});
+
+test("messages of sessions take no more than their share of the disk", () => {
+  const news = [{ id: "s", message: "x".repeat(16 * 1024 * 1024) }];
+  for (let told = 0; told < 4; told++) log.append([], news);
+  expect(rows()).toBe(4);
+  log.append([], news);
+  expect(rows()).toBe(1);
+  expect(reader.read()).toEqual(gap);
+});
+
+test("nothing of it stays for an owner that is alone, but the number of the newest", () => {
+  const owners = new OwnerWrites(db);
+  for (const id of ["a", "b", "c"]) owners.add({ id, handlers: [] });
+  log.append(changes(5), []);
+  owners.retire("b", 0);
+  expect(rows()).toBe(5);
+  owners.retire("c", 0);
+  expect(rows()).toBe(1);
+  log.append(changes(1), []);
+  expect(number(db, "SELECT max(seq) FROM change")).toBe(6);
 });
 
 test("who has read all but what is kept misses nothing, and who has missed one is told of a gap", () => {

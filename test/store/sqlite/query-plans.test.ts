@@ -19,6 +19,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   deleteMessages: ["message INDEX message_queue (task_id=?)"],
   deleteMessagesOfOwner: ["message INDEX message_owner (owner=?)"],
   deleteMessagesTo: ["message INDEX message_queue (task_id=? AND seq<?)"],
+  deleteChangesForNobody: ["change INTEGER PRIMARY KEY (rowid<?)"],
   deleteOldChanges: ["change INTEGER PRIMARY KEY (rowid<?)"],
   deleteOutcome: ["outcome INDEX sqlite_autoindex_outcome_1 (task_id=?)"],
   deleteOwner: ["owner PRIMARY KEY (id=?)", "task INDEX task_unfinished (id>?)"],
@@ -76,7 +77,13 @@ const plans: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They read all of a table: of sessions there are as many as the server allows, of owners few. */
-const readsAll = ["countSessions", "selectSessionHolders", "selectOwnerIds", "selectOwners"];
+const readsAll = [
+  "countSessions",
+  "deleteChangesForNobody",
+  "selectSessionHolders",
+  "selectOwnerIds",
+  "selectOwners",
+];
 
 let db: DatabaseSync;
 beforeAll(() => {
