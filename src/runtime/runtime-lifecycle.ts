@@ -54,11 +54,11 @@ export class RuntimeLifecycle {
   }
 
   async #start(): Promise<void> {
-    const { store, registry, clock, options } = this.#services;
+    const { store, registry, clock } = this.#services;
     const { changed, dispatcher, watchers, ownership, orphans, sweeper } = this.#parts;
     registry.seal();
     try {
-      await store.open({ id: clock.uniqueName(), handlers: registry.handlers(options.roles) });
+      await store.open({ id: clock.uniqueName(), handlers: registry.handlers() });
     } catch (error) {
       this.#started = undefined; // what is in the way may go away: another start may succeed
       throw error;

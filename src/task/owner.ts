@@ -10,7 +10,7 @@ export interface HandlerName {
 export interface StoreOwner {
   /** Unique among all that ever open the store: 1 to 64 letters, digits, `-` and `_`. */
   readonly id: string;
-  /** What it can run; nothing for one that only serves requests. */
+  /** What it knows, whether it runs that itself or not: tasks of these are no orphans while it lives. */
   readonly handlers: readonly HandlerName[];
 }
 

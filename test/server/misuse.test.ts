@@ -93,6 +93,13 @@ it.each<[string, () => unknown, ...string[]]>([
   for (const part of parts) expect(message).toContain(part);
 });
 
+it("says that tasks which only work take no requests", () => {
+  const tasks = createTasks({ store: memoryStore(), roles: ["work"] });
+  const serve = (): unknown => tasks.server(() => new McpServer({ name: "worker", version: "1" }));
+  expect(serve).toThrow(expect.objectContaining({ code: "configuration" }));
+  expect(serve).toThrow("call start()");
+});
+
 it("says that a store cannot be opened a second time, and what to do", async () => {
   const store = memoryStore();
   const before = createTasks({ store });

@@ -57,8 +57,11 @@ export class Registry {
     return method === "tools/call" ? this.get(tool) : this.#others.get(method);
   }
 
-  /** What the process runs: requests of other kinds are answered where they came from, whatever its roles are. */
-  handlers(roles: readonly Role[]): readonly HandlerName[] {
+  /**
+   * What a process of these roles runs: requests of other kinds are answered where they came from, whatever its roles are.
+   * Without roles: all that it knows.
+   */
+  handlers(roles: readonly Role[] = ["work"]): readonly HandlerName[] {
     const tools = roles.includes("work") ? [...this.#tools.keys()] : [];
     return [
       ...tools.map((tool) => ({ method: "tools/call" as const, tool })),

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import { CrashableStore } from "./crashable-store.ts";
+import { FakeClock, rest } from "./fake-clock.ts";
+import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+
+const second = 1_000;
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+const resume = { onCrash: "resume" as const };
+
+/** Processes on one database, and one clock. */
+class Host {
+  readonly clock = new FakeClock();
+  readonly #database = memoryDatabase();
+
+  async start(setup: Setup): Promise<{ readonly process: Process; readonly crash: () => void }> {
+    const store = new CrashableStore(undefined, this.#database);
+    const process = new Process(setup, this.clock, store);
+    await process.runtime.start();
+    return { process, crash: () => store.crash() };
+  }
+}
+
+/** Says in which process it ran. */
+function named(name: string, runs: string[] = []): Setup {
+  const handler: Handler = () => {
+    runs.push(name);
+    return text(name);
+  };
+  return { tools: { where: { config: resume, handler } } };
+}
+
+describe("processes on one store", () => {
+  it("each run what they took, and serve what any of them ran", async () => {
+    const host = new Host();
+    const { process: a } = await host.start(named("a"));
+    const { process: b } = await host.start(named("b"));
+    const [atA, atB] = [await a.callId("where"), await b.callId("where", { queued: true })];
+    expect(bodyOf(await b.ended(atA))).toEqual(text("a"));
+    expect(bodyOf(await a.ended(atB))).toEqual(text("b"));
+  });
+
+  it("go on with the tasks of one that died, running and queued, and of no other", async () => {
+    const host = new Host();
+    const hang = { config: resume, handler: (() => new Promise(() => undefined)) as Handler };
+    const options = { concurrency: 1 };
+    const { process: a, crash } = await host.start({ tools: { where: hang }, options });
+    const runs: string[] = [];
+    const { process: b } = await host.start(named("b", runs));
+    const [running, queued] = [await a.callId("where"), await a.callId("where")];
+    await host.clock.advance(10 * second);
+    expect(runs).toEqual([]);
+    crash();
+    await host.clock.advance(second);
+    for (const id of [running, queued]) expect(bodyOf(await b.ended(id))).toEqual(text("b"));
+    expect(runs).toEqual(["b", "b"]);
+    expect((await b.get(running)).task.crashes).toBe(1);
+    expect((await b.get(queued)).task.crashes).toBe(0);
+  });
+
+  it("take over at once what one gives back that stops", async () => {
+    const host = new Host();
+    const asks: Handler = async (_, task) => text((await task.elicit("q", question)).action);
+    const { process: a } = await host.start({ tools: { asks } });
+    const { process: b } = await host.start({ tools: { asks } });
+    const id = await a.callId("asks");
+    await a.asked(id);
+    await a.runtime.stop();
+    await b.until(id, ({ task }) => task.state === "running");
+    await b.answer(id, "q", { action: "accept", content: {} });
+    expect(bodyOf(await b.ended(id))).toEqual(text("accept"));
+  });
+
+  it("pass on cancels and answers to the one that runs the task", async () => {
+    const host = new Host();
+    const reasons: unknown[] = [];
+    const tools: Setup["tools"] = {
+      asks: async (_, task) => text((await task.elicit("q", question)).action),
+      hangs: (_, task) =>
+        new Promise((_resolve, reject) => {
+          task.signal.addEventListener("abort", () => {
+            reasons.push(task.signal.reason);
+            reject(task.signal.reason as Error);
+          });
+        }),
+    };
+    const { process: a } = await host.start({ tools });
+    const { process: b } = await host.start({ tools });
+    const [asking, hanging] = [await a.callId("asks"), await a.callId("hangs")];
+    await b.asked(asking);
+    await b.answer(asking, "q", { action: "accept", content: {} });
+    expect(bodyOf(await b.ended(asking))).toEqual(text("accept"));
+    await b.cancel(hanging);
+    expect((await b.ended(hanging)).task.state).toBe("cancelled");
+    expect(reasons).toHaveLength(1);
+  });
+
+  it("end a cancelled task after its grace, although the one that took the cancel is dead", async () => {
+    const host = new Host();
+    const hangs: Handler = () => new Promise(() => undefined);
+    const { process: a } = await host.start({ tools: { hangs } });
+    const { process: b, crash } = await host.start({ tools: { hangs } });
+    const id = await a.callId("hangs");
+    await b.cancel(id);
+    crash();
+    await host.clock.advance(5 * second);
+    expect((await a.ended(id)).task.state).toBe("cancelled");
+  });
+
+  it("leave a task to the one that has its tool, and fail it where none has", async () => {
+    const host = new Host();
+    const { process: older } = await host.start(named("older"));
+    const tools = { fresh: { config: resume, handler: (() => new Promise(() => undefined)) as Handler } };
+    const { process: newer, crash } = await host.start({ tools });
+    const id = await newer.callId("fresh");
+    await host.clock.advance(200 * second);
+    expect((await older.get(id)).task.state).toBe("running");
+    crash();
+    await host.clock.advance(second);
+    expect((await older.get(id)).task.state).toBe("queued");
+    await host.clock.advance(200 * second);
+    expect((await older.ended(id)).outcome).toMatchObject({ kind: "error" });
+  });
+});
+
+describe("a process that only serves", () => {
+  it("leaves its tasks to one that works, whenever that comes", async () => {
+    const host = new Host();
+    const runs: string[] = [];
+    const { process: web } = await host.start({ ...named("web", runs), options: { roles: ["serve"] } });
+    const id = await web.callId("where");
+    await host.clock.advance(second);
+    expect((await web.get(id)).task).toMatchObject({ state: "queued", owner: null });
+    await host.start({ ...named("worker", runs), options: { roles: ["work"] } });
+    expect(bodyOf(await web.ended(id))).toEqual(text("worker"));
+    const next = await web.callId("where");
+    expect(bodyOf(await web.ended(next))).toEqual(text("worker"));
+    expect(runs).toEqual(["worker", "worker"]);
+  });
+
+  it("keeps them for a worker, however long that takes", async () => {
+    const host = new Host();
+    const { process: web } = await host.start({ ...named("web"), options: { roles: ["serve"] } });
+    const id = await web.callId("where");
+    await host.clock.advance(200 * second);
+    await host.clock.advance(200 * second);
+    expect((await web.get(id)).task.state).toBe("queued");
+  });
+
+  it("makes a task at once of a call that could be answered directly", async () => {
+    const host = new Host();
+    const setup = (roles: readonly ("serve" | "work")[]): Setup => ({
+      tools: { soon: { config: { promoteAfterMs: second }, handler: () => text("soon") } },
+      options: { roles },
+    });
+    const { process: web } = await host.start(setup(["serve"]));
+    await host.start(setup(["work"]));
+    const call = { ...nobody, tool: "soon", arguments: {}, origin: { capabilities: {} } };
+    const end = await web.runtime.call(call, new AbortController().signal);
+    if (end.kind !== "task") throw new Error("It was answered directly.");
+    expect(bodyOf(await web.ended(end.snapshot.task.id))).toEqual(text("soon"));
+  });
+});
+
+it("a process that was taken for dead says so once, is not ready, and runs nothing more", async () => {
+  const database = memoryDatabase();
+  const clock = new FakeClock();
+  let owner = "";
+  const noting = (store: TaskStore): TaskStore => {
+    const open = store.open.bind(store);
+    store.open = (by) => {
+      owner = by.id;
+      return open(by);
+    };
+    return store;
+  };
+  const lost = new Process(named("lost"), clock, new CrashableStore(noting, database));
+  await lost.runtime.start();
+  expect(await lost.runtime.ready(second)).toBe(true);
+  database.kill(owner);
+  await clock.advance(3 * second);
+  await rest();
+  expect(await lost.runtime.ready(second)).toBe(false);
+  await expect(lost.call("where")).rejects.toMatchObject({ code: "store_lost" });
+  expect(lost.errors).toMatchObject([{ code: "store_lost" }]);
+});
