@@ -87,8 +87,10 @@ export class Dispatcher {
   }
 
   #pump(): void {
+    const hasWork = this.#backlog ? this.#setup.slots.hasFree : this.#looks;
+    if (!this.#open || !hasWork) return;
     this.#again = true;
-    if (this.#running || !this.#open || (this.#backlog && !this.#setup.slots.hasFree)) return;
+    if (this.#running) return;
     this.#running = true;
     this.#again = false;
     this.#track(
