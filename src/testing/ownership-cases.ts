@@ -150,6 +150,24 @@ export const ownershipCases = ownerCases("owners", {
     assertMembers(await store.write(fail), { ok: true });
   },
 
+  "the queued tasks of a handler come in the order in which they may run, whoever they belong to": async ({
+    store,
+    join,
+  }) => {
+    const { store: other } = await join();
+    const queue = (by: TaskStore, name: string, after: number) =>
+      by.write({ ...createQueued(name), now: noon + after });
+    for (const [name, after] of [["d", 4] as const, ["e", 5] as const]) await queue(store, name, after);
+    for (const [name, after] of [["a", 1] as const, ["b", 2] as const, ["c", 3] as const]) {
+      await queue(other, name, after);
+    }
+    assert.deepEqual(await store.queued(aHandler, 3), ["task-a", "task-b", "task-c"]);
+    assert.deepEqual(
+      await store.queued(aHandler, 9),
+      ["a", "b", "c", "d", "e"].map((name) => `task-${name}`),
+    );
+  },
+
   "quotas and idempotency keys are those of all owners": async ({ store, join }) => {
     const { store: other } = await join();
     const quota = {

@@ -1,14 +1,27 @@
 import * as fc from "fast-check";
+import type { MessageCommand } from "../../src/store/message-command.ts";
 import type { TaskCommand, TaskCommandName } from "../../src/task/command.ts";
 import { inputMethods } from "../../src/task/input.ts";
+import type { HandlerName } from "../../src/task/owner.ts";
 import type { Progress } from "../../src/task/record.ts";
-import { ids } from "./view.ts";
+import type { StoreCommand } from "./model.ts";
+import { handlers, ids } from "./view.ts";
 
 // Few names and few times, so that commands meet.
 const id = fc.constantFrom(...ids);
 const now = fc.integer({ min: 0, max: 60 });
 const token = fc.constantFrom("t1", "t1", "t1", "t1", "t2");
 const key = fc.constantFrom("k1", "k2", "k3", "k4");
+/** Owners are numbered as they come; the first ones see the most of a sequence. */
+const owner = fc.constantFrom("o1", "o1", "o2", "o2", "o3", "o4", "o5");
+const [x, y] = handlers;
+export const arbitraryHandlers: fc.Arbitrary<readonly HandlerName[]> = fc.constantFrom(
+  [x, y],
+  [x, y],
+  [x],
+  [y],
+  [],
+);
 const text = fc.constantFrom("", "one", "two");
 const about = { id, now };
 const held = { id, now, token };
@@ -41,8 +54,8 @@ const newTask = fc.record({
   principal: fc.constantFrom(null, "ann"),
   method: fc.constant("tools/call" as const),
   tool: fc.constantFrom("x", "y"),
-  idempotencyKey: fc.constantFrom(null, null, "i", "j"),
-  requestHash: fc.constantFrom("h", "h", "g"),
+  idempotencyKey: fc.constantFrom(null, null, null, "i", "j"),
+  requestHash: fc.constantFrom("h", "h", "h", "g"),
   requiredScopes: fc.constantFrom([], ["read"], ["read", "send"]),
   expiry,
   runUntil: fc.option(fc.integer({ min: 0, max: 60 })),
@@ -58,10 +71,13 @@ const request = fc.record({
   prepared: fc.constantFrom(null, "{}"),
 });
 
-const allowance = fc.record({
-  unfinished: fc.constantFrom(null, null, 1, 3),
-  retained: fc.constantFrom(null, null, 2, 4),
-});
+/** Mostly room for all, or there would be few tasks. */
+const allowance = fc.constantFrom(
+  ...Array.from({ length: 6 }, () => ({ unfinished: null, retained: null })),
+  { unfinished: 1, retained: null },
+  { unfinished: 3, retained: 4 },
+  { unfinished: null, retained: 2 },
+);
 const quota = fc.record({ perPrincipal: allowance, total: allowance });
 
 const orNothing = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary);
@@ -69,10 +85,22 @@ const orNothing = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.
 /** Random commands by name: what is new to TaskCommands has to be added here, or this does not compile. */
 const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<N>, "type">> } = {
   create: fc.record(
-    { now, task, request, token: fc.constantFrom(null, "t1", "t1", "t2"), quota },
+    {
+      now,
+      task,
+      request,
+      token: fc.constantFrom(null, null, null, "t1", "t1", "t2"),
+      forAnyOwner: fc.constant(true as const),
+      quota,
+    },
     { requiredKeys: ["now", "task", "request", "token"] },
   ),
   start: fc.record(held),
+  claim: fc.record({
+    now: fc.oneof(now, fc.constant(60)),
+    handlers: arbitraryHandlers,
+    tokens: fc.constantFrom(["t1"], ["t1"], ["t1", "t2"], ["t1", "t1", "t1"], []),
+  }),
   release: fc.record(held),
   mark: fc.record({ ...held, waiting: fc.boolean() }),
   record_step: fc.record(
@@ -117,32 +145,61 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     { ...held, outcome, statusMessage: text },
     { requiredKeys: ["id", "now", "token", "outcome"] },
   ),
-  fail: fc.record({ ...about, outcome, statusMessage: text }),
+  fail: fc.record(
+    { ...about, outcome, statusMessage: text, orphaned: fc.constant(true as const) },
+    { requiredKeys: ["id", "now", "outcome", "statusMessage"] },
+  ),
   expire: fc.record({
     ...about,
     outcome,
     statusMessage: text,
     visibleUntil: fc.integer({ min: 0, max: 90 }),
   }),
-  request_cancel: fc.record(about),
+  request_cancel: fc.record({ ...about, cancelBy: now }, { requiredKeys: ["id", "now"] }),
   schedule_cancel: fc.record({ ...about, cancelBy: orNothing(now) }),
   cancel: fc.record(
     { ...about, statusMessage: text, scheduled: fc.constant(true as const) },
     { requiredKeys: ["id", "now"] },
   ),
-  recover: fc.record({ now, after: id, limit: fc.constantFrom(0, 1, 2, 99) }),
+  reclaim: fc.record({
+    now,
+    owner,
+    after: fc.constantFrom("", "", ...ids),
+    limit: fc.constantFrom(0, 1, 2, 99),
+    backoff: fc.constantFrom(
+      { baseMs: 0, maxMs: 0, maxCrashes: 9 },
+      { baseMs: 5, maxMs: 12, maxCrashes: 9 },
+      { baseMs: 5, maxMs: 12, maxCrashes: 3 },
+    ),
+  }),
   release_key: fc.record({ ...about, deleteBy: fc.nat({ max: 90 }) }, { requiredKeys: ["id", "now"] }),
   delete: fc.record(about),
   keep_secret: fc.record({ now, name: key, value: text }),
   delete_expired: fc.record({ now: fc.integer({ min: 0, max: 100 }), limit: fc.integer({ min: 0, max: 3 }) }),
 };
 
+const message = fc.record({ body: text, bound: fc.boolean() });
+const messageCommand: fc.Arbitrary<MessageCommand> = fc.oneof(
+  fc.record({
+    type: fc.constant("put_message" as const),
+    taskId: id,
+    message,
+    maxMessages: fc.constantFrom(null, 1, 3),
+  }),
+  fc.record({
+    type: fc.constant("take_messages" as const),
+    taskId: id,
+    limit: fc.constantFrom(null, 0, 1),
+  }),
+);
+
 export const commandNames = Object.keys(members) as TaskCommandName[];
 
 /** Enough tasks, and enough that run, for the other commands to find some. */
 const weights: Partial<Record<TaskCommandName, number>> = {
-  create: 5,
-  start: 5,
+  create: 10,
+  start: 3,
+  claim: 6,
   mark: 2,
   update: 2,
   record_step: 4,
@@ -152,17 +209,30 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   close_input: 4,
   schedule_cancel: 3,
   answer_inputs: 4,
+  reclaim: 2,
   delete_expired: 2,
 };
 
-export const arbitraryCommand: fc.Arbitrary<TaskCommand> = fc.oneof(
+const taskCommand = fc.oneof(
   ...commandNames.map((type) => ({ weight: weights[type] ?? 1, arbitrary: commandOf(type) })),
+);
+
+/** Their answers tell in which order the commands of a race came: those of messages do not. */
+export const arbitraryTaskCommand: fc.Arbitrary<TaskCommand> = taskCommand;
+
+export const arbitraryCommand: fc.Arbitrary<StoreCommand> = fc.oneof(
+  { weight: 20, arbitrary: taskCommand },
+  { weight: 1, arbitrary: messageCommand.map(plain) },
 );
 
 function commandOf(type: TaskCommandName): fc.Arbitrary<TaskCommand> {
   const rest: fc.Arbitrary<object> = members[type];
-  // A copy, since fast-check's records have no prototype, and what goes through a store has one.
-  return rest.map((each) => structuredClone({ type, ...each }) as TaskCommand);
+  return rest.map((each) => plain({ type, ...each }) as TaskCommand);
+}
+
+/** A copy, since fast-check's records have no prototype, and what goes through a store has one. */
+function plain<T>(command: T): T {
+  return structuredClone(command);
 }
 
 export const arbitraryLook = fc.record({

@@ -1,88 +1,50 @@
-import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { test } from "vitest";
-import type { CommandResult, TaskCommand } from "../../src/task/command.ts";
-import { arbitraryCommand, arbitraryLook } from "./arbitrary-command.ts";
-import { liveAndDie } from "./killed-store.ts";
+import { arbitraryCommand, arbitraryHandlers, arbitraryLook } from "./arbitrary-command.ts";
 import { modelRuns, modelTimeoutMs } from "./model-runs.ts";
-import { apply, emptyModel, type Model } from "./model.ts";
-import { viewOfModel } from "./view.ts";
+import { StorePair } from "./store-pair.ts";
 
 const commands = fc.array(arbitraryCommand, { minLength: 1, maxLength: 6, size: "max" });
-const life = fc.record({
-  look: arbitraryLook,
+const work = fc.record({
   groups: fc.array(commands, { minLength: 4, maxLength: 12, size: "max" }),
   ahead: fc.integer({ min: 1, max: 6 }),
-  awaited: fc.nat({ max: 6 }),
 });
-const lastLife = {
-  look: { now: 60, after: "", before: null, limit: 4, key: "k1" },
-  groups: [],
-  ahead: 0,
-  awaited: 0,
-};
-const lives = fc.array(life, { minLength: 3, maxLength: 5, size: "max" });
-
-/**
- * What the store may hold after a crash: all that was answered, and of what was not, what was asked for up to some
- * command. Nothing where the answers are not the model's.
- */
-function afterCrash(
-  before: Model,
-  groups: readonly (readonly TaskCommand[])[],
-  answers: readonly (readonly CommandResult[])[],
-): Model[] {
-  let model = before;
-  const results = (group: readonly TaskCommand[]): CommandResult[] =>
-    group.map((command) => {
-      const step = apply(model, command);
-      model = step.model;
-      return step.result;
-    });
-  for (const [index, answer] of answers.entries()) {
-    if (!isDeepStrictEqual(results(groups[index] ?? []), answer)) return [];
-  }
-  const possible = [model];
-  for (const command of groups.slice(answers.length).flat()) {
-    results([command]);
-    possible.push(model);
-  }
-  return possible;
-}
-
-/** Commands that change nothing make the same model again. */
-function distinct(models: readonly Model[]): readonly Model[] {
-  return models.filter(
-    (model, index) => models.findIndex((other) => isDeepStrictEqual(model, other)) === index,
-  );
-}
+const round = fc.record({
+  look: arbitraryLook,
+  works: fc.tuple(work, work),
+  dying: fc.constantFrom(0 as const, 1 as const),
+  awaited: fc.nat({ max: 6 }),
+  handlers: arbitraryHandlers,
+  heir: fc.constantFrom(0 as const, 1 as const),
+  page: fc.constantFrom(1, 2, 9),
+});
+const lastLook = { now: 60, after: "", before: null, limit: 4, key: "k1" };
+const rounds = fc.array(round, { minLength: 3, maxLength: 5, size: "max" });
 
 test(
-  "a killed SQLite store holds what it answered, and no command by half",
+  "SQLite stores of one file hold what they answered, and no command by half, whichever of their processes is killed",
   { timeout: modelTimeoutMs },
   async () => {
-    const property = fc.asyncProperty(lives, async (each) => {
+    const property = fc.asyncProperty(rounds, async (each) => {
       const directory = await mkdtemp(join(tmpdir(), "holdfast-model-"));
-      const path = join(directory, "tasks.db");
+      const pair = new StorePair(join(directory, "tasks.db"));
       try {
-        let possible = [emptyModel];
-        for (const { look, ...work } of [...each, lastLife]) {
-          const { found, answers } = await liveAndDie(path, look, work);
-          const matching = possible.filter((model) => isDeepStrictEqual(viewOfModel(model, look), found));
-          // Where nothing matches, the difference to the last acknowledged state says most.
-          if (matching.length === 0) assert.deepEqual(found, viewOfModel(possible[0] ?? emptyModel, look));
-          possible = distinct(matching).flatMap((model) => afterCrash(model, work.groups, answers));
-          assert.notEqual(
-            possible.length,
-            0,
-            `these answers are not the model's: ${JSON.stringify(answers)}`,
-          );
+        await pair.start();
+        for (const { works, dying, awaited, look, handlers, heir, page } of each) {
+          await pair.work(works, dying, awaited);
+          await pair.replace(dying, handlers);
+          await pair.assertSame(look);
+          await pair.takeOver(heir, page, look.now);
+          await pair.assertSame(look);
+          await pair.assertHeard();
         }
+        await pair.restart();
+        await pair.assertSame(lastLook);
       } finally {
+        await pair.kill();
         await rm(directory, { recursive: true });
       }
     });

@@ -1,66 +1,215 @@
 import assert from "node:assert/strict";
-import * as fc from "fast-check";
-import type { TaskChange } from "../../src/store/store.ts";
-import type { CommandResult, TaskCommand } from "../../src/task/command.ts";
-import { arbitraryCommand, arbitraryLook } from "./arbitrary-command.ts";
-import { apply, emptyModel } from "./model.ts";
-import { viewOfModel, type Look, type View } from "./view.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Renewal } from "../../src/store/store.ts";
+import type { HandlerName } from "../../src/task/owner.ts";
+import { assertHears } from "./mirror.ts";
+import { end, isAlive, join, renewal } from "./model-owners.ts";
+import { applyAll, comparable, type Group, type Written } from "./model-groups.ts";
+import { emptyModel, type Answer } from "./model-state.ts";
+import type { Act, Move } from "./moves.ts";
+import type { StoreSubject } from "./store-subject.ts";
+import { handlers, viewOfModel, type Look } from "./view.ts";
 
-/** A store that is put beside the model. */
-export interface Subject {
-  /** Makes all writes before it waits for any: where it can, the store puts them into one commit. */
-  write(commands: readonly TaskCommand[]): Promise<Written>;
-  look(at: Look): Promise<View>;
-  /** Ends the store and opens another one on what it kept. */
-  reopen(): Promise<void>;
+/** Where stores are opened that are put beside the model. */
+export interface Place {
+  open(id: string, handlers: readonly HandlerName[]): Promise<StoreSubject>;
+  /** Takes an owner for dead. */
+  kill(id: string): Promise<void>;
+  /** Whether a killed owner can write until its tasks are reclaimed, as a process can that has lost its lock. */
+  readonly outlivesKill: boolean;
 }
 
-export interface Written {
-  readonly results: readonly CommandResult[];
-  readonly changes: readonly TaskChange[];
-}
+/** Hears of each command and what it came to. */
+export type Note = (type: string, answer: Answer) => void;
 
-/** One write or several at once, or an end of the store; then a look at all of it. */
-export interface ModelMove {
-  readonly commands: readonly TaskCommand[] | "reopen";
-  readonly look: Look;
-}
+/** Those that have the store open at the same time. */
+const mostOwners = 3;
+const backoff = { baseMs: 5, maxMs: 12, maxCrashes: 5 };
 
-const one = fc.tuple(arbitraryCommand);
-const group = fc.array(arbitraryCommand, { minLength: 2, maxLength: 8, size: "max" });
-
-/** Sequences of moves; where the store can be reopened, now and then a move does that. */
-export function arbitraryMoves(maxLength: number, reopens: boolean): fc.Arbitrary<ModelMove[]> {
-  const commands = fc.oneof(
-    { weight: 10, arbitrary: one },
-    { weight: 10, arbitrary: group },
-    { weight: reopens ? 1 : 0, arbitrary: fc.constant("reopen" as const) },
-  );
-  return fc.array(fc.record({ commands, look: arbitraryLook }), { minLength: 1, maxLength, size: "max" });
-}
-
-/** Holds a store to the model, move by move; `note` hears what the commands came to. */
+/** Holds the stores of a place to the model, move by move. */
 export async function follow(
-  subject: Subject,
-  moves: readonly ModelMove[],
-  note: (command: TaskCommand, result: CommandResult) => void = () => undefined,
+  place: Place,
+  moves: readonly Move[],
+  note: Note = () => undefined,
 ): Promise<void> {
-  let model = emptyModel;
-  for (const { commands, look } of moves) {
-    if (commands === "reopen") {
-      await subject.reopen();
-    } else {
-      const results: CommandResult[] = [];
-      const changes: TaskChange[] = [];
-      for (const command of commands) {
-        const step = apply(model, command);
-        model = step.model;
-        results.push(step.result);
-        changes.push(...step.changes);
-        note(command, step.result);
-      }
-      assert.deepEqual(await subject.write(commands), { results, changes });
+  const owners = new Owners(place, note);
+  try {
+    for (const { act, look } of moves) {
+      await owners.act(act);
+      await owners.assertSame(look);
     }
-    assert.deepEqual(await subject.look(look), viewOfModel(model, look));
+    await owners.act({ do: "hear" });
+  } finally {
+    await owners.close();
   }
+}
+
+/** The owners of one sequence, by the order in which they came, and the model of what they do. */
+class Owners {
+  readonly #place: Place;
+  readonly #note: Note;
+  readonly #open = new Map<string, StoreSubject>();
+  /** Every change that was made, with the owners that made it. */
+  readonly #made = new Map<string, Set<string>>();
+  #model = emptyModel;
+  #born = 0;
+
+  constructor(place: Place, note: Note) {
+    this.#place = place;
+    this.#note = note;
+  }
+
+  async act(act: Act): Promise<void> {
+    if (this.#living().length === 0) await this.#join(handlers);
+    switch (act.do) {
+      case "write":
+        return void (await this.#write({ by: pick(this.#writers(), act.by), commands: act.commands }));
+      case "race":
+        return void (await this.#write(...this.#groupsOf(act)));
+      case "join":
+        return this.#open.size < mostOwners ? this.#join(act.handlers) : undefined;
+      case "close":
+        return this.#close(pick([...this.#open.keys()], act.which));
+      case "kill":
+        return this.#kill(pick(this.#living(), act.which));
+      case "restart":
+        for (const id of Array.from(this.#open.keys())) await this.#close(id);
+        return this.#join(act.handlers);
+      case "renew":
+        return void (await this.#renew(pick([...this.#open.keys()], act.by)));
+      case "take_over":
+        await this.#takeOver(pick(this.#living(), act.by), act);
+        // What was queued for one that is gone can be claimed now, and no later change must be what tells.
+        return this.#hear();
+      case "hear":
+        return this.#hear();
+    }
+  }
+
+  /** All see the same, whoever looks. */
+  async assertSame(look: Look): Promise<void> {
+    for (const [id, owner] of this.#open) {
+      assert.deepEqual(await owner.look(look), viewOfModel(this.#model, id, look), `what ${id} sees`);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((owner) => owner.close()));
+  }
+
+  #living(): readonly string[] {
+    return [...this.#open.keys()].filter((id) => isAlive(this.#model, id));
+  }
+
+  /** Also those that are taken for dead, but less often. */
+  #writers(): readonly string[] {
+    const living = this.#living();
+    return [...living, ...living, ...living, ...this.#open.keys()];
+  }
+
+  #groupsOf({ by, commands }: Extract<Act, { do: "race" }>): readonly Group[] {
+    const [one, other] = commands;
+    const first = pick(this.#writers(), by);
+    const others = [...this.#open.keys()].filter((id) => id !== first);
+    if (others.length === 0) return [{ by: first, commands: [...one, ...other] }];
+    return [
+      { by: first, commands: one },
+      { by: pick(others, by), commands: other },
+    ];
+  }
+
+  async #join(of: readonly HandlerName[]): Promise<void> {
+    const id = `o${++this.#born}`;
+    this.#open.set(id, await this.#place.open(id, of));
+    this.#model = join(this.#model, id, of);
+  }
+
+  async #close(id: string): Promise<void> {
+    const owner = this.#owner(id);
+    this.#open.delete(id);
+    await owner.close();
+    this.#model = end(this.#model, id, true);
+  }
+
+  async #kill(id: string): Promise<void> {
+    await this.#place.kill(id);
+    this.#model = end(this.#model, id, !this.#place.outlivesKill);
+  }
+
+  /** Groups of different owners are written at the same time: either may be first, and nothing of the other comes in between. */
+  async #write(...groups: readonly Group[]): Promise<readonly Written[]> {
+    const found = await Promise.all(groups.map((group) => this.#writeGroup(group)));
+    const first = applyAll(this.#model, groups);
+    const other = applyAll(this.#model, groups.toReversed());
+    const swapped = { ...other, written: other.written.toReversed() };
+    const { model, written } = isDeepStrictEqual(found, swapped.written) ? swapped : first;
+    assert.deepEqual(found, written);
+    this.#model = model;
+    for (const [index, { by, commands }] of groups.entries()) this.#wrote(by, commands, written[index]);
+    return written;
+  }
+
+  #wrote(by: string, commands: Group["commands"], { answers, changes }: Written = nothing): void {
+    for (const change of changes) {
+      const name = JSON.stringify(change);
+      this.#made.set(name, (this.#made.get(name) ?? new Set()).add(by));
+    }
+    for (const [index, answer] of answers.entries()) this.#note(commands[index]?.type ?? "", answer);
+  }
+
+  /** What an owner is told of its own changes comes before its writes resolve. */
+  async #writeGroup({ by, commands }: Group): Promise<Written> {
+    const owner = this.#owner(by);
+    const answers = await owner.write(commands);
+    return { answers: comparable(commands, answers), changes: owner.toldOfOwn() };
+  }
+
+  async #renew(id: string): Promise<Renewal> {
+    const found = await this.#owner(id).renew();
+    assert.deepEqual(found, renewal(this.#model, id));
+    return found;
+  }
+
+  /** In pages; one that is taken for dead by mistake writes at the same time. */
+  async #takeOver(by: string, { page: limit, now, late }: Extract<Act, { do: "take_over" }>): Promise<void> {
+    for (const owner of (await this.#renew(by)).gone) {
+      for (let after: string | null = ""; after !== null;) {
+        const reclaim = { type: "reclaim", now, owner, after, limit, backoff } as const;
+        const others = this.#open.has(owner) ? [{ by: owner, commands: late }] : [];
+        const [written] = await this.#write({ by, commands: [reclaim] }, ...others);
+        const [answer] = written?.answers ?? [];
+        after = answer !== undefined && "reclaimed" in answer ? answer.next : null;
+      }
+    }
+  }
+
+  async #hear(): Promise<void> {
+    for (const id of this.#living()) {
+      await assertHears(this.#owner(id), this.#model, id);
+      this.#assertTold(id);
+    }
+  }
+
+  /** Of nothing that did not happen, and of nothing of its own as if it were another's. */
+  #assertTold(id: string): void {
+    for (const change of this.#owner(id).toldOfOthers()) {
+      const by = [...(this.#made.get(JSON.stringify(change)) ?? [])];
+      assert.ok(
+        by.some((other) => other !== id),
+        `${id} was told that others made ${JSON.stringify(change)}`,
+      );
+    }
+  }
+
+  #owner(id: string): StoreSubject {
+    const owner = this.#open.get(id);
+    if (owner === undefined) throw new Error(`${id} has no store open.`);
+    return owner;
+  }
+}
+
+const nothing: Written = { answers: [], changes: [] };
+
+function pick(ids: readonly string[], which: number): string {
+  return ids[which % ids.length] ?? "";
 }

@@ -1,4 +1,5 @@
 import type { Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { CrashBackoff } from "../../src/task/crash-backoff.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
@@ -11,9 +12,11 @@ export interface ModelTask {
   readonly request: TaskRequest;
   readonly journal: readonly JournalEntry[];
   readonly outcome: Outcome | null;
+  /** The queue of messages, the first one first; `owner`: whom one is bound to. */
+  readonly messages: readonly { readonly body: string; readonly owner: string | null }[];
 }
 
-type Elsewhere = "create" | "recover" | "delete_expired" | "release_key" | "delete" | "keep_secret";
+type Elsewhere = "create" | "claim" | "reclaim" | "delete_expired" | "release_key" | "delete" | "keep_secret";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 
 export interface Effect {
@@ -27,8 +30,9 @@ export interface Effect {
 }
 
 /** The first settlement wins. A token has to be the holder's, and only a task that nobody holds can be taken. */
-export function refusal({ task }: ModelTask, command: ChangeCommand): Refusal | undefined {
+export function refusal({ task }: ModelTask, command: ChangeCommand, isServed: boolean): Refusal | undefined {
   if (task.finishedAt !== null) return "finished";
+  if (command.type === "fail" && command.orphaned && isServed) return "state";
   if (command.type === "start" || command.type === "fail") return task.token === null ? undefined : "state";
   if ("token" in command && command.token !== task.token) return "fenced";
   const isToCancel = (task.cancelBy ?? Infinity) <= command.now;
@@ -37,7 +41,8 @@ export function refusal({ task }: ModelTask, command: ChangeCommand): Refusal | 
   return undefined;
 }
 
-export function effect({ task, journal }: ModelTask, command: ChangeCommand): Effect | Refusal {
+/** What a command of the owner `by` does. */
+export function effect({ task, journal }: ModelTask, command: ChangeCommand, by: string): Effect | Refusal {
   const { now } = command;
   const done = { doneAt: now, doneVersion: task.version + 1 };
   const open = journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
@@ -54,21 +59,19 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
     statusMessage = task.statusMessage,
   ): Partial<TaskRecord> => {
     const ended = { openInputs: 0, cancelBy: null, finishedAt: now, updatedAt: now };
-    return { state, statusMessage, ...held(null), ...ended };
+    return { state, statusMessage, ...nobodys, ...ended };
   };
   switch (command.type) {
-    case "start": {
-      const begun = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now };
-      return { task: { state: "running", ...held(command.token), ...begun } };
-    }
+    case "start":
+      return { task: begun(task, by, command.token, now) };
     case "release":
-      return { task: { state: "queued", ...held(null) } };
+      return { task: { state: "queued", ...nobodys, runAfter: now } };
     case "mark":
       return { task: { journalled: true, waiting: command.waiting } };
     case "record_step": {
       const { key, value, error, beforeHandler } = command;
-      const begun = { waiting: false, journalled: beforeHandler === undefined };
-      return write({ key, kind: "step", value, error, ...done }, begun);
+      const change = { waiting: false, journalled: beforeHandler === undefined };
+      return write({ key, kind: "step", value, error, ...done }, change);
     }
     case "sleep":
       return write({ key: command.key, kind: "sleep", deadlineAt: command.until }, { waiting: true });
@@ -86,9 +89,9 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
       return write({ key, kind: "input", method, request, requestHash, deadlineAt }, asks);
     }
     case "close_input": {
-      const given = open.filter(({ key }) => key === command.key);
+      const meant = open.filter(({ key }) => key === command.key);
       const { error } = command;
-      return given.length === 0 ? "state" : close(given.map((entry) => ({ ...entry, error, ...done })));
+      return meant.length === 0 ? "state" : close(meant.map((entry) => ({ ...entry, error, ...done })));
     }
     case "answer_inputs": {
       const first = new Map([...command.answers].reverse().map(({ key, ...end }) => [key, end]));
@@ -104,11 +107,14 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
       if (isBehind && Object.keys(others).length === 0) return idle;
       return { task: { ...others, ...(progress && !isBehind && { progress }), updatedAt: now } };
     }
-    case "request_cancel":
-      return task.cancelRequestedAt === null ? { task: { cancelRequestedAt: now } } : idle;
+    case "request_cancel": {
+      if (task.cancelRequestedAt !== null) return idle;
+      const first = Math.min(task.cancelBy ?? Infinity, command.cancelBy ?? Infinity);
+      return { task: { cancelRequestedAt: now, cancelBy: first === Infinity ? null : first } };
+    }
     case "schedule_cancel": {
       const { cancelBy } = command;
-      return cancelBy === task.cancelBy ? idle : { task: { cancelBy } };
+      return task.cancelRequestedAt !== null || cancelBy === task.cancelBy ? idle : { task: { cancelBy } };
     }
     case "settle":
     case "fail":
@@ -120,9 +126,29 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand): Ef
     }
     case "cancel": {
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
-      return { task: { ...finish("cancelled", command.statusMessage), cancelRequestedAt } };
+      // That its caller left is no reason to give for a task whose requestor asked.
+      const text = command.scheduled && task.cancelRequestedAt !== null ? undefined : command.statusMessage;
+      return { task: { ...finish("cancelled", text), cancelRequestedAt } };
     }
   }
+}
+
+/** The task, claimed by an owner. */
+export function started(old: ModelTask, by: string, token: string, now: number): ModelTask {
+  return changed(old, { task: begun(old.task, by, token, now) });
+}
+
+function begun(task: TaskRecord, owner: string, token: string, now: number): Partial<TaskRecord> {
+  const first = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now };
+  return { state: "running", owner, token, runAfter: null, waiting: false, ...first };
+}
+
+/** The task, given back to the queue. A crash is the task's fault where its handler ran, and not where it waited. */
+export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }: CrashBackoff): ModelTask {
+  const crashes = old.task.crashes + (old.task.waiting ? 0 : 1);
+  const pauses = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
+  const runAfter = now + (crashes < maxCrashes ? Math.min(pauses[crashes] ?? Infinity, maxMs) : 0);
+  return changed(old, { task: { state: "queued", ...nobodys, crashes, runAfter } });
 }
 
 /** The task after an effect: one version on, its journal in the order of first writes. */
@@ -182,6 +208,5 @@ const blank = {
   doneVersion: null,
 };
 
-function held(token: string | null): Pick<TaskRecord, "token" | "waiting"> {
-  return { token, waiting: false };
-}
+/** No attempt holds the task. */
+const nobodys = { owner: null, token: null, runAfter: null, waiting: false };

@@ -1,38 +1,25 @@
-import type { TaskChange } from "../../src/store/store.ts";
-import type { CommandResult, NewTask, Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { MessageCommand } from "../../src/store/message-command.ts";
+import type { NewTask, TaskCommand } from "../../src/task/command.ts";
 import type { Allowance, Quota } from "../../src/task/quota.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { changed, effect, refusal, withSweepAt, type ChangeCommand, type ModelTask } from "./model-task.ts";
+import { isHeld, isServed } from "./model-owners.ts";
+import { claim, reclaim } from "./model-queue.ts";
+import { byId, put, refuse, step, unchanged, type Model, type ModelStep } from "./model-state.ts";
+import { changed, effect, refusal, withSweepAt, type ChangeCommand } from "./model-task.ts";
 
-/** All that a store holds. Never changed: each command gives another one. */
-export interface Model {
-  readonly tasks: ReadonlyMap<string, ModelTask>;
-  readonly secrets: ReadonlyMap<string, string>;
-}
+/** Every write that is about tasks. */
+export type StoreCommand = TaskCommand | MessageCommand;
 
-export interface ModelStep {
-  readonly model: Model;
-  readonly result: CommandResult;
-  readonly changes: readonly TaskChange[];
-}
-
-export const emptyModel: Model = { tasks: new Map(), secrets: new Map() };
-
-/** What one command makes of a store. */
-export function apply(model: Model, command: TaskCommand): ModelStep {
+/** What one command of an owner makes of a store. */
+export function apply(model: Model, by: string, command: StoreCommand): ModelStep {
+  if (!isHeld(model, by)) return unchanged(model, { rejected: "store_lost" });
   switch (command.type) {
     case "create":
-      return create(model, command);
-    case "recover": {
-      const { after, limit, now } = command;
-      const unfinished = [...model.tasks.values()].filter(({ task }) => task.finishedAt === null).sort(byId);
-      const alive = unfinished.filter(({ task }) => (task.sweepAt ?? Infinity) > now);
-      const page = alive.filter(({ task }) => task.id > after).slice(0, limit);
-      const lost = page.filter(({ task }) => task.state === "running");
-      const next = page.length < limit ? null : (page.at(-1)?.task.id ?? null);
-      const result = { ok: true, recovered: lost.length, unreadable: [], next } as const;
-      return step(put(model, ...lost.map(orphaned)), result, ...lost.map(({ task }) => task.id));
-    }
+      return create(model, by, command);
+    case "claim":
+      return claim(model, by, command);
+    case "reclaim":
+      return reclaim(model, by, command);
     case "delete_expired": {
       const deleted = sweepable(model, true, command.now).slice(0, command.limit);
       const tasks = new Map([...model.tasks].filter(([id]) => !deleted.includes(id)));
@@ -44,9 +31,8 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
       if (old.task.finishedAt === null) return refuse(model, "state");
       const first = Math.min(old.task.sweepAt ?? Infinity, command.deleteBy ?? Infinity);
       const sweepAt = first === Infinity ? null : first;
-      return unchanged(put(model, { ...old, task: { ...old.task, idempotencyKey: null, sweepAt } }), {
-        ok: true,
-      });
+      const task = { ...old.task, idempotencyKey: null, sweepAt };
+      return unchanged(put(model, { ...old, task }), { ok: true });
     }
     case "delete": {
       const old = model.tasks.get(command.id);
@@ -59,17 +45,33 @@ export function apply(model: Model, command: TaskCommand): ModelStep {
     case "keep_secret": {
       const value = model.secrets.get(command.name) ?? command.value;
       const secrets = new Map(model.secrets).set(command.name, value);
-      return { model: { ...model, secrets }, result: { ok: true, value }, changes: [] };
+      return unchanged({ ...model, secrets }, { ok: true, value });
+    }
+    case "put_message": {
+      const old = model.tasks.get(command.taskId);
+      if (old === undefined) return refuse(model, "unknown");
+      if (old.messages.length >= (command.maxMessages ?? Infinity)) return refuse(model, "full");
+      const message = { body: command.message.body, owner: command.message.bound ? by : null };
+      return unchanged(put(model, { ...old, messages: [...old.messages, message] }), { ok: true });
+    }
+    case "take_messages": {
+      const old = model.tasks.get(command.taskId);
+      if (old === undefined) return unchanged(model, []);
+      const ours = old.messages.filter(({ owner }) => owner === null || owner === by);
+      const taken = ours.slice(0, command.limit ?? Infinity);
+      const messages = old.messages.filter((message) => !taken.includes(message));
+      return unchanged(
+        put(model, { ...old, messages }),
+        taken.map(({ body }) => body),
+      );
     }
     default:
-      return change(model, command);
+      return change(model, by, command);
   }
 }
 
-function create(
-  model: Model,
-  { task: wanted, request, token, now, quota }: TaskCommand<"create">,
-): ModelStep {
+function create(model: Model, by: string, command: TaskCommand<"create">): ModelStep {
+  const { task: wanted, request, token, now, quota, forAnyOwner } = command;
   const all = [...model.tasks.values()].map(({ task }) => task);
   const repeated = all.find((task) => hasSameKey(task, wanted));
   if (repeated !== undefined) {
@@ -84,8 +86,9 @@ function create(
   const marks = { progress: null, journalled: false, waiting: false, cancelRequestedAt: null, sweepAt: null };
   const ends = { cancelBy: null, outcomeKind: null };
   const state = runs ? "running" : "queued";
-  const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends });
-  const next = put(model, { task, request, journal: [], outcome: null });
+  const whose = { owner: !runs && forAnyOwner ? null : by, runAfter: runs ? null : now };
+  const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends, ...whose });
+  const next = put(model, { task, request, journal: [], outcome: null, messages: [] });
   return step(next, { ok: true, created: true, task }, task.id);
 }
 
@@ -97,23 +100,17 @@ function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: 
   return fits(all, quota.total) && (principal === null || fits(own, quota.perPrincipal));
 }
 
-function change(model: Model, command: ChangeCommand): ModelStep {
+function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   const old = model.tasks.get(command.id);
   if (old === undefined) return refuse(model, "unknown");
-  const done = refusal(old, command) ?? effect(old, command);
+  const done = refusal(old, command, isServed(model, old.task)) ?? effect(old, command, by);
   if (typeof done === "string") return refuse(model, done);
   const next = done.idle ? old : changed(old, done);
   const accepted = (done.entries ?? []).map(({ key }) => key);
   const more = command.type === "answer_inputs" ? { accepted } : {};
-  const result = { ok: true, task: next.task, ...more } as const;
-  if (done.idle) return unchanged(model, result);
-  return step(put(model, next), result, command.id);
-}
-
-/** A crash is the task's fault where its handler ran, and not where it waited. */
-function orphaned(old: ModelTask): ModelTask {
-  const crashes = old.task.crashes + (old.task.waiting ? 0 : 1);
-  return changed(old, { task: { state: "queued", token: null, waiting: false, crashes } });
+  const answer = { ok: true, task: next.task, ...more } as const;
+  if (done.idle) return unchanged(model, answer);
+  return step(put(model, next), answer, command.id);
 }
 
 /** Ids of finished (or unfinished) tasks whose time has come, the earliest first. */
@@ -124,10 +121,6 @@ export function sweepable(model: Model, finished: boolean, now: number): string[
   return inTime.sort((a, b) => Number(a.sweepAt) - Number(b.sweepAt)).map(({ id }) => id);
 }
 
-export function byId(a: ModelTask, b: ModelTask): number {
-  return a.task.id < b.task.id ? -1 : 1;
-}
-
 function hasSameKey(task: TaskRecord, { idempotencyKey, principal }: NewTask): boolean {
   return idempotencyKey !== null && task.idempotencyKey === idempotencyKey && task.principal === principal;
 }
@@ -135,25 +128,4 @@ function hasSameKey(task: TaskRecord, { idempotencyKey, principal }: NewTask): b
 function hasSameId(task: TaskRecord, { id, generation, scope, wireId }: NewTask): boolean {
   if (task.id === id) return true;
   return task.generation === generation && task.scope === scope && task.wireId === wireId;
-}
-
-function put(model: Model, ...tasks: readonly ModelTask[]): Model {
-  return {
-    ...model,
-    tasks: new Map([...model.tasks, ...tasks.map((each) => [each.task.id, each] as const)]),
-  };
-}
-
-/** A step that changed these tasks, or deleted them. */
-function step(model: Model, result: CommandResult, ...ids: readonly string[]): ModelStep {
-  const changes = ids.map((id) => ({ id, version: model.tasks.get(id)?.task.version ?? null }));
-  return { model, result, changes };
-}
-
-function unchanged(model: Model, result: CommandResult): ModelStep {
-  return { model, result, changes: [] };
-}
-
-function refuse(model: Model, reason: Refusal): ModelStep {
-  return unchanged(model, { ok: false, reason });
 }

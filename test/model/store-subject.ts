@@ -1,32 +1,88 @@
-import type { TaskChange, TaskStore } from "../../src/store/store.ts";
-import type { Subject } from "./follow.ts";
-import { viewOfStore } from "./view.ts";
+import type { ChangedBy, Renewal, StoreChanges, TaskChange, TaskStore } from "../../src/store/store.ts";
+import { HoldfastError } from "../../src/task/fault.ts";
+import type { HandlerName } from "../../src/task/owner.ts";
+import { Mirror, type Held } from "./mirror.ts";
+import type { Answer } from "./model-state.ts";
+import type { StoreCommand } from "./model.ts";
+import { viewOfStore, type Look, type View } from "./view.ts";
 
-/** A store of this process as a subject; `make` gives another one on the same place, each time. */
-export async function storeSubject(
-  make: () => TaskStore,
-): Promise<Subject & { readonly close: () => Promise<void> }> {
-  let store: TaskStore;
-  let changes: TaskChange[] = [];
-  const open = async (): Promise<void> => {
-    store = make();
-    store.subscribe((told) => {
-      if (told !== "gap") changes.push(...told);
-    });
-    await store.open();
-  };
-  await open();
-  return {
-    write: async (commands) => {
-      changes = [];
-      const results = await Promise.all(commands.map((command) => store.write(command)));
-      return { results, changes };
-    },
-    look: (at) => viewOfStore(store, at),
-    reopen: async () => {
-      await store.close();
-      await open();
-    },
-    close: () => store.close(),
-  };
+/** A store that is put beside the model, as one owner has it open. */
+export class StoreSubject {
+  readonly #store: TaskStore;
+  readonly #mirror: Mirror;
+  #own: TaskChange[] = [];
+  #others: TaskChange[] = [];
+
+  private constructor(store: TaskStore, handlers: readonly HandlerName[]) {
+    this.#store = store;
+    this.#mirror = new Mirror(store, handlers);
+    store.subscribe((changes, by) => this.#hear(changes, by));
+  }
+
+  static async open(store: TaskStore, id: string, handlers: readonly HandlerName[]): Promise<StoreSubject> {
+    await store.open({ id, handlers });
+    return new StoreSubject(store, handlers);
+  }
+
+  /** Makes all writes before it waits for any: where it can, the store puts them into one commit. */
+  write(commands: readonly StoreCommand[]): Promise<readonly Answer[]> {
+    return Promise.all(commands.map((command) => this.#perform(command).catch(rejection)));
+  }
+
+  /** What it was told since it was asked last: of its own changes … */
+  toldOfOwn(): readonly TaskChange[] {
+    const told = this.#own;
+    this.#own = [];
+    return told;
+  }
+
+  /** … and of those of others. */
+  toldOfOthers(): readonly TaskChange[] {
+    const told = this.#others;
+    this.#others = [];
+    return told;
+  }
+
+  look(at: Look): Promise<View> {
+    return viewOfStore(this.#store, at);
+  }
+
+  async renew(): Promise<Renewal> {
+    const renewal = await this.#store.renew();
+    return { ...renewal, gone: renewal.gone.toSorted() };
+  }
+
+  /** Resolves with what it holds by what it was told, when that is `expected` or takes too long. */
+  reaches(expected: Held): Promise<Held> {
+    return this.#mirror.reaches(expected);
+  }
+
+  async close(): Promise<void> {
+    await this.#mirror.close();
+    await this.#store.close();
+  }
+
+  async #perform(command: StoreCommand): Promise<Answer> {
+    const { messages } = this.#store;
+    switch (command.type) {
+      case "put_message":
+        if (messages === undefined) throw new Error("The store has no messages.");
+        return messages.put(command.taskId, command.message, command.maxMessages);
+      case "take_messages":
+        if (messages === undefined) throw new Error("The store has no messages.");
+        return messages.take(command.taskId, command.limit);
+      default:
+        return this.#store.write(command);
+    }
+  }
+
+  #hear(changes: StoreChanges, by: ChangedBy): void {
+    if (changes === "gap") return;
+    (by === "self" ? this.#own : this.#others).push(...changes);
+  }
+}
+
+function rejection(error: unknown): Answer {
+  if (error instanceof HoldfastError && error.code === "store_lost") return { rejected: error.code };
+  throw error;
 }

@@ -1,6 +1,9 @@
 import type { TaskFilter, TaskStore } from "../../src/store/store.ts";
+import type { HandlerName } from "../../src/task/owner.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { byId, sweepable, type Model } from "./model.ts";
+import { sweepable } from "./model.ts";
+import { claimableAt, orphanedHandlers, queuedFor } from "./model-queue.ts";
+import { byId, type Model } from "./model-state.ts";
 
 /** What to look at: reads that take an argument are given these. */
 export interface Look {
@@ -12,7 +15,7 @@ export interface Look {
 }
 
 /** Those whom the sequences make tasks for, and some for whom they make none. */
-const owners = (["2026-07-28", "plain"] as const).flatMap((generation) => [
+const filters = (["2026-07-28", "plain"] as const).flatMap((generation) => [
   { generation },
   ...[null, "ann", "", "bob"].map((principal) => ({ generation, principal })),
   ...["s", "t"].flatMap((scope) => [
@@ -25,8 +28,15 @@ const owners = (["2026-07-28", "plain"] as const).flatMap((generation) => [
 export type View = readonly unknown[];
 
 /** Every id that the sequences use, and one that they do not. */
-export const ids = ["a", "b", "c"];
+export const ids = ["a", "b", "c", "d"];
 const looked = [...ids, "x"];
+
+/** What runs the tasks of the sequences. */
+export const handlers = [
+  { method: "tools/call", tool: "x" },
+  { method: "tools/call", tool: "y" },
+] as const satisfies readonly HandlerName[];
+const handlerSets: readonly (readonly HandlerName[])[] = [handlers, [handlers[0]], []];
 
 export async function viewOfStore(store: TaskStore, { now, after, before, limit, key }: Look): Promise<View> {
   const tasks = looked.map(async (id) => [
@@ -42,11 +52,15 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
     await store.unfinished(after, limit),
     await store.due(now, limit),
     await store.nextSweepAt(now),
-    await Promise.all(owners.map((owner) => store.list(owner, before, limit, now))),
+    await Promise.all(handlerSets.map((each) => store.claimableAt(each))),
+    byName(await store.orphanedHandlers()),
+    await Promise.all(handlers.map((handler) => store.queued(handler, limit))),
+    await Promise.all(filters.map((filter) => store.list(filter, before, limit, now))),
   ];
 }
 
-export function viewOfModel(model: Model, { now, after, before, limit, key }: Look): View {
+/** What an owner is to see. */
+export function viewOfModel(model: Model, by: string, { now, after, before, limit, key }: Look): View {
   const tasks = looked.map((id) => {
     const found = model.tasks.get(id);
     if (found === undefined) return [null, null, null, [], null];
@@ -68,12 +82,20 @@ export function viewOfModel(model: Model, { now, after, before, limit, key }: Lo
     unfinished.filter(({ id }) => id > after).slice(0, limit),
     sweepable(model, false, now).slice(0, limit),
     sweeps.length === 0 ? null : Math.min(...sweeps),
-    owners.map((owner) => kept.filter((task) => isOf(task, owner)).slice(0, limit)),
+    handlerSets.map((each) => claimableAt(model, by, each)),
+    orphanedHandlers(model),
+    handlers.map((handler) => queuedFor(model, handler, limit)),
+    filters.map((filter) => kept.filter((task) => isOf(task, filter)).slice(0, limit)),
   ];
 }
 
-function isOf(task: TaskRecord, owner: TaskFilter): boolean {
-  if (task.generation !== owner.generation) return false;
-  if ("scope" in owner && task.scope !== owner.scope) return false;
-  return !("principal" in owner) || task.principal === owner.principal;
+/** Handlers come in any order. */
+export function byName(names: readonly HandlerName[]): readonly HandlerName[] {
+  return names.toSorted((a, b) => (`${a.method} ${a.tool}` < `${b.method} ${b.tool}` ? -1 : 1));
+}
+
+function isOf(task: TaskRecord, filter: TaskFilter): boolean {
+  if (task.generation !== filter.generation) return false;
+  if ("scope" in filter && task.scope !== filter.scope) return false;
+  return !("principal" in filter) || task.principal === filter.principal;
 }

@@ -69,8 +69,10 @@ export class MemoryQueue {
     const found: Queued[] = [];
     for (const { handler, tasks } of this.#lines.values()) {
       if (handler.method !== method || handler.tool !== tool) continue;
+      let left = limit;
       for (const queued of tasks.from(first)) {
-        if (found.push(queued) >= limit) break;
+        if (left-- <= 0) break;
+        found.push(queued);
       }
     }
     const ids = found.sort(compareQueued).slice(0, limit);

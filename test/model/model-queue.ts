@@ -1,0 +1,79 @@
+import type { TaskCommand } from "../../src/task/command.ts";
+import type { HandlerName } from "../../src/task/owner.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
+import { isAlive, isServed, mayTake, retire, runs } from "./model-owners.ts";
+import { byId, put, refuse, step, type Model, type ModelStep } from "./model-state.ts";
+import { given, started, type ModelTask } from "./model-task.ts";
+
+// The queued tasks, in the order in which they may run, and how they come into the queue again.
+
+/** One task under each token, as far as there are any. */
+export function claim(model: Model, by: string, { handlers, tokens, now }: TaskCommand<"claim">): ModelStep {
+  const claimable = claimableBy(model, by, handlers);
+  const claimed = claimable
+    .filter(({ task }) => Number(task.runAfter) <= now)
+    .slice(0, tokens.length)
+    .map((old, index) => started(old, by, tokens[index] ?? "", now));
+  const later = claimable.flatMap(({ task }) => (Number(task.runAfter) > now ? Number(task.runAfter) : []));
+  const tasks = claimed.map(({ task }) => task);
+  const next = later.length === 0 ? null : Math.min(...later);
+  return step(
+    put(model, ...claimed),
+    { ok: true, tasks, unreadable: [], next },
+    ...tasks.map(({ id }) => id),
+  );
+}
+
+/** A page of what an owner ran that is gone. It is forgotten when nothing is left that may have to be given back. */
+export function reclaim(model: Model, by: string, command: TaskCommand<"reclaim">): ModelStep {
+  const { owner, after, limit, now, backoff } = command;
+  if (owner === by || isAlive(model, owner)) return refuse(model, "state");
+  const running = [...model.tasks.values()].filter(isRunBy(owner)).sort(byId);
+  const page = running
+    .filter(({ task }) => task.id > after && (task.sweepAt ?? Infinity) > now)
+    .slice(0, limit);
+  const next = page.length < limit ? null : (page.at(-1)?.task.id ?? null);
+  const reclaimed = put(model, ...page.map((old) => given(old, now, backoff)));
+  // A cancel that is due can be called off, and the end of a life cannot.
+  const isOver = ({ task }: ModelTask): boolean =>
+    task.cancelBy === null && (task.sweepAt ?? Infinity) <= now;
+  const left = [...reclaimed.tasks.values()].filter(isRunBy(owner)).filter((each) => !isOver(each));
+  const answer = { ok: true, reclaimed: page.length, unreadable: [], next } as const;
+  const isForgotten = next === null && left.length === 0;
+  return step(retire(reclaimed, owner, isForgotten), answer, ...page.map(({ task }) => task.id));
+}
+
+export function claimableAt(model: Model, by: string, handlers: readonly HandlerName[]): number | null {
+  return claimableBy(model, by, handlers)[0]?.task.runAfter ?? null;
+}
+
+/** In the order of their names. */
+export function orphanedHandlers(model: Model): readonly HandlerName[] {
+  const names = queued(model).flatMap(({ task: { method, tool } }) =>
+    isServed(model, { method, tool }) ? [] : [JSON.stringify({ method, tool })],
+  );
+  return [...new Set(names)].sort().map((name) => JSON.parse(name) as HandlerName);
+}
+
+export function queuedFor(model: Model, handler: HandlerName, limit: number): readonly string[] {
+  const tasks = queued(model).filter(({ task }) => runs([handler], task));
+  return tasks.slice(0, limit).map(({ task }) => task.id);
+}
+
+function isRunBy(owner: string): (task: ModelTask) => boolean {
+  return ({ task }) => task.state === "running" && task.owner === owner;
+}
+
+function claimableBy(model: Model, by: string, handlers: readonly HandlerName[]): readonly ModelTask[] {
+  return queued(model).filter(({ task }) => mayTake(model, by, task.owner) && runs(handlers, task));
+}
+
+function queued(model: Model): readonly ModelTask[] {
+  return [...model.tasks.values()]
+    .filter(({ task }) => task.state === "queued")
+    .sort((a, b) => at(a.task) - at(b.task) || byId(a, b));
+}
+
+function at({ runAfter }: TaskRecord): number {
+  return Number(runAfter);
+}
