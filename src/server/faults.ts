@@ -1,6 +1,6 @@
 import { notRepeatableData } from "../generation/idempotency-key.ts";
 import { waitFor } from "../runtime/wait-for.ts";
-import { HoldfastError, jsonRpcCodeOf, type FaultCode } from "../task/fault.ts";
+import { HoldfastError, isStoreFault, jsonRpcCodeOf, storeAway, type FaultCode } from "../task/fault.ts";
 import type { JsonRpcError } from "../task/outcome.ts";
 
 /** Called with faults whose details callers must not see. */
@@ -21,7 +21,7 @@ export function errorsFor(onError: OnError, legacyErrorCodes: boolean): ErrorOf 
     const error = publicError(thrown);
     if (error === undefined) {
       onError(thrown);
-      return { code: -32603, message: "Internal error" };
+      return { code: -32603, message: isStoreFault(thrown) ? storeAway : "Internal error" };
     }
     return legacyErrorCodes && error.code === -32021 ? { ...error, code: legacyMissingCapability } : error;
   };

@@ -120,6 +120,14 @@ export function isHidden(thrown: unknown): boolean {
   return isUnknownTask(thrown) || (thrown instanceof HoldfastError && thrown.code === "insufficient_scope");
 }
 
+/** What callers are told of a store that fails: what it says itself is for whoever runs the server, and names files. */
+export const storeAway = "The task store does not answer now. Try again later.";
+
+/** Whether `thrown` says that the store fails now. */
+export function isStoreFault(thrown: unknown): thrown is HoldfastError {
+  return thrown instanceof HoldfastError && (thrown.code === "store_failed" || thrown.code === "store_lost");
+}
+
 /** The JSON-RPC number that stands for a fault on the wire. */
 export function jsonRpcCodeOf(code: FaultCode): number {
   return jsonRpcNumbers[code] ?? -32603;

@@ -1,5 +1,5 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import type { Tasks } from "holdfast";
+import { HoldfastError, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import * as z from "zod";
@@ -140,6 +140,25 @@ it("says no more than that it is an internal error when the store fails, and rep
   const got = await peer.send("tasks/get", { taskId: "a" });
   for (const { error } of [created, got]) expect(error).toEqual({ code: -32603, message: "Internal error" });
   expect(errors).toEqual([fault, fault]);
+});
+
+it.each([
+  ["a call that is a task", "shout"],
+  ["a direct run that has to become one", "late"],
+])("says to %s that the store does not answer, and not why [X-094]", async (_what, tool) => {
+  const store = memoryStore();
+  const withLate = (tasks: Tasks): void => {
+    tools(tasks);
+    const config = { inputSchema: z.object({ word: z.string() }), promoteAfterMs: 60_000 };
+    tasks.tool("late", config, async ({ word }, task) => text(await task.step("repeat", () => word)));
+  };
+  const { http, errors } = await serve({ tools: withLate, options: { store } });
+  const fault = new HoldfastError("store_failed", "Nothing was written: process 7 holds /secret/tasks.db.");
+  store.write = () => Promise.reject(fault);
+  const { error } = await new Peer(http.url).call(tool, { word: "a" });
+  const message = "The task store does not answer now. Try again later.";
+  expect(error).toEqual({ code: -32603, message });
+  expect(errors).toEqual([fault]);
 });
 
 it('answers under the id of the request, be it 1 or "1"', async () => {

@@ -1,4 +1,4 @@
-import type { HoldfastError } from "../../task/fault.ts";
+import { isStoreFault, type HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
@@ -58,7 +58,7 @@ export class PromotableRun {
   constructor(setup: PromotableSetup) {
     const { id, maxBodyBytes, slots } = setup;
     this.#setup = setup;
-    const promote = (): Promise<unknown> => this.promote();
+    const promote = (): Promise<unknown> => this.#promoteForHandler();
     this.run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes, slots, promote });
   }
 
@@ -107,6 +107,16 @@ export class PromotableRun {
     }
   }
 
+  /** Why it cannot be is not said to the caller, whom the handler's error answers. */
+  async #promoteForHandler(): Promise<HeldRun | undefined> {
+    try {
+      return await this.promote();
+    } catch (error) {
+      if (isStoreFault(error)) this.#setup.onError(error);
+      throw error;
+    }
+  }
+
   async #makeTask(): Promise<HeldRun> {
     const held = await this.#setup.makeTask(this.run);
     this.#held = held;
@@ -140,7 +150,7 @@ export class PromotableRun {
   #effects(): ContextEffects {
     const durable = async (): Promise<ContextEffects> => {
       await this.run.checkpoint();
-      const held = await this.promote();
+      const held = await this.#promoteForHandler();
       if (held === undefined) throw new Error("The handler has ended.");
       return held.effects;
     };

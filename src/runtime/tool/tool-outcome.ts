@@ -1,5 +1,5 @@
 import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/server";
-import { HoldfastError, isFault, jsonRpcCodeOf } from "../../task/fault.ts";
+import { HoldfastError, isFault, isStoreFault, jsonRpcCodeOf, storeAway } from "../../task/fault.ts";
 import { encodeJson } from "../../task/json.ts";
 import {
   errorOutcome,
@@ -71,7 +71,7 @@ export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
 }
 
 function thrownOutcome(thrown: unknown): Outcome {
-  const message = describeThrown(thrown);
+  const message = isStoreFault(thrown) ? storeAway : describeThrown(thrown);
   if (isFault(thrown)) {
     return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data));
   }
