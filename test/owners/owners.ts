@@ -1,0 +1,112 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { connect, type ConnectOptions, type TaskClient, type TaskHandle } from "holdfast/client";
+import { expect, onTestFinished } from "vitest";
+import { Signals } from "../peers/signals.ts";
+
+const script = fileURLToPath(new URL("./server.ts", import.meta.url));
+
+/** What tools answer in text. */
+export const text = (said: string): object => ({ content: [{ type: "text", text: said }] });
+
+/** One process that serves the file over HTTP. */
+export class Owner {
+  readonly url: string;
+  readonly pid: number;
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess, url: string) {
+    this.url = url;
+    this.pid = child.pid ?? Number.NaN;
+    this.#child = child;
+  }
+
+  /** A client of this process; the references of its tasks are good at all others, too. */
+  async client(options: ConnectOptions = {}): Promise<TaskClient> {
+    const client = await connect(this.url, { serverName: "owners", pollFloorMs: 20, ...options });
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  /** With SIGSTOP nothing more runs in it; with SIGKILL or SIGTERM resolves when it has ended. */
+  async send(signal: "SIGSTOP" | "SIGCONT" | "SIGTERM" | "SIGKILL"): Promise<void> {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill(signal);
+    if (signal === "SIGKILL" || signal === "SIGTERM") await ended;
+  }
+}
+
+/** One file, for any number of server processes; the file and the processes end with the test. */
+export class Owners extends Signals {
+  readonly database: string;
+
+  private constructor(folder: string) {
+    super(folder);
+    this.database = join(folder, "tasks.db");
+  }
+
+  static async inNewFolder(): Promise<Owners> {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-owners-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+    return new Owners(folder);
+  }
+
+  /** What starts a process that serves the one client which started it. */
+  command(...tools: readonly string[]): { readonly command: string; readonly args: string[] } {
+    return {
+      command: process.execPath,
+      args: [script, "stdio", this.database, this.folder, ...tools],
+    };
+  }
+
+  /** Starts a process that knows these tools; resolves when it serves. */
+  start(...tools: readonly string[]): Promise<Owner> {
+    return this.#start("http", tools);
+  }
+
+  /** Starts one that leaves its calls to others. */
+  startServing(...tools: readonly string[]): Promise<Owner> {
+    return this.#start("http-only", tools);
+  }
+
+  async #start(way: string, tools: readonly string[]): Promise<Owner> {
+    const child = spawn(process.execPath, [script, way, this.database, this.folder, ...tools], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const ended = once(child, "exit").then(([code]) => {
+      throw new Error(`The server ended with ${String(code)} before it served.`);
+    });
+    const kill = async (): Promise<void> => {
+      child.kill("SIGKILL");
+      await ended.catch(() => undefined);
+    };
+    onTestFinished(kill);
+    const line = await Promise.race([once(createInterface(child.stdout), "line"), ended]);
+    ended.catch(() => undefined);
+    return new Owner(child, String(line[0]));
+  }
+
+  /** The processes that ran the handler of this word, in order. */
+  runnersOf(word: string): readonly number[] {
+    return this.eventsOf(word)
+      .filter((event) => event.startsWith("(runs in "))
+      .map((event) => Number(/\d+/.exec(event)?.[0]));
+  }
+}
+
+/** For longer than a dead process goes unnoticed, and then a missing tool is waited for. */
+const longMs = 2_000;
+
+/** Reads a task again and again: it works on. */
+export async function expectWorking(handle: TaskHandle, ms = longMs): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end;) {
+    expect(await handle.get()).toMatchObject({ status: "working" });
+  }
+}
