@@ -44,6 +44,19 @@ export class Onlooker {
     );
   }
 
+  /** Whether somebody is in the middle of a write now. */
+  isBeingWritten(): boolean {
+    const db = new DatabaseSync(this.#path, { timeout: 0 });
+    try {
+      db.exec("BEGIN IMMEDIATE; ROLLBACK");
+      return false;
+    } catch {
+      return true;
+    } finally {
+      db.close();
+    }
+  }
+
   #read<T>(read: (db: DatabaseSync) => T): T {
     const db = new DatabaseSync(this.#path, { readOnly: true, timeout: 5_000 });
     try {

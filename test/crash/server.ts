@@ -1,4 +1,4 @@
-// The server that the crash suites kill: node server.ts DATABASE LOG ANONYMOUS BUSY_TIMEOUT_MS. Prints its URL once it serves,
+// The server that the crash suites kill: node server.ts DATABASE LOG ANONYMOUS BUSY_TIMEOUT_MS ROLES. Prints its URL once it serves,
 // and errors that no caller is told of as lines of JSON on stderr.
 import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
@@ -8,10 +8,14 @@ import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import { addTools } from "./tools.ts";
 
-const [database = "", logFile = "", anonymous, busyTimeoutMs] = process.argv.slice(2);
+const [database = "", logFile = "", anonymous, busyTimeoutMs, roles] = process.argv.slice(2);
+
+// A suite that was killed itself leaves nothing behind.
+process.stdin.on("close", () => process.exit(1)).resume();
 
 const tasks = createTasks({
   store: sqliteStore(database, { busyTimeoutMs: Number(busyTimeoutMs) }),
+  roles: roles === "serve" ? ["serve"] : ["serve", "work"],
   pollIntervalMs: 50,
   crashBackoffMs: 10,
   maxCrashes: 1_000,

@@ -11,6 +11,8 @@ export interface VictimOptions {
   readonly logFile: string;
   readonly anonymous?: "isolated" | "shared";
   readonly busyTimeoutMs?: number;
+  /** It takes calls and leaves them to others. */
+  readonly onlyServes?: boolean;
 }
 
 /** One process of the server, to be stopped and killed. */
@@ -20,10 +22,23 @@ export class Victim {
   readonly #exited: Promise<unknown>;
   #stderr = "";
 
-  constructor({ database, logFile, anonymous = "isolated", busyTimeoutMs = 5_000 }: VictimOptions) {
+  constructor({
+    database,
+    logFile,
+    anonymous = "isolated",
+    busyTimeoutMs = 5_000,
+    onlyServes = false,
+  }: VictimOptions) {
     this.#logFile = logFile;
-    const args = [script, database, logFile, anonymous, String(busyTimeoutMs)];
-    this.#child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const args = [
+      script,
+      database,
+      logFile,
+      anonymous,
+      String(busyTimeoutMs),
+      onlyServes ? "serve" : "serve,work",
+    ];
+    this.#child = spawn(process.execPath, args, { stdio: "pipe" });
     this.#exited = once(this.#child, "exit");
     this.#child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
   }
