@@ -6,7 +6,7 @@ import { mkdir, mkdtemp } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { against } from "./figures/against.ts";
-import { create, createSdk } from "./figures/create.ts";
+import { create, createSdk, createTwo } from "./figures/create.ts";
 import type { Figure } from "./figures/figure.ts";
 import { listen } from "./figures/listen.ts";
 import { lives } from "./figures/lives.ts";
@@ -22,6 +22,7 @@ const ownFigures: readonly Figure[] = [
   tasksGetHono,
   create,
   createSdk,
+  createTwo,
   lives,
   tasksGetSession,
   listen,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { assertAnswer } from "../client/answers.ts";
 import { StatelessRequests } from "../client/requests.ts";
 import { compare, type Side } from "../load.ts";
@@ -46,5 +47,20 @@ export const createSdk: Figure = {
       const sqlite = await start(holdfast, { HOLDFAST_STORE: "sqlite:tasks.db" });
       const sdk = await start("./servers/sdk-v2.ts");
       return compare(calls([sqlite], created), calls([sdk], sum), effort);
+    }),
+};
+
+export const createTwo: Figure = {
+  name: "create-two",
+  title: "tools/call that creates a task, through two processes on one SQLite file",
+  against: "one process",
+  unit: "/s",
+  goal: { atLeast: 0.9 },
+  measure: ({ folder, effort }) =>
+    withServers(folder, async (start) => {
+      const sharing = { HOLDFAST_STORE: `sqlite:${join(folder, "two.db")}` };
+      const two = [await start(holdfast, sharing), await start(holdfast, sharing)];
+      const one = await start(holdfast, { HOLDFAST_STORE: "sqlite:tasks.db" });
+      return compare(calls(two, created), calls([one], created), effort);
     }),
 };
