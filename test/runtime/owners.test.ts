@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import type { TaskStore } from "../../src/store/store.ts";
+import { HoldfastError } from "../../src/task/fault.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+import type { StoreCall } from "./watched-store.ts";
 
 const second = 1_000;
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
@@ -184,4 +186,24 @@ it("a process that was taken for dead says so once, is not ready, and runs nothi
   expect(await lost.runtime.ready(second)).toBe(false);
   await expect(lost.call("where")).rejects.toMatchObject({ code: "store_lost" });
   expect(lost.errors).toMatchObject([{ code: "store_lost" }]);
+});
+
+it("a process that was taken for dead claims nothing of what others queue from then on", async () => {
+  const host = new Host();
+  let lost = false;
+  let claims = 0;
+  const before = (call: StoreCall): void => {
+    if (call !== "claim" || !lost) return;
+    claims++;
+    throw new HoldfastError("store_lost", "It was taken for dead.");
+  };
+  const { process: worker } = await host.start({ ...named("worker"), options: { roles: ["work"] }, before });
+  const { process: web } = await host.start({ ...named("web"), options: { roles: ["serve"] } });
+  lost = true;
+  for (let call = 0; call < 5; call++) {
+    await web.callId("where");
+    await rest();
+  }
+  expect(claims).toBe(1);
+  expect(worker.errors).toEqual([]);
 });

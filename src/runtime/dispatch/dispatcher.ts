@@ -1,6 +1,7 @@
 import type { HandlerName } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { isLost } from "../../store/lost-store.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
@@ -164,7 +165,9 @@ export class Dispatcher {
       for (const task of claimed.tasks) this.#track(this.#begin(task));
       return true;
     } catch (error) {
-      if (!this.#closing.signal.aborted) onError(error);
+      // For good, which is said once and not here: what others queue is told on and on, and each time it would fail again.
+      if (isLost(error)) this.pause();
+      else if (!this.#closing.signal.aborted) onError(error);
       return false;
     } finally {
       for (; free > 0; free--) slots.give();
