@@ -126,6 +126,35 @@ describe("processes on one store", () => {
   });
 });
 
+it("a tool that was there for a while is missing anew from then on", async () => {
+  const host = new Host();
+  const { process: other } = await host.start({ tools: {} });
+  const hangs: Handler = () => new Promise(() => undefined);
+  const setup: Setup = { tools: { fresh: { config: resume, handler: hangs } } };
+  const first = await host.start(setup);
+  const id = await first.process.callId("fresh");
+  first.crash();
+  await host.clock.advance(second);
+  await host.clock.advance(60 * second); // it was missing at a look
+  const next = await host.start(setup);
+  await next.process.until(id, ({ task }) => task.state === "running");
+  await host.clock.advance(50 * second);
+  next.crash();
+  await host.clock.advance(second);
+  await host.clock.advance(20 * second); // so it was at the next one
+  expect((await other.get(id)).task.state).toBe("queued");
+  await host.clock.advance(120 * second);
+  expect((await other.ended(id)).outcome).toMatchObject({ kind: "error" });
+});
+
+it("a process that stops leaves calls which it still takes to others", async () => {
+  const host = new Host();
+  const { process: old } = await host.start(named("old"));
+  const { process: fresh } = await host.start(named("fresh"));
+  old.runtime.drain();
+  expect(bodyOf(await fresh.ended(await old.callId("where")))).toEqual(text("fresh"));
+});
+
 describe("a process that only serves", () => {
   it("leaves its tasks to one that works, whenever that comes", async () => {
     const host = new Host();

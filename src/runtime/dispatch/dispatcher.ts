@@ -51,9 +51,12 @@ export class Dispatcher {
     return this.#open && !this.#backlog && this.runs(tool) && !leaked.blocks(tool) && slots.tryTake();
   }
 
-  /** Whether this process runs the tool: requests that are no calls are answered where they came from. */
+  /**
+   * Whether this process runs new tasks of the tool: requests that are no calls are answered where they came from, and a server
+   * that stops leaves calls to others.
+   */
   runs(tool: Tool): boolean {
-    return tool.raw === true || this.#setup.services.options.roles.includes("work");
+    return tool.raw === true || (this.#open && this.#setup.services.options.roles.includes("work"));
   }
 
   /** There may be something to claim: another owner has queued a task, or is gone. */

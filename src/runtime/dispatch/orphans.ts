@@ -27,6 +27,11 @@ export class Orphans {
     this.#again(this.#services.options.unregisteredGraceMs);
   }
 
+  /** Others may have come: a tool that was there for a while has to be missing for the whole grace again. */
+  onOthers(): void {
+    if (this.#seen.size > 0) void this.#forgetServed();
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#callOff();
@@ -54,6 +59,15 @@ export class Orphans {
     const orphaned = await this.#services.store.orphanedHandlers();
     this.#seen = new Set(orphaned.map(nameOf));
     return orphaned;
+  }
+
+  async #forgetServed(): Promise<void> {
+    try {
+      const orphaned = new Set((await this.#services.store.orphanedHandlers()).map(nameOf));
+      this.#seen = new Set([...this.#seen].filter((name) => orphaned.has(name)));
+    } catch (error) {
+      if (!this.#stopped) this.#services.onError(error);
+    }
   }
 
   async #failAll(handler: HandlerName): Promise<void> {
