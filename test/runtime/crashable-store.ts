@@ -64,7 +64,12 @@ export class CrashableStore {
 
   async #alive<T>(call: () => Promise<T>): Promise<T> {
     if (this.#crashed) return never;
-    const answer = await call();
-    return this.#crashed ? never : answer;
+    try {
+      const answer = await call();
+      return this.#crashed ? await never : answer;
+    } catch (error) {
+      if (this.#crashed) return never; // what was under way is refused, since its owner is lost, and nobody hears of that
+      throw error;
+    }
   }
 }
