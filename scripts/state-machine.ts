@@ -30,7 +30,8 @@ its task is refused.
 it lives, or nobody: then any process may claim it. While it runs, its owner is the process that runs it. \`claim\` starts
 several tasks at once, of which each may be claimed by this owner: its own, those of nobody, and those of owners that are gone.
 
-\`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; neither depends on a state. A
+\`join\` and \`leave\` say for which tasks callers wait that know no tasks, and when a task is cancelled whose callers have left.
+\`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; none of them depends on a state. A
 task that clients see as \`input_required\` is an unfinished task with open questions.
 `;
   return format(page, { parser: "markdown", printWidth: 110 });

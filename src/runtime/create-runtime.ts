@@ -1,6 +1,7 @@
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
+import type { CommandResult } from "../task/command.ts";
 import { HoldfastError, isUnreadable, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
@@ -15,7 +16,7 @@ import { judgeAnswers, openQuestions } from "./questions/answers.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
-import type { CallEnd, ListPage, Requestor, Runtime, TaskCall } from "./runtime.ts";
+import type { CallEnd, Leaving, ListPage, Requestor, Runtime, TaskCall } from "./runtime.ts";
 import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
 import type { Services } from "./services.ts";
 import { listVisible } from "./list-visible.ts";
@@ -127,8 +128,8 @@ class LocalRuntime implements Runtime {
   }
 
   async delivered(id: string, requestor: Requestor, deleteBy = Infinity): Promise<void> {
-    const { finishedAt, idempotencyKey, sweepAt } = await this.#record(id, requestor);
-    const isKept = (sweepAt ?? Infinity) > deleteBy;
+    const { finishedAt, idempotencyKey, sweepAt, promised } = await this.#record(id, requestor);
+    const isKept = !promised && (sweepAt ?? Infinity) > deleteBy;
     if (finishedAt === null || (idempotencyKey === null && !isKept)) return;
     const release = { type: "release_key", now: this.clock.now(), id } as const;
     await this.#services.store.write(isKept ? { ...release, deleteBy } : release);
@@ -166,23 +167,35 @@ class LocalRuntime implements Runtime {
 
   async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
     await this.#record(id, requestor);
-    const result = await this.#parts.cancellation.now(id);
-    if (result.ok) {
-      this.#parts.attempts.changed(result.task);
-      return this.#shown({ task: result.task, inputs: [], outcome: null });
-    }
-    if (result.reason === "unknown") throw unknownTask();
-    throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
+    const task = this.#cancelled(await this.#parts.cancellation.now(id));
+    return this.#shown({ task, inputs: [], outcome: null });
   }
 
-  async scheduleCancel(id: string, requestor: Requestor, cancelBy: number | null): Promise<TaskRecord> {
+  async join(
+    id: string,
+    requestor: Requestor,
+    terms: { readonly alone: boolean; readonly key?: string },
+  ): Promise<TaskRecord | "awaited" | "released"> {
     await this.#record(id, requestor);
     const { store, clock } = this.#services;
-    const schedule = { type: "schedule_cancel", now: clock.now(), id, cancelBy } as const;
-    const result = await store.write<"schedule_cancel">(schedule);
-    if (!result.ok) return this.#record(id, requestor);
-    this.#parts.sweeper.consider(result.task.sweepAt);
-    return result.task;
+    const result = await store.write<"join">({ type: "join", now: clock.now(), id, ...terms });
+    if (result.ok) return result.task;
+    if (result.reason === "unknown") throw unknownTask();
+    return result.reason === "awaited" ? "awaited" : "released";
+  }
+
+  async leave(id: string, requestor: Requestor, how: Leaving): Promise<void> {
+    await this.#record(id, requestor);
+    const { store, clock } = this.#services;
+    const result = await store.write<"leave">({ type: "leave", now: clock.now(), id, ...how });
+    if (result.ok) this.#parts.sweeper.consider(result.task.sweepAt);
+  }
+
+  async callOff(id: string, requestor: Requestor): Promise<TaskRecord | undefined> {
+    await this.#record(id, requestor);
+    const result = await this.#parts.cancellation.now(id, "unless wanted");
+    if (!result.ok && result.reason === "awaited") return undefined;
+    return this.#cancelled(result);
   }
 
   async delete(id: string, requestor: Requestor): Promise<void> {
@@ -198,6 +211,15 @@ class LocalRuntime implements Runtime {
     const request = await this.#services.store.request(id);
     if (request === undefined) throw unknownTask();
     return request.origin;
+  }
+
+  #cancelled(result: CommandResult<"cancel">): TaskRecord {
+    if (result.ok) {
+      this.#parts.attempts.changed(result.task);
+      return result.task;
+    }
+    if (result.reason === "unknown") throw unknownTask();
+    throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
   }
 
   #shown(snapshot: TaskSnapshot): TaskSnapshot {

@@ -56,10 +56,24 @@ export interface TaskCall extends Requestor {
   readonly keptMs?: number;
   /** A-48 */
   readonly idempotencyKey?: string;
+  /** True where the requestor knows no tasks, and waits here for the result: other processes know of it until `leave` or `delivered`. */
+  readonly awaited?: true;
+  /** True where somebody may come back for the result who does not wait for it. */
+  readonly promised?: true;
   /** What the task is called on the wire, unique in its generation and `scope`; by default its id. */
   readonly wireId?: string;
   /** In what `wireId` is unique; by default nothing but the generation. */
   readonly scope?: string;
+}
+
+/** How requestors left that waited in this process. */
+export interface Leaving {
+  /** Whether others still wait here. */
+  readonly stays: boolean;
+  /** Whether one was told how to come back for the result. */
+  readonly promised: boolean;
+  /** When the task is cancelled (epoch ms), unless somebody wants the result; `null`: not at all. */
+  readonly cancelBy: number | null;
 }
 
 /** A part of a list of tasks. */
@@ -116,8 +130,8 @@ export interface Runtime {
   find(wire: WireName): Promise<string | undefined>;
   /**
    * The result of a finished task reached the caller who knows it by its call: the same call under the same idempotency
-   * key is a new one from now on. With `deleteBy` (epoch ms) the task is deleted then, if not earlier. Does nothing to another
-   * task.
+   * key is a new one from now on. With `deleteBy` (epoch ms) the task is deleted then, if not earlier, unless somebody was told how
+   * to come back for it. Does nothing to another task.
    */
   delivered(id: string, requestor: Requestor, deleteBy?: number): Promise<void>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
@@ -144,10 +158,22 @@ export interface Runtime {
   /** Makes the request durable and tells the handler; nothing happens on a finished task (A-22). */
   cancel(id: string, requestor: Requestor): Promise<void>;
   /**
-   * The requestor left, and the task is cancelled at `cancelBy` (epoch ms) unless it comes back; `null`: it came back. Resolves
-   * with the task as it is now, which may have ended.
+   * A requestor that knows no tasks waits here for the result. Resolves with the task; with `awaited` where requestors in other processes
+   * wait and this one is to be the only one (`alone`), or the result is on its way to them; with `released` where the task has not, or not
+   * any more, the idempotency key `key`.
    */
-  scheduleCancel(id: string, requestor: Requestor, cancelBy: number | null): Promise<TaskRecord>;
+  join(
+    id: string,
+    requestor: Requestor,
+    terms: { readonly alone: boolean; readonly key?: string },
+  ): Promise<TaskRecord | "awaited" | "released">;
+  /** No such requestor waits here any more, or some still do. */
+  leave(id: string, requestor: Requestor, how: Leaving): Promise<void>;
+  /**
+   * As `cancelNow`, unless a requestor in another process waits for the result, or was told how to come back for it: then it resolves with
+   * undefined.
+   */
+  callOff(id: string, requestor: Requestor): Promise<TaskRecord | undefined>;
   /**
    * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts
    * (C-079 to C-081). A handler that goes on all the same keeps its slot for `cancelGraceMs`. Rejects with `finished`

@@ -21,7 +21,7 @@ export function applyCommand(tables: TaskTables, owner: string, given: TaskComma
 function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts {
   const { task, sameKey, usage, runnable, running, deletable, secret } = query;
   // By far the most commands are about one task.
-  if (task !== undefined) return { owner, ...taskFacts(tables, task) };
+  if (task !== undefined) return { owner, ...taskFacts(tables, owner, task) };
   return {
     owner,
     entries: noEntries,
@@ -38,7 +38,8 @@ const noEntries: Facts["entries"] = new Map();
 
 function taskFacts(
   tables: TaskTables,
-  { id, keys, served }: NonNullable<FactsQuery["task"]>,
+  owner: string,
+  { id, keys, served, callers }: NonNullable<FactsQuery["task"]>,
 ): Omit<Facts, "owner"> {
   const task = tables.task(id);
   const entries = new Map<string, JournalEntry>();
@@ -48,7 +49,12 @@ function taskFacts(
       if (entry !== undefined) entries.set(key, entry);
     }
   }
-  return { task, entries, served: served && task !== undefined && tables.isServed(task) };
+  return {
+    task,
+    entries,
+    served: served && task !== undefined && tables.isServed(task),
+    ...(callers && { awaitedBy: task?.awaitedBy.filter((of) => of !== owner && tables.lives(of)) ?? [] }),
+  };
 }
 
 function usageFacts(tables: TaskTables, principal: string | null): NonNullable<Facts["usage"]> {

@@ -6,8 +6,13 @@ import type { TaskRecord } from "../task/record.ts";
 
 /** What a command has to know before it is decided, as plain data. A store reads it, and locks it where others could write meanwhile. */
 export interface FactsQuery {
-  /** A task, with these entries of its journal. */
-  readonly task?: { readonly id: string; readonly keys: readonly string[]; readonly served: boolean };
+  /** A task, with these entries of its journal; `served`: is there a handler for it, `callers`: who waits for it. */
+  readonly task?: {
+    readonly id: string;
+    readonly keys: readonly string[];
+    readonly served: boolean;
+    readonly callers: boolean;
+  };
   /** The task with an idempotency key. */
   readonly sameKey?: { readonly principal: string | null; readonly key: string };
   /** How many tasks there are, in total and of a principal. */
@@ -59,6 +64,8 @@ export interface Facts {
   readonly entries: ReadonlyMap<string, JournalEntry>;
   /** Whether a living owner has a handler for the task. */
   readonly served?: boolean;
+  /** Of the owners in the task's `awaitedBy`, others that live. */
+  readonly awaitedBy?: readonly string[];
   readonly sameKey?: TaskRecord | undefined;
   readonly usage?: { readonly total: Usage; readonly ofPrincipal: Usage | null };
   readonly runnable?: RunnableTasks;
@@ -91,9 +98,16 @@ export function factsFor(command: TaskCommand): FactsQuery {
       return { secret: command.name };
     default: {
       const served = command.type === "fail" && command.orphaned === true;
-      return { task: { id: command.id, keys: journalKeysOf(command), served } };
+      return {
+        task: { id: command.id, keys: journalKeysOf(command), served, callers: asksForCallers(command) },
+      };
     }
   }
+}
+
+function asksForCallers(command: TaskCommand): boolean {
+  const { type } = command;
+  return type === "join" || type === "leave" || (type === "cancel" && command.unlessWanted === true);
 }
 
 function journalKeysOf(command: TaskCommand): readonly string[] {

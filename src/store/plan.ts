@@ -1,4 +1,5 @@
 import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
+import { joined, left } from "../task/callers.ts";
 import { createRecord, isSameCall } from "../task/create-record.ts";
 import { decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
 import type { JournalEntry } from "../task/journal.ts";
@@ -21,7 +22,10 @@ export type TableWrite =
       readonly journal: readonly JournalEntry[];
       readonly outcome: Outcome | null;
     }
-  /** Takes the idempotency key from a finished task, and has it deleted at `deleteBy` if that is not null, or earlier. */
+  /**
+   * Takes the idempotency key from a finished task, for which nobody waits any more, and has it deleted at `deleteBy` if that is not null,
+   * or earlier.
+   */
   | { readonly do: "release_key"; readonly id: string; readonly deleteBy: number | null }
   /** Removes a task with all that belongs to it. */
   | { readonly do: "remove"; readonly id: string }
@@ -53,6 +57,10 @@ export function planFor(command: TaskCommand, facts: Facts): Plan {
       const deleted = facts.deletable ?? [];
       return removal({ ok: true, deleted }, deleted);
     }
+    case "join":
+      return callers(facts, (task, others) => joined(task, command, facts.owner, others));
+    case "leave":
+      return callers(facts, (task, others) => left(task, command, facts.owner, others));
     case "release_key":
       return releaseKey(command, facts);
     case "delete": {
@@ -125,16 +133,51 @@ function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts):
   };
 }
 
-/** No change that anybody could see: a finished task stays as it is. */
-function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Facts): Plan {
-  const refusal = unlessFinished(task);
-  if (refusal !== undefined) return refused(refusal);
-  const until = deleteBy === undefined ? null : storable(deleteBy);
-  return { result: { ok: true }, writes: [{ do: "release_key", id, deleteBy: until }], changes: [] };
+/** What changes about the callers of a task; it is a change like any other for those at other owners. */
+function callers(
+  { task: before, awaitedBy = [] }: Facts,
+  changed: (task: TaskRecord, others: readonly string[]) => TaskRecord | Refusal,
+): Plan {
+  if (before === undefined) return refused("unknown");
+  const after = changed(before, awaitedBy);
+  if (typeof after === "string") return refused(after);
+  if (isSame(before, after)) return { result: { ok: true, task: before }, writes: [], changes: [] };
+  const task = { ...after, version: before.version + 1 };
+  const { id, version } = task;
+  return {
+    result: { ok: true, task },
+    writes: [{ do: "save", task, journal: [], outcome: null }],
+    changes: [{ id, version }],
+  };
 }
 
-function change(command: TaskChangeCommand, { task: before, entries, served, owner }: Facts): Plan {
-  const circumstances = { owner, entry: (key: string) => entries.get(key), hasHandler: served === true };
+function isSame(before: TaskRecord, after: TaskRecord): boolean {
+  const { awaitedBy, promised, cancelBy } = after;
+  const isAwaitedBySame =
+    awaitedBy.length === before.awaitedBy.length &&
+    awaitedBy.every((owner, index) => owner === before.awaitedBy[index]);
+  return isAwaitedBySame && promised === before.promised && cancelBy === before.cancelBy;
+}
+
+/** A finished task stays as it is for those who know it by its id; those who wait with the same call are told. */
+function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Facts): Plan {
+  if (task === undefined) return refused("unknown");
+  if (!isTerminal(task.state)) return refused("state");
+  const until = deleteBy === undefined || task.promised ? null : storable(deleteBy);
+  const { version } = task;
+  return {
+    result: { ok: true },
+    writes: [{ do: "release_key", id, deleteBy: until }],
+    changes: [{ id, version }],
+  };
+}
+
+function change(
+  command: TaskChangeCommand,
+  { task: before, entries, served, owner, awaitedBy = [] }: Facts,
+): Plan {
+  const entry = (key: string): JournalEntry | undefined => entries.get(key);
+  const circumstances = { owner, entry, hasHandler: served === true, awaitedBy };
   const decision = decide(before, command, circumstances);
   if (!decision.ok) return { result: decision, writes: [], changes: [] };
   const { task, journal } = decision;

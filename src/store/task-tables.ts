@@ -15,6 +15,8 @@ export interface TaskTables {
   usage(principal?: string): Usage;
   /** Whether a living owner has a handler for the task. */
   isServed(task: TaskRecord): boolean;
+  /** Whether an owner is there, or may be stopped and go on. */
+  lives(owner: string): boolean;
   /** For this owner. */
   runnable(query: RunnableQuery, owner: string): RunnableTasks;
   running(query: RunningQuery): RunningTasks;

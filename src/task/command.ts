@@ -48,6 +48,10 @@ export interface TaskCommands {
     readonly token: string | null;
     /** A queued task may be claimed by every owner, not just by this one as long as it lives. */
     readonly forAnyOwner?: true;
+    /** A caller of this owner waits for the task that knows no tasks. */
+    readonly awaited?: true;
+    /** Such a caller may come back for the result by itself. */
+    readonly promised?: true;
     /** Refused as `quota` where the task does not fit; a call that is repeated under its idempotency key does. */
     readonly quota?: Quota;
   };
@@ -117,14 +121,31 @@ export interface TaskCommands {
   /** The handler has until `cancelBy` (epoch ms), where that is given. Changes nothing where it was requested before. */
   request_cancel: { readonly id: string; readonly cancelBy?: number };
   /**
-   * The task is to be cancelled at `cancelBy` (epoch ms), or not any more. Changes nothing where a requestor asked to cancel.
+   * A caller of this owner that knows no tasks waits for the task, which is not cancelled for those who left. Refused as `awaited` where callers of
+   * another living owner wait and the call is to be the only one (`alone`), or the result is on its way to them; as `state` where the
+   * task has not, or not any more, the idempotency key `key`.
    */
-  schedule_cancel: { readonly id: string; readonly cancelBy: number | null };
+  join: { readonly id: string; readonly alone: boolean; readonly key?: string };
+  /**
+   * No caller of this owner waits any more, or some still do (`stays`). `promised`: one was told how to come back for the result.
+   * `cancelBy` (epoch ms): the task is cancelled then, unless somebody wants the result.
+   */
+  leave: {
+    readonly id: string;
+    readonly stays: boolean;
+    readonly promised: boolean;
+    readonly cancelBy: number | null;
+  };
   /**
    * Ends a task as cancelled; counts as the request too where none came before. With `scheduled` it is refused as `not_due`
-   * unless `cancelBy` has come.
+   * unless `cancelBy` has come; with `unlessWanted` as `awaited` while a caller of another owner waits, or one was told how to come back.
    */
-  cancel: { readonly id: string; readonly statusMessage?: string; readonly scheduled?: true };
+  cancel: {
+    readonly id: string;
+    readonly statusMessage?: string;
+    readonly scheduled?: true;
+    readonly unlessWanted?: true;
+  };
   /**
    * Gives the running tasks of an owner that is gone back to the queue, where any may claim them; refused as `state` while it
    * lives. From then on it can write nothing. In pages, so that no transaction grows with the store: up to `limit` tasks with
@@ -140,7 +161,8 @@ export interface TaskCommands {
   };
   /**
    * A finished task gives up its idempotency key, if it has one: the same call is a new one from now on. Refused as `state`
-   * before its end. With `deleteBy` (epoch ms) it is deleted then, if not earlier. Nothing else of the task changes.
+   * before its end. Nobody waits for it any more. With `deleteBy` (epoch ms) it is deleted then, if not earlier, unless somebody was told
+   * how to come back for it. Nothing else of the task changes.
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
   /** Deletes a finished task with all that belongs to it, before its time. Refused as `state` before its end. */
@@ -175,6 +197,8 @@ export type Refusal =
   | "conflict"
   /** another task has the id, or the wire id in this generation and scope */
   | "taken"
+  /** callers of another owner wait for the task, or may come back for it */
+  | "awaited"
   /** the time of the event is still to come */
   | "not_due";
 

@@ -5,7 +5,7 @@ import { storable } from "./time.ts";
 
 /** The record that a `create` command of an owner makes. */
 export function createRecord(
-  { task, token, now, forAnyOwner }: TaskCommand<"create">,
+  { task, token, now, forAnyOwner, awaited, promised }: TaskCommand<"create">,
   owner: string,
 ): TaskRecord {
   const expiry = storableExpiry(task.expiry);
@@ -25,6 +25,8 @@ export function createRecord(
     openInputs: 0,
     cancelRequestedAt: null,
     cancelBy: null,
+    awaitedBy: awaited === true ? [owner] : [],
+    promised: promised === true,
     owner: token === null && forAnyOwner === true ? null : owner,
     runAfter: token === null ? now : null,
     attempt: token === null ? 0 : 1,

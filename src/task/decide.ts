@@ -1,3 +1,4 @@
+import { isWanted } from "./callers.ts";
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import { crashPause } from "./crash-backoff.ts";
 import { endsAt, storableExpiry } from "./expiry.ts";
@@ -10,8 +11,9 @@ import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import { deletableAt } from "./ttl.ts";
 
-/** Commands about several tasks, about a new one, or about one that has ended. */
-type OtherName = "create" | "claim" | "delete_expired" | "release_key" | "delete" | "keep_secret";
+/** Commands about several tasks, about a new one, about one that has ended, or about its callers. */
+type OtherName =
+  "create" | "claim" | "join" | "leave" | "delete_expired" | "release_key" | "delete" | "keep_secret";
 
 /** Commands about one existing task. */
 export type TaskChangeName = Exclude<TaskCommandName, OtherName>;
@@ -30,6 +32,8 @@ export interface Circumstances {
   readonly entry: (key: string) => JournalEntry | undefined;
   /** Whether a living owner has a handler for the task. */
   readonly hasHandler?: boolean;
+  /** Other owners that live and have callers that wait for the task. */
+  readonly awaitedBy?: readonly string[];
 }
 
 /** What a store has to write, all of it or nothing. */
@@ -80,7 +84,7 @@ function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string 
 function guard(
   task: TaskRecord,
   command: TaskChangeCommand,
-  { hasHandler }: Circumstances,
+  { hasHandler, awaitedBy = [] }: Circumstances,
 ): Refusal | undefined {
   const event: TaskEvent = command.type;
   const { now } = command;
@@ -92,6 +96,8 @@ function guard(
   const isToCancel = isDue(task.cancelBy, now);
   if (command.type === "expire" && (isToCancel || !isDue(task.sweepAt, now))) return "not_due";
   if (command.type === "cancel" && command.scheduled === true && !isToCancel) return "not_due";
+  if (command.type === "cancel" && command.unlessWanted === true && isWanted(task, awaitedBy))
+    return "awaited";
   if (command.type === "fail" && command.orphaned === true && hasHandler === true) return "state";
   return undefined;
 }
@@ -194,12 +200,6 @@ function effect(
       if (task.cancelRequestedAt !== null) return nothing(task);
       const cancelBy = earlier(task.cancelBy, command.cancelBy);
       return decision({ ...task, cancelRequestedAt: now, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) });
-    }
-    case "schedule_cancel": {
-      if (task.cancelRequestedAt !== null) return nothing(task);
-      const cancelBy = command.cancelBy === null ? null : storable(command.cancelBy);
-      if (cancelBy === task.cancelBy) return nothing(task);
-      return decision({ ...task, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) });
     }
     case "cancel": {
       // What a sweeper says of a caller that left is not true of one that asked to cancel.

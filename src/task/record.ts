@@ -87,6 +87,10 @@ export interface TaskRecord {
    * and may come back until then. Null: not at all.
    */
   readonly cancelBy: number | null;
+  /** The processes at which callers wait for the result that know no tasks, in order of their arrival; those that died may be among them. */
+  readonly awaitedBy: readonly string[];
+  /** True once such a caller was told how to come back for the result. */
+  readonly promised: boolean;
   /**
    * A process that has the store open: while the task is queued, the one that is to run it as long as it lives (null: any),
    * and while it runs, the one that runs it. Null once it has finished.

@@ -20,7 +20,8 @@ const unfinished = ["queued", "running"] as const;
 
 /**
  * The state machine of a task, as data. `decide` applies it inside the transactions of the stores, and the page about the
- * state machine is made from it. To delete a task, or to take its idempotency key, is no event: that needs only its end.
+ * state machine is made from it. To delete a task, or to take its idempotency key, is no event: that needs only its end. Nor is that a caller
+ * begins to wait for it, or leaves.
  */
 export const transitions = {
   start: {
@@ -142,15 +143,6 @@ export const transitions = {
     underToken: false,
     owner: "same",
     meaning: "the requestor asked to cancel; the request is durable, the handler is told",
-  },
-  schedule_cancel: {
-    from: unfinished,
-    to: "same",
-    by: "requestor",
-    underToken: false,
-    owner: "same",
-    meaning:
-      "the caller left, and the task is cancelled at a given time unless it comes back; or it came back",
   },
   cancel: {
     from: unfinished,

@@ -16,7 +16,7 @@ function reclaim(
 }
 
 /** Tasks that run in another store than the one that is tested, of an owner that is then taken for dead. */
-async function leave({ join, kill }: StoresUnderTest, names: readonly string[]): Promise<string> {
+async function abandon({ join, kill }: StoresUnderTest, names: readonly string[]): Promise<string> {
   const { store, owner } = await join();
   for (const name of names) await store.write(createRunning(name));
   await kill(owner);
@@ -56,7 +56,7 @@ export const reclaimCases = [
     },
 
     "tasks are given back in pages, by id": async (under) => {
-      const owner = await leave(under, ["c", "a", "e", "d"]);
+      const owner = await abandon(under, ["c", "a", "e", "d"]);
       const { store } = under;
       const page = { ok: true, unreadable: [] };
       assert.deepEqual(await reclaim(store, owner, { limit: 2 }), { ...page, reclaimed: 2, next: "task-c" });
@@ -67,7 +67,7 @@ export const reclaimCases = [
     },
 
     "tasks that have expired stay as they are, and none of them counts": async (under) => {
-      const owner = await leave(under, ["a", "b"]);
+      const owner = await abandon(under, ["a", "b"]);
       const { store } = under;
       const result = await reclaim(store, owner, { now: noon + 60_000 });
       assert.deepEqual(result, { ok: true, reclaimed: 0, unreadable: [], next: null });
@@ -78,7 +78,8 @@ export const reclaimCases = [
       const { store, join, kill } = under;
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
-      await lost.write({ type: "schedule_cancel", now: noon, id: "task-a", cancelBy: noon + 20 });
+      const leave = { type: "leave", now: noon, id: "task-a", stays: false, promised: false } as const;
+      await lost.write({ ...leave, cancelBy: noon + 20 });
       await kill(owner);
       assertMembers(await reclaim(store, owner, { now: noon + 20, limit: 1 }), { reclaimed: 0 });
       assertMembers(await reclaim(store, owner, { now: noon + 19 }), { reclaimed: 1 });
@@ -90,14 +91,15 @@ export const reclaimCases = [
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
       await lost.write(createRunning("b"));
-      await lost.write({ type: "schedule_cancel", now: noon, id: "task-b", cancelBy: noon + 20 });
+      const leave = { type: "leave", now: noon, id: "task-b", stays: false, promised: false } as const;
+      await lost.write({ ...leave, cancelBy: noon + 20 });
       await kill(owner);
       assertMembers(await reclaim(store, owner, { after: "task-a", now: noon + 20 }), { reclaimed: 0 });
       assert.deepEqual((await store.renew()).gone, [owner]);
       assertMembers(await reclaim(store, owner, { now: noon + 20 }), { reclaimed: 1 });
       // Its cancel is due, and nobody has seen to that yet when its caller comes back.
       assert.deepEqual((await store.renew()).gone, [owner]);
-      await store.write({ type: "schedule_cancel", now: noon + 20, id: "task-b", cancelBy: null });
+      await store.write({ type: "join", now: noon + 20, id: "task-b", alone: true });
       assertMembers(await reclaim(store, owner, { now: noon + 20 }), { reclaimed: 1 });
       assert.deepEqual((await store.renew()).gone, []);
     },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { SessionNews, SessionStore, StoredSession } from "../store/session-store.ts";
 import type { TaskStore } from "../store/store.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
-import { storeCases, type StoreUnderTest } from "./store-case.ts";
+import { ownerCases, storeCases, type StoreUnderTest } from "./store-case.ts";
 
 const room = { ofPrincipal: 100, total: 100 };
 
@@ -180,4 +180,32 @@ export const sessionCases = storeCases("sessions", {
     ];
     for (const call of calls) await assert.rejects(call, { code: "store_closed" });
   }),
+});
+
+export const sharedSessionCases = ownerCases("sessions", {
+  "all owners have the same sessions, and are told of them": async ({ store, join }) => {
+    const { store: other } = await join();
+    const [here, there] = [store.sessions, other.sessions];
+    if (here === undefined || there === undefined) return;
+    await here.put(session("a"), room);
+    assert.deepEqual(await there.get("a"), session("a"));
+    const heard: SessionNews[] = [];
+    const all = Promise.withResolvers<void>();
+    const stop = here.subscribe((news) => {
+      if (news === "gap") return;
+      heard.push(...news);
+      if (heard.length === 3) all.resolve();
+    });
+    await there.update("a", "{}", session("a").state);
+    await there.tell("a", "hello \ud800\u0000é");
+    await there.delete(["a"]);
+    await all.promise;
+    stop();
+    assert.deepEqual(heard, [
+      { id: "a", message: null },
+      { id: "a", message: "hello \ud800\u0000é" },
+      { id: "a", message: null },
+    ]);
+    assert.equal(await here.get("a"), undefined);
+  },
 });

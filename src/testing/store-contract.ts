@@ -1,3 +1,4 @@
+import { callerCases, sharedCallerCases } from "./caller-cases.ts";
 import { changeFeedCases } from "./change-feed-cases.ts";
 import { createCases } from "./create-cases.ts";
 import { deleteCases } from "./delete-cases.ts";
@@ -14,7 +15,7 @@ import { ownershipCases } from "./ownership-cases.ts";
 import { reclaimCases } from "./reclaim-cases.ts";
 import { runCase } from "./run-case.ts";
 import { secretCases } from "./secret-cases.ts";
-import { sessionCases } from "./session-cases.ts";
+import { sessionCases, sharedSessionCases } from "./session-cases.ts";
 import { settleCases } from "./settle-cases.ts";
 import type { StorePlace } from "./store-case.ts";
 import { sweepCases } from "./sweep-cases.ts";
@@ -47,10 +48,13 @@ const casesOfAll = [
   claimCases,
   reclaimCases,
   ownershipCases,
+  callerCases,
+  sharedCallerCases,
   listCases,
   secretCases,
   messageCases,
   sessionCases,
+  sharedSessionCases,
   sweepCases,
   deleteCases,
   orderCases,

@@ -50,22 +50,23 @@ export const sweepCases = storeCases("sweep", {
     await store.write(createRunning("a", lives(100)));
     const about = { now: noon, id: "task-a" };
     const cancel = { type: "cancel", ...about, scheduled: true } as const;
-    await store.write({ type: "schedule_cancel", ...about, cancelBy: noon + 20 });
+    const leave = { type: "leave", ...about, stays: false, promised: false } as const;
+    await store.write({ ...leave, cancelBy: noon + 20 });
     assertMembers(await store.get("task-a"), { cancelBy: noon + 20, sweepAt: noon + 20 });
     assert.equal(await store.nextSweepAt(noon), noon + 20);
-    await store.write({ type: "schedule_cancel", ...about, cancelBy: null });
+    await store.write({ type: "join", ...about, alone: true });
     assertMembers(await store.get("task-a"), { cancelBy: null, sweepAt: noon + 100 });
     assert.deepEqual(await store.due(noon + 20, 10), []);
     assert.deepEqual(await store.write({ ...cancel, now: noon + 20 }), { ok: false, reason: "not_due" });
 
-    await store.write({ type: "schedule_cancel", ...about, cancelBy: noon + 30 });
+    await store.write({ ...leave, cancelBy: noon + 30 });
     assert.deepEqual(await store.due(noon + 30, 10), ["task-a"]);
     assert.deepEqual(await store.write(expire(noon + 30, noon + 99)), { ok: false, reason: "not_due" });
     assert.deepEqual(await store.write({ ...cancel, now: noon + 29 }), { ok: false, reason: "not_due" });
     const cancelled = await store.write({ ...cancel, now: noon + 30 });
     assertMembers(cancelled, { ok: true, task: { state: "cancelled", cancelBy: null, sweepAt: noon + 100 } });
-    const late = await store.write({ type: "schedule_cancel", ...about, cancelBy: null });
-    assert.deepEqual(late, { ok: false, reason: "finished" });
+    const late = await store.write({ ...leave, cancelBy: noon + 40 });
+    assertMembers(late, { ok: true, task: { cancelBy: null, sweepAt: noon + 100 } });
   },
 
   "a task without an end of its own is due at the limit of its run": async ({ store }) => {

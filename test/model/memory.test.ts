@@ -36,6 +36,7 @@ test("memory stores of one database do what the model does", { timeout: modelTim
     "conflict",
     "taken",
     "not_due",
+    "awaited",
     "quota",
     "full",
     "store_lost",

@@ -16,7 +16,16 @@ export interface ModelTask {
   readonly messages: readonly { readonly body: string; readonly owner: string | null }[];
 }
 
-type Elsewhere = "create" | "claim" | "reclaim" | "delete_expired" | "release_key" | "delete" | "keep_secret";
+type Elsewhere =
+  | "create"
+  | "claim"
+  | "reclaim"
+  | "join"
+  | "leave"
+  | "delete_expired"
+  | "release_key"
+  | "delete"
+  | "keep_secret";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 
 export interface Effect {
@@ -30,7 +39,11 @@ export interface Effect {
 }
 
 /** The first settlement wins. A token has to be the holder's, and only a task that nobody holds can be taken. */
-export function refusal({ task }: ModelTask, command: ChangeCommand, isServed: boolean): Refusal | undefined {
+export function refusal(
+  { task }: ModelTask,
+  command: ChangeCommand,
+  { isServed, isWanted }: { readonly isServed: boolean; readonly isWanted: boolean },
+): Refusal | undefined {
   if (task.finishedAt !== null) return "finished";
   if (command.type === "fail" && command.orphaned && isServed) return "state";
   if (command.type === "start" || command.type === "fail") return task.token === null ? undefined : "state";
@@ -38,6 +51,7 @@ export function refusal({ task }: ModelTask, command: ChangeCommand, isServed: b
   const isToCancel = (task.cancelBy ?? Infinity) <= command.now;
   if (command.type === "expire" && (isToCancel || (task.sweepAt ?? Infinity) > command.now)) return "not_due";
   if (command.type === "cancel" && command.scheduled && !isToCancel) return "not_due";
+  if (command.type === "cancel" && command.unlessWanted && isWanted) return "awaited";
   return undefined;
 }
 
@@ -111,10 +125,6 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
       if (task.cancelRequestedAt !== null) return idle;
       const first = Math.min(task.cancelBy ?? Infinity, command.cancelBy ?? Infinity);
       return { task: { cancelRequestedAt: now, cancelBy: first === Infinity ? null : first } };
-    }
-    case "schedule_cancel": {
-      const { cancelBy } = command;
-      return task.cancelRequestedAt !== null || cancelBy === task.cancelBy ? idle : { task: { cancelBy } };
     }
     case "settle":
     case "fail":

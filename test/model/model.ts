@@ -2,6 +2,7 @@ import type { MessageCommand } from "../../src/store/message-command.ts";
 import type { NewTask, TaskCommand } from "../../src/task/command.ts";
 import type { Allowance, Quota } from "../../src/task/quota.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
+import { join, leave, othersOf } from "./model-callers.ts";
 import { isHeld, isServed } from "./model-owners.ts";
 import { claim, reclaim } from "./model-queue.ts";
 import { byId, put, refuse, step, unchanged, type Model, type ModelStep } from "./model-state.ts";
@@ -20,6 +21,10 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       return claim(model, by, command);
     case "reclaim":
       return reclaim(model, by, command);
+    case "join":
+      return join(model, by, command);
+    case "leave":
+      return leave(model, by, command);
     case "delete_expired": {
       const deleted = sweepable(model, true, command.now).slice(0, command.limit);
       const tasks = new Map([...model.tasks].filter(([id]) => !deleted.includes(id)));
@@ -29,10 +34,11 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       const old = model.tasks.get(command.id);
       if (old === undefined) return refuse(model, "unknown");
       if (old.task.finishedAt === null) return refuse(model, "state");
-      const first = Math.min(old.task.sweepAt ?? Infinity, command.deleteBy ?? Infinity);
+      const deleteBy = old.task.promised ? Infinity : (command.deleteBy ?? Infinity);
+      const first = Math.min(old.task.sweepAt ?? Infinity, deleteBy);
       const sweepAt = first === Infinity ? null : first;
-      const task = { ...old.task, idempotencyKey: null, sweepAt };
-      return unchanged(put(model, { ...old, task }), { ok: true });
+      const task = { ...old.task, idempotencyKey: null, awaitedBy: [], sweepAt };
+      return step(put(model, { ...old, task }), { ok: true }, command.id);
     }
     case "delete": {
       const old = model.tasks.get(command.id);
@@ -71,15 +77,15 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
 }
 
 function create(model: Model, by: string, command: TaskCommand<"create">): ModelStep {
-  const { task: wanted, request, token, now, quota, forAnyOwner } = command;
-  const all = [...model.tasks.values()].map(({ task }) => task);
-  const repeated = all.find((task) => hasSameKey(task, wanted));
+  const { task: wanted, request, token, now, quota, forAnyOwner, awaited, promised } = command;
+  const tasks = [...model.tasks.values()].map(({ task }) => task);
+  const repeated = tasks.find((task) => hasSameKey(task, wanted));
   if (repeated !== undefined) {
     const same = repeated.requestHash === wanted.requestHash && repeated.generation === wanted.generation;
     return same ? unchanged(model, { ok: true, created: false, task: repeated }) : refuse(model, "conflict");
   }
-  if (quota !== undefined && !hasRoomIn(all, wanted.principal, quota)) return refuse(model, "quota");
-  if (all.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
+  if (quota !== undefined && !hasRoomIn(tasks, wanted.principal, quota)) return refuse(model, "quota");
+  if (tasks.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
   const runs = token !== null;
   const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0 };
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };
@@ -87,7 +93,9 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
   const ends = { cancelBy: null, outcomeKind: null };
   const state = runs ? "running" : "queued";
   const whose = { owner: !runs && forAnyOwner ? null : by, runAfter: runs ? null : now };
-  const task = withSweepAt({ ...wanted, state, token, ...counts, ...times, ...marks, ...ends, ...whose });
+  const callers = { awaitedBy: awaited ? [by] : [], promised: promised ?? false };
+  const all = { ...counts, ...times, ...marks, ...ends, ...whose, ...callers };
+  const task = withSweepAt({ ...wanted, state, token, ...all });
   const next = put(model, { task, request, journal: [], outcome: null, messages: [] });
   return step(next, { ok: true, created: true, task }, task.id);
 }
@@ -103,7 +111,9 @@ function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: 
 function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   const old = model.tasks.get(command.id);
   if (old === undefined) return refuse(model, "unknown");
-  const done = refusal(old, command, isServed(model, old.task)) ?? effect(old, command, by);
+  const isWanted = old.task.promised || othersOf(model, old.task, by).length > 0;
+  const circumstances = { isServed: isServed(model, old.task), isWanted };
+  const done = refusal(old, command, circumstances) ?? effect(old, command, by);
   if (typeof done === "string") return refuse(model, done);
   const next = done.idle ? old : changed(old, done);
   const accepted = (done.entries ?? []).map(({ key }) => key);

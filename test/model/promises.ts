@@ -60,7 +60,7 @@ function assertUnique(tasks: readonly TaskRecord[]): void {
 }
 
 /**
- * Guarantees 2, 4 and 6: of a finished task nothing changes but its key and the time at which it is deleted, and what the
+ * Guarantees 2, 4 and 6: of a finished task nothing changes but its key, who waits for it and the time at which it is deleted, and what the
  * journal has of ended steps, answered questions and past sleeps stays there. Guarantee 7: a task stays its principal's.
  */
 function assertKept(old: ModelTask, now: ModelTask): void {
@@ -73,8 +73,8 @@ function assertKept(old: ModelTask, now: ModelTask): void {
     if (entry.doneAt !== null) assert.deepEqual(now.journal[index], entry);
   }
   if (old.task.finishedAt === null) return;
-  const { idempotencyKey, sweepAt } = now.task;
-  assert.deepEqual(now.task, { ...old.task, idempotencyKey, sweepAt });
+  const { idempotencyKey, sweepAt, awaitedBy, promised, version } = now.task;
+  assert.deepEqual(now.task, { ...old.task, idempotencyKey, sweepAt, awaitedBy, promised, version });
   assert.deepEqual(now.outcome, old.outcome);
 }
 

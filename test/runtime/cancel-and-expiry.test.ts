@@ -172,7 +172,8 @@ describe("end of life", () => {
     await first.callId("waits");
     const id = await first.callId("hello");
     const { clock, runtime } = first;
-    if (state === "cancelled") await runtime.scheduleCancel(id, nobody, clock.now() + 1_000);
+    const left = { stays: false, promised: false, cancelBy: clock.now() + 1_000 };
+    if (state === "cancelled") await runtime.leave(id, nobody, left);
     clock.jump(ms);
     const { task } = await (await first.crash({ tools })).ended(id);
     expect([task.state, runs]).toEqual([state, 0]);

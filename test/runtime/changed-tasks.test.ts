@@ -179,8 +179,9 @@ describe("what others change", () => {
     const id = await process.callId("waits");
     await rest();
     const now = process.clock.now();
-    for (const cancelBy of [1, 2, 3]) {
-      await process.store.write({ type: "schedule_cancel", now, id, cancelBy: now + cancelBy * 60_000 });
+    for (const minutes of [1, 2, 3]) {
+      const cancelBy = now + minutes * 60_000;
+      await process.store.write({ type: "leave", now, id, stays: false, promised: false, cancelBy });
       await rest();
     }
     await process.store.write({ type: "request_cancel", now, id });

@@ -1,6 +1,6 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Tasks, TasksOptions } from "holdfast";
-import { memoryStore } from "holdfast/memory";
+import { memoryDatabase, memoryStore } from "holdfast/memory";
 import { isJsonObject } from "../../src/generation/json-object.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
@@ -19,6 +19,8 @@ interface Setup {
   readonly tools?: (tasks: Tasks) => void;
   readonly own?: (mcp: McpServer) => void;
   readonly store?: TaskStore;
+  /** Called with the store of each process. */
+  readonly wrap?: (store: TaskStore) => TaskStore;
   readonly rates?: TasksOptions["rates"];
   /** The scopes that tools need. */
   readonly scopes?: Readonly<Record<string, readonly string[]>>;
@@ -28,7 +30,9 @@ interface Setup {
 
 /** Processes that share a store: `kill` goes on in the next one, `beside` is another one at the same time. */
 export async function processes({ tools = () => undefined, own, maxSessions = 2_000, ...setup }: Setup = {}) {
-  const { maxSessionsPerPrincipal = 2_000, store = memoryStore(), scopes = {}, rates = {} } = setup;
+  const database = memoryDatabase();
+  const { maxSessionsPerPrincipal = 2_000, scopes = {}, rates = {}, wrap = (store) => store } = setup;
+  const { store = wrap(memoryStore(database)) } = setup;
   const made: McpServer[] = [];
   const { tasks, errors } = await house(tools, { store, rates });
   const makeServer = (): McpServer => {
@@ -39,9 +43,9 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     return mcp;
   };
   const clock = new FakeClock();
-  const start = (most = maxSessions): Sessions =>
+  const start = (most = maxSessions, of = tasks): Sessions =>
     new Sessions({
-      server: tasks.server(makeServer), // which knows nothing of what others wait for
+      server: of.server(makeServer), // which knows nothing of what others wait for
       clock,
       unread: new UnreadBytes(Infinity),
       sessionIdleMs: 40 * minute,
@@ -107,10 +111,12 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     peer: (id: string | undefined, principal: string | null, granted?: readonly string[]) =>
       Object.assign(new SessionPeer(url, {}, fetchAs(principal, granted)), { sessionId: id }),
     /** Another process at the same time, which may hold fewer sessions. */
-    beside: (most?: number) => {
-      const other = start(most);
+    beside: async (most?: number) => {
+      const others = await house(tools, { store: wrap(memoryStore(database)), rates });
+      const other = start(most, others.tasks);
       return {
         size: () => other.size,
+        errors: others.errors,
         /** The client of a session that was opened elsewhere, as it reaches this process. */
         peer: (
           { sessionId }: SessionPeer,

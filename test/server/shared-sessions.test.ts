@@ -1,8 +1,8 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import type { SessionListener } from "../../src/store/session-store.ts";
+import type { TaskStore } from "../../src/store/store.ts";
 import { rest } from "../runtime/fake-clock.ts";
 import { formClient } from "./2025-11-25/session.ts";
 import { text } from "./peer.ts";
@@ -46,7 +46,7 @@ it("serves one session in several processes, which tell each other what its clie
   const { told, own } = subscriptions();
   const run = await processes({ own });
   const here = await run.open();
-  const there = run.beside().peer(here);
+  const there = (await run.beside()).peer(here);
   expect(await there.call("echo", { say: "there" })).toMatchObject({ result: text("there") });
   await here.request("resources/subscribe", { uri: "test://a" });
   await there.request("resources/subscribe", { uri: "test://b" });
@@ -58,7 +58,7 @@ it("serves one session in several processes, which tell each other what its clie
   for (const level of ["info", "warning"] as const)
     await run.made[1]?.sendLoggingMessage({ level, data: level }, here.sessionId);
   expect(await stream.message()).toMatchObject({ params: { level: "warning" } });
-  await run.beside().peer(here).request("resources/subscribe", { uri: "test://c" });
+  await (await run.beside()).peer(here).request("resources/subscribe", { uri: "test://c" });
   expect(told.at(-1)).toEqual(["test://b", "test://c"]);
   expect(run.errors).toEqual([]);
 });
@@ -67,28 +67,26 @@ it("loses no change that two processes make of one session at a time", async () 
   const { told, own } = subscriptions();
   const run = await processes({ own });
   const here = await run.open();
-  const there = run.beside().peer(here);
+  const there = (await run.beside()).peer(here);
   await status(there);
   const uris = Array.from({ length: 20 }, (_, n) => `test://${n}`);
   await Promise.all(
     uris.map((uri, n) => (n % 2 === 0 ? here : there).request("resources/subscribe", { uri })),
   );
   await rest();
-  await status(run.beside().peer(here));
+  await status((await run.beside()).peer(here));
   for (const each of told) expect(each.toSorted()).toEqual(uris.toSorted());
   expect(told.length).toBe(3);
 });
 
 it("reads sessions again when it may have missed what others did", async () => {
   const { told, own } = subscriptions();
-  const store = memoryStore();
   const listeners: SessionListener[] = [];
-  Object.assign(store.sessions ?? {}, {
-    subscribe: (listener: SessionListener) => (listeners.push(listener), () => undefined),
-  });
-  const run = await processes({ own, store });
+  const subscribe = (listener: SessionListener) => (listeners.push(listener), () => undefined);
+  const wrap = (store: TaskStore): TaskStore => (Object.assign(store.sessions ?? {}, { subscribe }), store);
+  const run = await processes({ own, wrap });
   const [here, ended] = [await run.open(), await run.open()];
-  const other = run.beside();
+  const other = await run.beside();
   for (const peer of [here, ended]) await status(other.peer(peer));
   await other.peer(here).request("resources/subscribe", { uri: "test://a" });
   await other.peer(ended).send("DELETE");
@@ -102,7 +100,7 @@ it("reads sessions again when it may have missed what others did", async () => {
 it("ends a session in all processes when its client ends it in one", async () => {
   const run = await processes();
   const here = await run.open();
-  const other = run.beside();
+  const other = await run.beside();
   const there = other.peer(here);
   const stream = await there.listen();
   expect((await here.send("DELETE")).status).toBe(200);
@@ -113,7 +111,7 @@ it("ends a session in all processes when its client ends it in one", async () =>
 it("ends a session in all processes that made room for another one in the store", async () => {
   const run = await processes({ maxSessions: 1 });
   const first = await run.open();
-  const other = run.beside();
+  const other = await run.beside();
   await status(other.peer(first));
   await run.clock.advance(2 * minute);
   await run.open();
@@ -124,7 +122,7 @@ it("ends a session in all processes that made room for another one in the store"
 it("keeps a session that is idle in one process and used in another", async () => {
   const run = await processes();
   const here = await run.open();
-  const other = run.beside();
+  const other = await run.beside();
   const there = other.peer(here);
   await run.clock.advance(5 * minute);
   for (let minutes = 0; minutes < 60; minutes++) {
@@ -141,7 +139,7 @@ it("keeps a session that is idle in one process and used in another", async () =
 it("keeps a session that is used in one process after a long pause, when it idles out in another", async () => {
   const run = await processes();
   const here = await run.open();
-  const there = run.beside().peer(here);
+  const there = (await run.beside()).peer(here);
   await status(there);
   await run.clock.advance(5 * minute);
   await status(here);
@@ -154,7 +152,7 @@ it("keeps a session that is used in one process after a long pause, when it idle
 it("keeps a session for others that makes room in one process only", async () => {
   const run = await processes();
   const [used, unused, next] = [await run.open(), await run.open(), await run.open()];
-  const small = run.beside(1);
+  const small = await run.beside(1);
   await status(small.peer(used));
   await run.clock.advance(15 * minute);
   await status(used); // which is stored in five minutes
@@ -172,7 +170,7 @@ it.each(["there", "here"] as const)(
   async (asked) => {
     const run = await processes();
     const here = await run.open({ capabilities: formClient });
-    const there = run.beside().peer(here);
+    const there = (await run.beside()).peer(here);
     const [asking, answering] = asked === "there" ? [there, here] : [here, there];
     await status(there);
     const stream = await begin(asking, "ask_user");
@@ -192,7 +190,7 @@ it("takes the answer to a question of a call's task that comes to another proces
       }),
   });
   const here = await run.open({ capabilities: formClient, version: "2025-06-18" });
-  const there = run.beside().peer(here, "ann", undefined, { version: "2025-06-18" });
+  const there = (await run.beside()).peer(here, "ann", undefined, { version: "2025-06-18" });
   const stream = await begin(here, "asks");
   await there.post(accept(await asker(stream), { name: 5 }));
   const again = await asker(stream);
@@ -213,7 +211,7 @@ it("cancels a call in the process where it runs, wherever the cancel comes", asy
     },
   });
   const here = await run.open();
-  const there = run.beside().peer(here);
+  const there = (await run.beside()).peer(here);
   const stream = await here.post({
     id: "nap",
     method: "tools/call",
@@ -242,7 +240,7 @@ it("tells the author's servers of all processes that the client's roots have cha
   const response = await run.peer(undefined, "ann").initialize();
   await response.text();
   const here = run.peer(response.headers.get("mcp-session-id") ?? "", "ann");
-  const there = run.beside().peer(here);
+  const there = (await run.beside()).peer(here);
   await there.post({ method: "notifications/initialized" });
   expect(heard).toEqual(["server 1 initialized", "server 1 initialized", "server 0 initialized"]);
   heard.length = 0;
@@ -253,7 +251,7 @@ it("tells the author's servers of all processes that the client's roots have cha
 it("takes no answer in another process from a token that lacks a scope of the call", async () => {
   const run = await processes({ scopes: { ask_user: ["ask"] } });
   const here = await run.open({ capabilities: formClient }, "ann", ["ask"]);
-  const other = run.beside();
+  const other = await run.beside();
   const stream = await begin(here, "ask_user");
   const question = await asker(stream);
   for (const [granted, name] of [
@@ -268,16 +266,16 @@ it("takes no answer in another process from a token that lacks a scope of the ca
 it("refuses an answer that cannot be passed on to the process that asked", async () => {
   const run = await processes();
   const here = await run.open({ capabilities: formClient });
-  const there = run.beside().peer(here);
-  const stream = await begin(here, "ask_user");
+  const there = (await run.beside()).peer(here);
+  const stream = await begin(there, "ask_user");
   const question = await asker(stream);
   const tell = run.records.tell.bind(run.records);
   const full = new Error("the disk is full");
   Object.assign(run.records, { tell: () => Promise.reject(full) });
-  const refused = await there.post(accept(question, { name: "Ann" }));
+  const refused = await here.post(accept(question, { name: "Ann" }));
   expect([refused.status, run.errors]).toEqual([503, [full]]);
   Object.assign(run.records, { tell });
-  await there.post(accept(question, { name: "Ann" }));
+  await here.post(accept(question, { name: "Ann" }));
   expect(await stream.rest()).toMatchObject([{ result: text('user: accept {"name":"Ann"}') }]);
 });
 
@@ -295,7 +293,88 @@ it("goes on in another process with the stream of a call that broke, while the f
   const stream = await begin(here, "job");
   const opened = await stream.any();
   await stream.response.body?.cancel().catch(() => undefined);
-  const resumed = await run.beside().peer(here).listen(opened?.id);
+  const resumed = await (await run.beside()).peer(here).listen(opened?.id);
   gate.resolve();
   expect(await resumed.rest()).toMatchObject([{ result: text("run 1") }]);
+});
+
+/** A call without a task, in a session of two processes: its tool runs until the test ends it. */
+async function plainCall() {
+  const gate = Promise.withResolvers<void>();
+  let runs = 0;
+  const run = await processes({
+    tools: (tasks) =>
+      tasks.tool("job", { plain: "wait" }, async () => {
+        runs += 1;
+        const own = runs;
+        await gate.promise;
+        return text(`run ${own}`);
+      }),
+  });
+  const here = await run.open({ capabilities: {} });
+  const other = await run.beside();
+  const there = other.peer(here);
+  await status(there);
+  const call = { id: "call", method: "tools/call", params: { name: "job", arguments: {} } };
+  const stream = await here.post(call);
+  const [task] = await until(
+    () => run.tasksOf("call"),
+    (tasks) => tasks.length > 0,
+  );
+  return { run, here, there, stream, end: gate.resolve, id: task?.id ?? "" };
+}
+
+async function until<T>(read: () => Promise<T>, is: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await read();
+    if (is(value)) return value;
+    await new Promise(setImmediate);
+  }
+}
+
+it("cancels a call without a task in the process where its caller waits, wherever the cancel comes", async () => {
+  const { run, there, stream, end } = await plainCall();
+  await there.post({ method: "notifications/cancelled", params: { requestId: "call" } });
+  await stream.text();
+  await until(
+    () => run.tasksOf("call"),
+    ([task]) => task?.state === "cancelled",
+  );
+  end();
+});
+
+it("gives a call without a task a grace whose cancel came to another process, and lets the same call join", async () => {
+  const { run, there, stream, end } = await plainCall();
+  const requestId = "call";
+  await there.post({
+    method: "notifications/cancelled",
+    params: { requestId, reason: "Request timed out" },
+  });
+  await stream.text();
+  await until(
+    () => run.tasksOf("call"),
+    ([task]) => task?.cancelBy !== null,
+  );
+  const again = there.call("job");
+  end();
+  expect(await again).toMatchObject({ result: text("run 1") });
+});
+
+it("ends no call with a ticket whose cancel comes late, and to another process", async () => {
+  const gate = Promise.withResolvers<void>();
+  const run = await processes({
+    tools: (tasks) =>
+      tasks.tool("job", { plainDeadlineMs: 1 }, async () => {
+        await gate.promise;
+        return text("done");
+      }),
+  });
+  const here = await run.open({ capabilities: {} });
+  const there = (await run.beside()).peer(here);
+  const params = { name: "job", arguments: {} };
+  await (await here.post({ id: "call", method: "tools/call", params })).text();
+  await there.post({ method: "notifications/cancelled", params: { requestId: "call" } });
+  await rest();
+  expect(await run.tasksOf("call")).toMatchObject([{ state: "running", promised: true }]);
+  gate.resolve();
 });

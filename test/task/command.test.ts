@@ -3,8 +3,17 @@ import type { TaskCommandName } from "../../src/task/command.ts";
 import { transitions, type TaskEvent } from "../../src/task/transition.ts";
 import { sourceFiles } from "../source-files.ts";
 
-/** Commands that are no event: they insert a task, start some, delete some, or are about finished ones or the store. */
-const aboutNoTask = ["create", "claim", "delete_expired", "release_key", "delete", "keep_secret"] as const;
+/** Commands that are no event: they insert a task, start some, delete some, or are about finished ones, callers or the store. */
+const aboutNoTask = [
+  "create",
+  "claim",
+  "delete_expired",
+  "release_key",
+  "delete",
+  "keep_secret",
+  "join",
+  "leave",
+] as const;
 type AboutATask = Exclude<TaskCommandName, (typeof aboutNoTask)[number]>;
 
 test("every command about a task is an event of the table, and the other way round", async () => {

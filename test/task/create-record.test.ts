@@ -16,6 +16,8 @@ describe("createRecord", () => {
       openInputs: 0,
       cancelRequestedAt: null,
       cancelBy: null,
+      awaitedBy: [],
+      promised: false,
       owner,
       runAfter: noon,
       attempt: 0,
@@ -37,6 +39,11 @@ describe("createRecord", () => {
       token: "t1",
       startedAt: noon,
     });
+  });
+
+  test("it says whether a caller waits here, and whether one may come back", () => {
+    const task = createRecord({ ...createQueued("a"), awaited: true, promised: true }, owner);
+    expect(task).toMatchObject({ awaitedBy: [owner], promised: true });
   });
 
   test("one that any process may run belongs to nobody until it is claimed", () => {

@@ -30,7 +30,6 @@ const samples: Samples = {
   fail: { type: "fail", now, id, outcome: failure, statusMessage: "failed" },
   expire: { type: "expire", now, id, outcome: failure, statusMessage: "expired", visibleUntil: now + 9 },
   request_cancel: { type: "request_cancel", now, id },
-  schedule_cancel: { type: "schedule_cancel", now, id, cancelBy: now + 50 },
   cancel: { type: "cancel", now, id },
 };
 const names = Object.keys(samples) as TaskChangeName[];
@@ -426,8 +425,7 @@ describe("ends", () => {
     const { task } = accepted(held, request);
     expect(task).toMatchObject({ cancelRequestedAt: now, cancelBy: now + 5, sweepAt: now + 5 });
     expect(changed(task, { ...request, cancelBy: now + 9 })).toEqual({});
-    expect(changed(task, { ...samples.schedule_cancel, cancelBy: null })).toEqual({});
-    const left = accepted(held, samples.schedule_cancel).task;
+    const left = runningRecord({ cancelBy: now + 50, sweepAt: now + 50 });
     expect(accepted(left, { ...request, cancelBy: now + 90 }).task.cancelBy).toBe(now + 50);
 
     const sweep = { ...samples.cancel, scheduled: true, statusMessage: "The caller left." } as const;
@@ -438,14 +436,9 @@ describe("ends", () => {
     expect(accepted(left, { ...sweep, now: now + 50 }).task.statusMessage).toBe("The caller left.");
   });
 
-  test("a cancel that is scheduled comes before the end of life, waits for its time, and can be taken back", () => {
+  test("a cancel that is scheduled comes before the end of life, and waits for its time", () => {
     const late = runningRecord({ expiry: { from: "created", ms: 1_000 }, sweepAt: noon + 1_000 });
-    const { task: left } = accepted(late, samples.schedule_cancel);
-    expect(left).toEqual({ ...late, cancelBy: now + 50, sweepAt: now + 50, version: 2 });
-    expect(changed(left, samples.schedule_cancel)).toEqual({});
-    const back = accepted(left, { ...samples.schedule_cancel, cancelBy: null }).task;
-    expect(back).toEqual({ ...late, version: 3 });
-
+    const left = { ...late, cancelBy: now + 50, sweepAt: now + 50 };
     const scheduled = { ...samples.cancel, scheduled: true } as const;
     expect(decideWith(left, scheduled)).toEqual(refused("not_due"));
     expect(decideWith(late, scheduled)).toEqual(refused("not_due"));
@@ -453,13 +446,21 @@ describe("ends", () => {
     expect(accepted(due, scheduled).task).toMatchObject({ state: "cancelled", cancelBy: null });
     expect(decideWith(due, samples.expire)).toEqual(refused("not_due"));
 
-    const soon = runningRecord({ expiry: { from: "created", ms: 10 }, sweepAt: noon + 10 });
-    expect(accepted(soon, samples.schedule_cancel).task.sweepAt).toBe(noon + 10);
     const extended = accepted(left, {
       ...samples.update,
       changes: { expiry: { from: "created", ms: 5_000 } },
     });
     expect(extended.task.sweepAt).toBe(now + 50);
+  });
+
+  test("a task that somebody wants is not cancelled for a caller that left", () => {
+    const callOff = { ...samples.cancel, unlessWanted: true } as const;
+    const wanted = { owner: "causer", entry: () => undefined, awaitedBy: ["other"] };
+    expect(decide(held, callOff, wanted)).toEqual(refused("awaited"));
+    expect(decide(held, samples.cancel, wanted).ok).toBe(true);
+    expect(decideWith(runningRecord({ promised: true }), callOff)).toEqual(refused("awaited"));
+    // Its own process knows who waits there.
+    expect(accepted(runningRecord({ awaitedBy: ["causer"] }), callOff).task.state).toBe("cancelled");
   });
 
   test("a result that says that the tool failed is told apart in the record", () => {

@@ -20,7 +20,6 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     fail: ["settled", undefined],
     expire: ["settled", "settled"],
     request_cancel: ["queued", "running"],
-    schedule_cancel: ["queued", "running"],
     cancel: ["cancelled", "cancelled"],
   };
 

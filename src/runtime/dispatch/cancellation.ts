@@ -33,9 +33,10 @@ export class Cancellation {
   }
 
   /** Resolves once the task has ended as cancelled, or with the refusal of one that had ended before. */
-  now(id: string): Promise<CommandResult<"cancel">> {
+  now(id: string, unless?: "unless wanted"): Promise<CommandResult<"cancel">> {
     const { store, clock } = this.#services;
-    return store.write({ type: "cancel", now: clock.now(), id });
+    const cancel = { type: "cancel", now: clock.now(), id } as const;
+    return store.write(unless === undefined ? cancel : { ...cancel, unlessWanted: true });
   }
 
   stop(): void {

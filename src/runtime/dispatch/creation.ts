@@ -143,8 +143,11 @@ export class Creation {
       if (token !== null) slots.give();
     };
     const forAnyOwner = dispatcher.runs(tool) ? {} : ({ forAnyOwner: true } as const);
+    const awaited = call.awaited === true ? ({ awaited: true } as const) : {};
     const quota = quotaOf(options);
-    const command = { type: "create", now: clock.now(), ...fresh, token, ...forAnyOwner, quota } as const;
+    const promised = call.promised === true ? ({ promised: true } as const) : {};
+    const terms = { ...forAnyOwner, ...awaited, ...promised, quota };
+    const command = { type: "create", now: clock.now(), ...fresh, token, ...terms } as const;
     const result = await store.write<"create">(command).catch((error: unknown) => {
       giveSlot();
       throw error;

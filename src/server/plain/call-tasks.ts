@@ -7,8 +7,9 @@ import type { TaskRecord } from "../../task/record.ts";
 import { originOf } from "../request.ts";
 import { askable } from "./capabilities.ts";
 import { callKey, furtherKey, isCallKey } from "./call-keys.ts";
-import { retryMs, type Deliveries, type MayComeBack } from "./delivery.ts";
-import { KeyClaims } from "./key-claims.ts";
+import { retryMs, type Deliveries } from "./delivery.ts";
+import type { Joins } from "./joins.ts";
+import { KeyClaims, Tried } from "./key-claims.ts";
 import { generation, scopeOf, type PlainCall } from "./plain-call.ts";
 import { newReference } from "./references.ts";
 
@@ -30,17 +31,11 @@ export interface Opened {
   readonly task: TaskRecord;
   /** Whether this call has made it. */
   readonly isNew: boolean;
-  readonly mayComeBack: MayComeBack;
   /** To be called as soon as the call waits for the task, which then keeps other calls from joining it. */
   readonly release: () => void;
 }
 
-interface Found {
-  readonly task: TaskRecord;
-  readonly isNew: boolean;
-  /** Whether the task was to be cancelled, since its last caller left without a way back but the same call. */
-  readonly wasLeft?: boolean;
-}
+type Found = Pick<Opened, "task" | "isNew">;
 
 /** How often a new reference may be taken already. With 39 bits, the first one is almost always free. */
 const mostTries = 20;
@@ -48,13 +43,13 @@ const mostTries = 20;
 /** Creates the tasks of calls, or joins a call to the task that an earlier call of the same caller has created. */
 export class CallTasks {
   readonly #runtime: Runtime;
-  readonly #deliveries: Deliveries;
   readonly #claims: KeyClaims;
+  readonly #joins: Joins;
 
-  constructor(runtime: Runtime, deliveries: Deliveries) {
+  constructor(runtime: Runtime, deliveries: Deliveries, joins: Joins) {
     this.#runtime = runtime;
-    this.#deliveries = deliveries;
     this.#claims = new KeyClaims(runtime, deliveries);
+    this.#joins = joins;
   }
 
   /**
@@ -62,35 +57,27 @@ export class CallTasks {
    * received. An idempotency key of the caller's own takes precedence (A-48). Rejects as `create` does.
    */
   async open(opening: Opening): Promise<Opened> {
-    const { tool, policy, call, preparation } = opening;
+    const { tool, call, preparation } = opening;
     const { owner, request } = call;
     const ownKey = readIdempotencyKey(metaOf(request.params), owner.principal);
     // What was prepared depends on the caller's answers, which may differ in another call.
     const joins = ownKey === undefined && tool.joinCalls !== false && preparation === undefined;
     const { params, auth } = request;
     const key = joins ? callKey(owner, tool.name, params["arguments"], auth?.claims) : undefined;
-    if (key === undefined) {
-      const { task, isNew } = await this.#create(ownKey, opening);
-      return { task, isNew, mayComeBack: ownKey === undefined ? "no" : "yes", release: () => undefined };
-    }
-    const { task, isNew, wasLeft, release } = joinsWhileAwaited(tool)
-      ? { ...(await this.#joinAny(key, opening)), release: () => undefined }
-      : await this.#joinFree(key, opening);
-    return {
-      task,
-      isNew,
-      mayComeBack: isNew || wasLeft === true || policy === "wait" ? "no" : "unknown",
-      release,
-    };
+    if (key === undefined) return { ...(await this.#create(ownKey, opening)), release: () => undefined };
+    return joinsWhileAwaited(tool) ? this.#joinAny(key, opening) : this.#joinFree(key, opening);
   }
 
   /** Joins the task that has the key, whoever waits for it; creates it if there is none. */
-  async #joinAny(sameCall: string, opening: Opening): Promise<Found> {
+  async #joinAny(sameCall: string, opening: Opening): Promise<Opened> {
+    const { signal } = opening.call.request;
     let key = sameCall;
     for (let unreadable = 0; ;) {
       try {
-        const found = await this.#unlessDelivered(await this.#create(key, opening), key);
-        if (found !== undefined) return found;
+        const found = await this.#create(key, opening);
+        if (found.isNew) return { ...found, release: () => undefined };
+        const joined = await this.#joins.join(found.task, { key, alone: false, signal });
+        if (joined.kind === "joined") return { isNew: false, ...joined };
       } catch (error) {
         if (!isUnreadable(error)) throw error;
         // The damaged task does not give up its key. This one is the same for each of the next calls, so that they join.
@@ -101,55 +88,45 @@ export class CallTasks {
   }
 
   /** Joins a task of the same call that nobody waits for; creates one if there is none. */
-  async #joinFree(sameCall: string, opening: Opening): Promise<Found & Pick<Opened, "release">> {
-    const tried = new Set<string>();
+  async #joinFree(sameCall: string, opening: Opening): Promise<Opened> {
+    const { signal } = opening.call.request;
+    const tried = new Tried();
     for (;;) {
-      const { key, task, release } = await this.#claims.claim(sameCall, opening.call, tried);
+      const { key, task: id, release } = await this.#claims.claim(sameCall, opening.call, tried);
       try {
         const found =
-          task === undefined
-            ? await this.#unlessDelivered(await this.#create(key, opening), key)
-            : await this.#find(task, key, opening.call);
-        if (found !== undefined) return { ...found, release };
+          id === undefined ? await this.#create(key, opening) : await this.#find(id, opening.call);
+        if (found?.isNew === true) return { ...found, release };
+        if (found === undefined) {
+          if (id !== undefined) tried.gone.add(id);
+        } else {
+          const joined = await this.#joins.join(found.task, { key, alone: true, signal });
+          if (joined.kind === "joined") {
+            const both = (): void => {
+              release();
+              joined.release();
+            };
+            return { task: joined.task, isNew: false, release: both };
+          }
+          if (joined.kind === "awaited") tried.awaited.set(joined.task.id, joined.task);
+          else tried.gone.add(found.task.id);
+        }
       } catch (error) {
         release();
         throw error;
       }
       release();
-      if (task !== undefined) tried.add(task);
     }
   }
 
-  /** Undefined if the task is damaged, deleted, or has given up the key. */
-  async #find(id: string, key: string, { owner }: PlainCall): Promise<Found | undefined> {
+  /** Undefined if the task is damaged or deleted. */
+  async #find(id: string, { owner }: PlainCall): Promise<Found | undefined> {
     const { principal, scopes } = owner;
     try {
       const { task } = await this.#runtime.get(id, { generation, principal, scopes });
-      const found = { task, isNew: false };
-      return task.idempotencyKey === key ? await this.#unlessDelivered(found, key) : undefined;
+      return { task, isNew: false };
     } catch (error) {
       if (isUnknownTask(error) || isUnreadable(error)) return undefined;
-      throw error;
-    }
-  }
-
-  /**
-   * The task, which is not to be cancelled any more; undefined if its result has reached a caller, or if it was cancelled. An
-   * answer that is on its way is waited for.
-   */
-  async #unlessDelivered(found: Found, key: string): Promise<Found | undefined> {
-    if (found.isNew) return found;
-    const { id, cancelBy } = found.task;
-    const wasLeft = cancelBy !== null;
-    try {
-      const task = wasLeft ? await this.#runtime.scheduleCancel(id, found.task, null) : found.task;
-      if (task.finishedAt === null) return { task, isNew: false, wasLeft };
-      if (task.state === "cancelled") await this.#deliveries.release(task); // there is no result
-      await this.#deliveries.settled(id);
-      const now = await this.#runtime.get(id, task);
-      return now.task.idempotencyKey === key ? found : undefined;
-    } catch (error) {
-      if (isUnknownTask(error)) return undefined;
       throw error;
     }
   }
@@ -190,6 +167,8 @@ function taskCallOf(key: string | undefined, { tool, policy, call, preparation }
     origin: originOf(request, askable(capabilities, policy), session),
     ...(preparation ?? (tool.prepare === undefined ? {} : { prepareInTask: true as const })),
     ...(key === undefined ? {} : { idempotencyKey: key }),
+    ...(isCallKey(key ?? null) ? { awaited: true } : {}),
+    ...(hasOwnKey ? { promised: true } : {}),
     ...(policy === "wait" && !hasOwnKey ? { keptMs: retryMs } : {}),
   };
 }

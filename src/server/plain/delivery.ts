@@ -1,52 +1,46 @@
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Leaving, Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isStopping, type OnError } from "../faults.ts";
 import { isCallKey } from "./call-keys.ts";
-import { nextState, type DeliveryEvent, type DeliveryState } from "./delivery-state.ts";
+import type { Departure } from "./departure.ts";
 import type { PlainCall } from "./plain-call.ts";
-
-/** Whether somebody who does not wait may come back for a task; `unknown` for a task that the call found. */
-export type MayComeBack = "yes" | "no" | "unknown";
-
-/** How much later than the next call of its client the news that a call was given up may come, in ms. */
-const overtakenMs = 1_000;
 
 /** How long a result is kept that only the same call can find, in ms, so that a caller whose connection broke can retry. */
 export const retryMs = 600_000;
 
 /** A call that waits for a task. */
 export interface Waiting {
-  /** The caller was told how to come back. */
-  keep(): void;
+  /** The caller is told how to come back, or was before, and waits no longer if it `leaves`. Resolves when that is stored. */
+  promise(how: { readonly leaves: boolean }): Promise<void>;
   /** An answer with the result goes out. The caller of `send` reports whether it arrived. */
   send(): (arrived: boolean) => void;
-  /** The caller leaves and wants no result. If nobody else wants it, this resolves when the task is cancelled. */
-  callOff(): Promise<void>;
-  /**
-   * The caller leaves since its time is over. If nobody else wants the result and the same call finds the task, it goes on
-   * for the grace, and this resolves when that is stored; else it is as `callOff`.
-   */
-  timeOut(): Promise<void>;
-  /** To be called with the task whenever it changes: one that somebody waits for is not to be cancelled. */
-  changed(task: TaskRecord): void;
+  /** The caller leaves. If nobody else wants the result, this resolves when the task is cancelled, or is to be. */
+  depart(how: Departure): Promise<void>;
   /** The call waits no longer. Idempotent. */
   leave(): void;
 }
 
+/** A task that calls wait for in this process, or whose result is on its way from here. */
 interface Delivery {
-  state: DeliveryState;
-  /** Whether a caller may know another way to the result than the same call. */
-  isKnown: boolean;
+  task: TaskRecord;
   /** With the time since when each waits (epoch ms). */
   readonly callers: Map<PlainCall, number>;
+  /** How many calls are about to wait. */
+  arriving: number;
   /** Called whenever one of them leaves. */
   readonly listeners: Set<() => void>;
   /** Answers on their way, or the cancellation. */
   readonly work: Set<Promise<void>>;
+  /** How many answers are on their way. */
+  sending: number;
+  /** Whether other processes know that somebody waits here. */
+  isKnown: boolean;
+  /** Whether it is being cancelled, as all callers have left. */
+  isAbandoned: boolean;
 }
 
-/** The deliveries of the tasks that a call waits for or whose result is on its way, by the ids of the tasks. */
+/** The deliveries of this process, by the ids of the tasks. What other processes must know of them is stored with the tasks. */
 export class Deliveries {
   readonly #runtime: Runtime;
   readonly #graceMs: number;
@@ -60,103 +54,89 @@ export class Deliveries {
     this.#onError = onError;
   }
 
-  wait(task: TaskRecord, call: PlainCall, mayComeBack: MayComeBack): Waiting {
-    const { id } = task;
-    const delivery = this.#deliveries.get(id) ?? {
-      state: mayComeBack === "no" ? "awaited" : "kept",
-      isKnown: mayComeBack !== "no",
-      callers: new Map(),
-      listeners: new Set(),
-      work: new Set(),
+  /** A call is about to join the task: nobody cancels it meanwhile. To be ended, once, when the call waits, or does not. */
+  arrive(task: TaskRecord): () => void {
+    const delivery = this.#of(task);
+    delivery.arriving += 1;
+    return () => {
+      delivery.arriving -= 1;
+      this.#update(delivery);
     };
-    this.#deliveries.set(id, delivery);
+  }
+
+  /** The task is one that was created for a call here, or joined. */
+  wait(task: TaskRecord, call: PlainCall): Waiting {
+    const delivery = this.#of(task);
+    delivery.isKnown = isKeyed(task);
     delivery.callers.set(call, this.#runtime.clock.now());
-    const keep = (): void => {
-      delivery.isKnown = true;
-      move(delivery, "keep");
-    };
-    // "unknown" changes no delivery that this process has followed from the start.
-    if (mayComeBack === "yes") keep();
+    const unlisten = call.onBroken?.(() => this.#update(delivery));
     const depart = (): void => {
+      unlisten?.();
       if (!delivery.callers.delete(call)) return;
       for (const listener of delivery.listeners) listener();
     };
-    const leave = (): void => {
-      depart();
-      this.#forgetIfIdle(id, delivery);
-    };
-    const callOff = async (): Promise<void> => {
-      depart();
-      const isAbandoned = delivery.callers.size === 0 && move(delivery, "call_off");
-      if (isAbandoned) await this.#work(id, delivery, () => this.#abandon(task));
-      else leave();
-    };
     return {
-      keep,
-      send: () => this.#send(task, delivery),
-      callOff,
-      timeOut: async () => {
-        if (this.#graceMs === 0 || !isCallKey(task.idempotencyKey)) return callOff();
+      promise: ({ leaves }) => {
+        if (leaves) depart();
+        return this.#leave(delivery, { promised: true });
+      },
+      send: () => this.#send(delivery),
+      depart: async (how) => {
         depart();
-        const isLast = delivery.callers.size === 0 && delivery.state === "awaited";
-        if (isLast) await this.#schedule(task, this.#runtime.clock.now() + this.#graceMs);
-        return leave();
+        await this.#departed(delivery, how);
       },
-      changed: ({ cancelBy }) => {
-        if (cancelBy !== null) void this.#schedule(task, null);
+      leave: () => {
+        depart();
+        this.#update(delivery);
       },
-      leave,
     };
   }
 
-  /** Whether a client waits for the task now: not if its connection broke. */
-  isAwaited(id: string): boolean {
-    const callers = this.#deliveries.get(id)?.callers.keys() ?? [];
-    return [...callers].some((call) => call.isWaitedFor());
+  /** The caller of a call that waited in another process, or in none that lives, leaves. */
+  async leave(task: TaskRecord, how: Departure): Promise<void> {
+    await this.#departed(this.#of(task), how);
   }
 
-  /**
-   * A client whose time is over cancels its call and may make it again in the same moment, each on a connection of its own. So
-   * if calls of its session have waited for these tasks for some time, the news that one has left may still be under way:
-   * resolves with whether it came.
-   */
-  async hasLeft(ids: readonly string[], { owner }: PlainCall): Promise<boolean> {
-    const { clock } = this.#runtime;
-    const before = clock.now() - overtakenMs;
-    const waitedFor = ids.flatMap((id) => {
-      const delivery = this.#deliveries.get(id);
-      const callers = [...(delivery?.callers ?? [])];
-      const isLong = callers.some(([call, since]) => call.owner.session === owner.session && since <= before);
-      return delivery !== undefined && isLong ? [delivery] : [];
-    });
-    if (waitedFor.length === 0) return false;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const listener = (): void => resolve(true);
-    const callOff = clock.after(overtakenMs, () => resolve(false));
-    for (const { listeners } of waitedFor) listeners.add(listener);
-    try {
-      return await promise;
-    } finally {
-      callOff();
-      for (const { listeners } of waitedFor) listeners.delete(listener);
-    }
+  /** Whether a client waits here for the task now: not if its connection broke. */
+  isAwaited(id: string): boolean {
+    const delivery = this.#deliveries.get(id);
+    return delivery !== undefined && isAwaited(delivery);
+  }
+
+  /** Whether other processes know that somebody waits here for the task. */
+  isKnown(id: string): boolean {
+    return this.#deliveries.get(id)?.isKnown === true;
+  }
+
+  /** The calls that wait here for the task, and since when (epoch ms). */
+  callersOf(id: string): ReadonlyMap<PlainCall, number> {
+    return this.#deliveries.get(id)?.callers ?? new Map<PlainCall, number>();
+  }
+
+  /** Calls `listener` whenever one of the calls that wait here for one of the tasks leaves; returns the way to stop it. */
+  onLeave(ids: readonly string[], listener: () => void): () => void {
+    const watched = ids.flatMap((id) => this.#deliveries.get(id)?.listeners ?? []);
+    for (const listeners of watched) listeners.add(listener);
+    return () => {
+      for (const listeners of watched) listeners.delete(listener);
+    };
   }
 
   isAbandoned(id: string): boolean {
-    return this.#deliveries.get(id)?.state === "abandoned";
+    return this.#deliveries.get(id)?.isAbandoned === true;
   }
 
-  /** Resolves when each answer that is on its way has arrived or is lost, and a cancellation has ended. */
+  /** Resolves when each answer that is on its way from here has arrived or is lost, and a cancellation has ended. */
   async settled(id: string): Promise<void> {
     const delivery = this.#deliveries.get(id);
     if (delivery !== undefined) await Promise.all(delivery.work);
   }
 
-  /** Cancels the task, so that the same call begins anew; false if the task has ended before. `isKnown` as in `release`. */
-  async cancel(task: TaskRecord, isKnown = true): Promise<boolean> {
+  /** Cancels the task, so that the same call begins anew; false if the task has ended before. */
+  async cancel(task: TaskRecord): Promise<boolean> {
     try {
       const snapshot = await this.#runtime.cancelNow(task.id, task);
-      await this.release(snapshot.task, isKnown);
+      await this.release(snapshot.task);
       return true;
     } catch (error) {
       if (error instanceof HoldfastError && error.code === "finished") return false;
@@ -165,70 +145,123 @@ export class Deliveries {
   }
 
   /**
-   * Makes an ended task give up its key, so that the same call begins anew. Unless it `isKnown` to somebody who may ask for it
-   * by other means, it is then kept for `retryMs` only, or callers with many calls would fill their quota. Never rejects.
+   * Makes an ended task give up its key, so that the same call begins anew. Unless somebody was told how to come back for it, it is then
+   * kept for `retryMs` only, or callers with many calls would fill their quota. Never rejects.
    */
-  async release(task: TaskRecord, isKnown = true): Promise<void> {
+  async release(task: TaskRecord): Promise<void> {
     try {
-      const deleteBy = isKnown ? undefined : this.#runtime.clock.now() + retryMs;
-      await this.#runtime.delivered(task.id, task, deleteBy);
+      await this.#runtime.delivered(task.id, task, this.#runtime.clock.now() + retryMs);
     } catch (error) {
       // The same call then gets this result again, which is better than none.
       if (!isStopping(error)) this.#onError(error);
     }
   }
 
-  /** Never rejects. */
-  async #schedule(task: TaskRecord, cancelBy: number | null): Promise<void> {
-    try {
-      await this.#runtime.scheduleCancel(task.id, task, cancelBy);
-    } catch (error) {
-      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
-    }
+  #of(task: TaskRecord): Delivery {
+    const delivery = this.#deliveries.get(task.id) ?? {
+      task,
+      callers: new Map(),
+      arriving: 0,
+      listeners: new Set(),
+      work: new Set(),
+      sending: 0,
+      isKnown: false,
+      isAbandoned: false,
+    };
+    this.#deliveries.set(task.id, delivery);
+    return delivery;
   }
 
-  #send(task: TaskRecord, delivery: Delivery): (arrived: boolean) => void {
+  #send(delivery: Delivery): (arrived: boolean) => void {
+    const { task } = delivery;
     // A key that the caller chose finds the result as often as the caller asks.
     if (task.idempotencyKey !== null && !isCallKey(task.idempotencyKey)) return () => undefined;
-    move(delivery, "send");
     const answer = Promise.withResolvers<boolean>();
-    void this.#work(task.id, delivery, async () => {
-      if (!(await answer.promise)) return "lose";
-      await this.release(task, delivery.isKnown);
-      return "arrive";
+    delivery.sending += 1;
+    void this.#work(delivery, async () => {
+      const arrived = await answer.promise;
+      delivery.sending -= 1;
+      if (!arrived) return;
+      delivery.isKnown = false; // to give up the key says so
+      await this.release(task);
     });
     return answer.resolve;
   }
 
-  async #abandon(task: TaskRecord): Promise<DeliveryEvent> {
-    try {
-      await this.cancel(task, false);
-    } catch (error) {
-      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
+  async #departed(delivery: Delivery, how: Departure): Promise<void> {
+    const { task } = delivery;
+    const isLast = delivery.callers.size === 0 && delivery.arriving === 0;
+    if (!isLast || delivery.sending > 0 || delivery.isAbandoned) return this.#update(delivery);
+    // Nobody could come back to a task that the same call does not find.
+    if (how === "timed_out" && this.#graceMs > 0 && isCallKey(task.idempotencyKey)) {
+      return this.#leave(delivery, { cancelBy: this.#runtime.clock.now() + this.#graceMs });
     }
-    return "end_cancel";
+    delivery.isAbandoned = true;
+    await this.#work(delivery, async () => {
+      const isCancelled = await this.#abandon(task);
+      delivery.isAbandoned = false;
+      if (isCancelled) delivery.isKnown = false;
+    });
   }
 
-  /** Does work that never rejects and ends with an event. */
-  async #work(id: string, delivery: Delivery, run: () => Promise<DeliveryEvent>): Promise<void> {
-    const work = run().then((event) => {
+  /** Whether the task was cancelled. Never rejects. */
+  async #abandon(task: TaskRecord): Promise<boolean> {
+    try {
+      const cancelled = await this.#runtime.callOff(task.id, task);
+      if (cancelled === undefined) return false;
+      await this.release(cancelled);
+      return true;
+    } catch (error) {
+      const isOver = error instanceof HoldfastError && error.code === "finished";
+      if (!isOver && !isUnknownTask(error) && !isStopping(error)) this.#onError(error);
+      return false;
+    }
+  }
+
+  /** Does work that never rejects. */
+  async #work(delivery: Delivery, run: () => Promise<void>): Promise<void> {
+    const work = run().then(() => {
       delivery.work.delete(work);
-      if (event !== "lose" || delivery.work.size === 0) move(delivery, event);
-      this.#forgetIfIdle(id, delivery);
+      this.#update(delivery);
     });
     delivery.work.add(work);
     await work;
   }
 
-  #forgetIfIdle(id: string, delivery: Delivery): void {
-    const isIdle = delivery.callers.size === 0 && delivery.work.size === 0;
-    if (isIdle && this.#deliveries.get(id) === delivery) this.#deliveries.delete(id);
+  /** Tells other processes when nobody waits here any more. */
+  #update(delivery: Delivery): void {
+    const { task, callers, arriving, work, isKnown } = delivery;
+    if (work.size > 0 || arriving > 0) return;
+    if (callers.size === 0 && this.#deliveries.get(task.id) === delivery) this.#deliveries.delete(task.id);
+    if (isKnown && !isAwaited(delivery)) void this.#leave(delivery, {});
+  }
+
+  /** Never rejects. */
+  async #leave(delivery: Delivery, how: Partial<Leaving>): Promise<void> {
+    const { task, isKnown } = delivery;
+    const stays = isAwaited(delivery) || delivery.sending > 0 || delivery.arriving > 0;
+    delivery.isKnown = stays && isKeyed(task);
+    const isTold = (how.promised !== true || task.promised) && how.cancelBy === undefined;
+    if (isTold && delivery.isKnown === isKnown) return; // there is nothing that others do not know
+    try {
+      await this.#runtime.leave(task.id, task, {
+        stays: delivery.isKnown,
+        promised: false,
+        cancelBy: null,
+        ...how,
+      });
+    } catch (error) {
+      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
+    }
+    this.#update(delivery);
   }
 }
 
-/** Whether the event changes the state. */
-function move(delivery: Delivery, event: DeliveryEvent): boolean {
-  const before = delivery.state;
-  delivery.state = nextState(before, event);
-  return delivery.state !== before;
+/** Whether the same call finds the task in any process. */
+function isKeyed({ idempotencyKey }: TaskRecord): boolean {
+  return isCallKey(idempotencyKey);
+}
+
+function isAwaited({ callers }: Delivery): boolean {
+  return [...callers.keys()].some((call) => call.isWaitedFor());
 }

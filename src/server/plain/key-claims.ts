@@ -1,4 +1,5 @@
 import type { Runtime } from "../../runtime/runtime.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { furtherKey } from "./call-keys.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { PlainCall } from "./plain-call.ts";
@@ -10,48 +11,107 @@ export interface ClaimedKey {
   readonly release: () => void;
 }
 
+/** Tasks of the same call that a call could not join. */
+export class Tried {
+  /** For good. */
+  readonly gone = new Set<string>();
+  /** Since callers in other processes wait for them, as they were then. */
+  readonly awaited = new Map<string, TaskRecord>();
+  /** Whether it has waited for news of those who wait. */
+  hasWaited = false;
+}
+
 /** How many tasks of the same call are read at first. More of them run at a time only under unusual load. */
 const firstPage = 8;
 
+/** How much later than the next call of its client the news that a call was given up may come, in ms. */
+const overtakenMs = 1_000;
+
 /**
  * Chooses the task that a call joins, where it must not join one that another call waits for. A claim holds the chosen key
- * from then until the call waits for its task.
+ * from then until the call waits for its task. Callers in other processes are known when the task is joined.
  */
 export class KeyClaims {
   readonly #runtime: Runtime;
-  readonly #deliveries: Pick<Deliveries, "isAwaited" | "hasLeft">;
+  readonly #deliveries: Pick<Deliveries, "isAwaited" | "callersOf" | "onLeave">;
   readonly #claims = new Map<string, Set<PlainCall>>();
 
-  constructor(runtime: Runtime, deliveries: Pick<Deliveries, "isAwaited" | "hasLeft">) {
+  constructor(runtime: Runtime, deliveries: Pick<Deliveries, "isAwaited" | "callersOf" | "onLeave">) {
     this.#runtime = runtime;
     this.#deliveries = deliveries;
   }
 
   /**
-   * Claims the key of a task that nobody waits for: its caller gave up, or the server was restarted. If there is none,
-   * claims a free key. `tried` are the ids of tasks that the call cannot join.
+   * Claims the key of a task that nobody waits for: its caller gave up, or its process is gone. If there is none,
+   * claims a free key.
    */
-  async claim(sameCall: string, call: PlainCall, tried: ReadonlySet<string>): Promise<ClaimedKey> {
+  async claim(sameCall: string, call: PlainCall, tried: Tried): Promise<ClaimedKey> {
     const { principal } = call.owner;
-    let mayLeave = true;
     for (let limit = firstPage; ;) {
       const keyed = await this.#runtime.withKeys(principal, sameCall, limit);
       const free = keyed.find(
         ({ id, key }) =>
-          !tried.has(id) && !this.#deliveries.isAwaited(id) && !this.#isClaimed(principal, key),
+          !tried.gone.has(id) &&
+          !tried.awaited.has(id) &&
+          !this.#deliveries.isAwaited(id) &&
+          !this.#isClaimed(principal, key),
       );
       if (free === undefined && keyed.length === limit) {
         limit *= 2;
         continue;
       }
-      if (free === undefined && mayLeave) {
-        mayLeave = false; // waits once
-        const ids = keyed.map(({ id }) => id).filter((id) => !tried.has(id));
-        if (await this.#deliveries.hasLeft(ids, call)) continue;
+      if (free === undefined && !tried.hasWaited) {
+        tried.hasWaited = true;
+        const ids = keyed.map(({ id }) => id).filter((id) => !tried.gone.has(id));
+        if (await this.#hasLeft(ids, call, tried)) continue;
       }
       const isNew = keyed.every(({ key }) => key !== sameCall) && !this.#isClaimed(principal, sameCall);
       const key = free?.key ?? (isNew ? sameCall : furtherKey(sameCall, this.#runtime.clock.uniqueName()));
       return { key, task: free?.id, release: this.#enter(principal, key, call) };
+    }
+  }
+
+  /**
+   * A client whose time is over cancels its call and may make it again in the same moment, each on a connection of its own. So
+   * if calls of its session have waited for these tasks for some time, or calls in other processes, the news that one has left may still
+   * be under way: resolves with whether it came.
+   */
+  async #hasLeft(ids: readonly string[], { owner }: PlainCall, { awaited }: Tried): Promise<boolean> {
+    const { clock } = this.#runtime;
+    const before = clock.now() - overtakenMs;
+    const here = ids.filter((id) =>
+      [...this.#deliveries.callersOf(id)].some(
+        ([call, since]) => call.owner.session === owner.session && since <= before,
+      ),
+    );
+    const elsewhere = [...awaited.values()].filter(({ createdAt }) => createdAt <= before);
+    if (here.length === 0 && elsewhere.length === 0) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const look = async (task: TaskRecord): Promise<void> => {
+      if (!(await this.#isLeft(task))) return;
+      awaited.delete(task.id);
+      resolve(true);
+    };
+    const ends = [
+      clock.after(overtakenMs, () => resolve(false)),
+      this.#deliveries.onLeave(here, () => resolve(true)),
+      ...elsewhere.map((task) => this.#runtime.watch([task.id], () => void look(task))),
+    ];
+    for (const task of elsewhere) void look(task); // it may have changed before it was watched
+    try {
+      return await promise;
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  /** Whether callers in a process that waited for the task do so no longer; true if it cannot be read, which the next read says. */
+  async #isLeft(task: TaskRecord): Promise<boolean> {
+    try {
+      const now = await this.#runtime.get(task.id, task);
+      return task.awaitedBy.some((owner) => !now.task.awaitedBy.includes(owner));
+    } catch {
+      return true;
     }
   }
 

@@ -48,6 +48,8 @@ export interface PlainCall {
   afterAnswer(action: (arrived: boolean) => void): void;
   /** Whether the client waits for the answer now, as far as the transport knows: not if its connection broke. */
   isWaitedFor(): boolean;
+  /** Calls `listener` when its connection breaks; returns the way to stop it. Left out where that aborts the signal. */
+  onBroken?(listener: () => void): () => void;
   /** How the client left, if the signal aborted since it did. */
   departure(): Departure | undefined;
 }

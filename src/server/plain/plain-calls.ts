@@ -8,6 +8,7 @@ import type { OnError } from "../faults.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
 import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
 import { Deliveries, type Waiting } from "./delivery.ts";
+import { Joins } from "./joins.ts";
 import type { Departure } from "./departure.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { PlainCall } from "./plain-call.ts";
@@ -24,6 +25,7 @@ export class PlainCalls {
   readonly #runtime: Runtime;
   readonly #onError: OnError;
   readonly #deliveries: Deliveries;
+  readonly #joins: Joins;
   readonly #tasks: CallTasks;
 
   constructor(runtime: Runtime, policies: PlainPolicies, onError: OnError) {
@@ -31,7 +33,8 @@ export class PlainCalls {
     this.#runtime = runtime;
     this.#onError = onError;
     this.#deliveries = new Deliveries(runtime, policies.graceMs, onError);
-    this.#tasks = new CallTasks(runtime, this.#deliveries);
+    this.#joins = new Joins(runtime, this.#deliveries, onError);
+    this.#tasks = new CallTasks(runtime, this.#deliveries, this.#joins);
   }
 
   /**
@@ -44,15 +47,10 @@ export class PlainCalls {
     if (missing.length > 0) return call.answerOf(errorResult(cannotAsk(tool, missing)));
     call.request.signal.throwIfAborted(); // before there is a task that nobody would wait for
     for (;;) {
-      const { task, isNew, mayComeBack, release } = await this.#tasks.open({
-        tool,
-        policy,
-        call,
-        preparation,
-      });
+      const { task, isNew, release } = await this.#tasks.open({ tool, policy, call, preparation });
       if (!isNew) call.joined?.(task.id);
       if (!this.#deliveries.isAbandoned(task.id)) {
-        const waiting = this.#deliveries.wait(task, call, mayComeBack);
+        const waiting = this.#deliveries.wait(task, call);
         release();
         return this.#follow(task, call, policy, waiting);
       }
@@ -63,26 +61,25 @@ export class PlainCalls {
 
   /** Continues a call whose last answer was questions. */
   async goOn(task: TaskRecord, tool: Tool, call: PlainCall): Promise<Answer> {
-    const policy = this.#policyOf(tool);
-    const waiting = this.#deliveries.wait(task, call, policy === "ticket" ? "yes" : "no");
-    return this.#follow(task, call, policy, waiting);
+    return this.#follow(task, call, this.#policyOf(tool), await this.#enter(task, call));
   }
 
   /** Goes on with a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
   async resume(task: TaskRecord, tool: Tool | undefined, call: PlainCall): Promise<Answer> {
     const policy = tool === undefined ? "wait" : this.#policyOf(tool);
-    return this.#follow(task, call, policy, this.#deliveries.wait(task, call, "no"));
+    return this.#follow(task, call, policy, await this.#enter(task, call));
   }
 
   /** The caller of such a call leaves. */
-  async leave(task: TaskRecord, departure: Departure, call: PlainCall): Promise<void> {
-    const waiting = this.#deliveries.wait(task, call, "no");
-    await (departure === "cancelled" ? waiting.callOff() : waiting.timeOut());
+  leave(task: TaskRecord, departure: Departure): Promise<void> {
+    return this.#deliveries.leave(task, departure);
   }
 
   /** Waits for a task that the caller has a ticket for, and answers as its own call would have, or with a ticket again. */
   async result(task: TaskRecord, call: PlainCall): Promise<Answer> {
-    return this.#follow(task, call, "ticket", this.#deliveries.wait(task, call, "yes"));
+    const waiting = await this.#enter(task, call);
+    if (!task.promised) await waiting.promise({ leaves: false }); // a list has named it
+    return this.#follow(task, call, "ticket", waiting);
   }
 
   /** What the call of a running task is answered with. */
@@ -98,6 +95,14 @@ export class PlainCalls {
     return this.#deliveries.cancel(task);
   }
 
+  async #enter(task: TaskRecord, call: PlainCall): Promise<Waiting> {
+    const release = this.#deliveries.arrive(task);
+    await this.#joins.enter(task);
+    const waiting = this.#deliveries.wait(task, call);
+    release();
+    return waiting;
+  }
+
   async #follow(task: TaskRecord, call: PlainCall, policy: PlainPolicy, waiting: Waiting): Promise<Answer> {
     const { clock } = this.#runtime;
     const { signal } = call.request;
@@ -109,7 +114,6 @@ export class PlainCalls {
     let last: TaskSnapshot | undefined;
     const isAnswerable = (snapshot: TaskSnapshot): boolean => {
       last = snapshot;
-      waiting.changed(snapshot.task);
       keepAlive.changed(snapshot.task);
       return snapshot.task.finishedAt !== null || needsItsCaller(snapshot, call);
     };
@@ -120,12 +124,11 @@ export class PlainCalls {
       return await this.#answer(await waitForTask(wait), call, policy, waiting);
     } catch (error) {
       if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {
-        waiting.keep();
+        await waiting.promise({ leaves: true });
         return this.ticketOf(last ?? (await this.#runtime.get(task.id, task)), call);
       }
       const departure = signal.aborted ? call.departure() : undefined;
-      if (departure === "cancelled") await waiting.callOff();
-      if (departure === "timed_out") await waiting.timeOut();
+      if (departure !== undefined) await waiting.depart(departure);
       throw error;
     } finally {
       waiting.leave();
@@ -147,7 +150,7 @@ export class PlainCalls {
       call.afterAnswer(waiting.send());
       return call.answerOf(outcome ?? errorResult(`The call of ${task.tool} was cancelled.`));
     }
-    if (policy === "ticket") waiting.keep();
+    if (policy === "ticket") await waiting.promise({ leaves: true });
     if (call.askByAnswer !== undefined && someCanBeAsked(snapshot, call)) return call.askByAnswer(snapshot);
     return policy === "ticket"
       ? this.ticketOf(snapshot, call)

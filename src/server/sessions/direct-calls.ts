@@ -1,4 +1,3 @@
-import type { RequestId } from "@modelcontextprotocol/server";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
@@ -64,9 +63,8 @@ export class DirectCalls {
   }
 
   /** The client leaves a call whose task another process has made. */
-  leave(task: TaskRecord, id: RequestId, departure: Departure, connection: Connection): Promise<void> {
-    const request = { id, params: {}, signal: AbortSignal.abort() };
-    return this.#plain.leave(task, departure, this.#plainCall(request, connection));
+  leave(task: TaskRecord, departure: Departure): Promise<void> {
+    return this.#plain.leave(task, departure);
   }
 
   /**
@@ -92,6 +90,7 @@ export class DirectCalls {
         connection.notify("notifications/progress", { progressToken, ...report }, id);
       },
       afterAnswer: (action) => connection.afterAnswer(id, (end) => action(end === "sent")),
+      onBroken: (listener) => streams.onBroken((broken) => broken === id && listener()),
       isWaitedFor: () => !signal.aborted && !connection.isBroken(id),
       // The end of a connection aborts all its requests, which does not cancel them.
       departure: () =>

@@ -57,13 +57,13 @@ export class EarlierRequests {
 
   /** The client does not wait for the answer any more. */
   async cancelled(request: RequestId, reason: unknown, scopes?: readonly string[]): Promise<void> {
-    const { core: session, sep } = this.#context;
+    const { sep } = this.#context;
     const found = await this.#find(request, undefined, scopes);
     if (found === undefined) return;
     const { task } = found.snapshot;
     if (task.finishedAt !== null) return;
     if (task.generation === plain) {
-      await this.#services.calls.leave(task, request, departureByReason(reason), session.connection);
+      await this.#services.calls.leave(task, departureByReason(reason));
     } else if (task.generation === sepGeneration && sep !== undefined) {
       await cancelTask(sep.session, task.id);
     }

@@ -25,9 +25,6 @@ import { SessionRequests } from "./session-requests.ts";
 /** How many tasks of one session are followed after a restart. */
 const mostFollowed = 100;
 
-/** How many requests are told apart from those of an earlier process. */
-const mostSeen = 10_000;
-
 /**
  * One connection of an earlier revision: answers its requests about tools and tasks, amends the SDK's answers, and owns the
  * `Connection` through which tasks reach the client.
@@ -37,8 +34,8 @@ export class SessionDispatcher implements WireDispatcher {
   readonly #connection: Connection;
   readonly #context: SessionContext;
   readonly #requests: SessionRequests;
-  /** The requests of this process, in a session of an earlier one. */
-  #seen: Set<RequestId> | undefined;
+  /** Requests that wait here for their answers. */
+  readonly #open = new Set<RequestId>();
 
   /** `serves`: whether the author's server answers requests for a method. */
   constructor(
@@ -81,7 +78,7 @@ export class SessionDispatcher implements WireDispatcher {
 
   dispatch(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     this.#connection.requested(request);
-    this.#saw(request.id);
+    this.#open.add(request.id);
     return this.#requests.handle(request, extra);
   }
 
@@ -96,13 +93,12 @@ export class SessionDispatcher implements WireDispatcher {
 
   /** As `SessionRequests.resume`. */
   resume(id: RequestId, joined: string | undefined, extra?: MessageContext): Handle {
-    this.#saw(id);
+    this.#open.add(id);
     return this.#requests.resume(id, joined, extra);
   }
 
-  /** The session is one of an earlier process: subscribes to the unfinished tasks that came from it there. */
+  /** The session is one of another process: subscribes to the unfinished tasks that came from it there. */
   async followTasks(): Promise<void> {
-    this.#seen = new Set();
     const { runtime, subscriptions } = this.#services;
     const connection = this.#connection;
     const { principal, streams } = connection;
@@ -141,19 +137,15 @@ export class SessionDispatcher implements WireDispatcher {
     return this.#connection.received(message);
   }
 
-  /** Requests of this process are cancelled by their own signals. */
+  /** Requests that are answered here are cancelled by their own signals; others may be of another process, or of an earlier one. */
   async #cancelled(params: JsonObject, extra?: MessageContext): Promise<void> {
     const { sep } = this.#context;
     const { requestId, reason } = params;
-    if (sep !== undefined) await cancelNamed(sep.session, params);
     const isId = typeof requestId === "string" || typeof requestId === "number";
-    if (!isId || this.#seen === undefined || this.#seen.has(requestId)) return;
+    const isElsewhere = isId && !this.#open.delete(requestId);
+    if (sep !== undefined) await cancelNamed(sep.session, params);
+    if (!isElsewhere || this.#connection.streams.sessionKey === undefined) return;
     await this.#requests.cancelEarlier(requestId, reason, extra);
-  }
-
-  #saw(request: RequestId): void {
-    // Then so many requests came that those of the earlier process were given up long ago.
-    if ((this.#seen?.add(request).size ?? 0) > mostSeen) this.#seen = undefined;
   }
 
   intercepts(answer: JSONRPCResponse): boolean {
@@ -161,6 +153,7 @@ export class SessionDispatcher implements WireDispatcher {
   }
 
   answered(request: RequestId): void {
+    this.#open.delete(request);
     this.#connection.ended(request);
   }
 

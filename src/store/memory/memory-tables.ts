@@ -73,6 +73,10 @@ export class MemoryTables implements TaskTables {
     return this.#usage.of(principal);
   }
 
+  lives(owner: string): boolean {
+    return this.owners.lives(owner);
+  }
+
   isServed(task: TaskRecord): boolean {
     return this.owners.serve(task);
   }
@@ -161,7 +165,7 @@ export class MemoryTables implements TaskTables {
     this.#forgetKey(record);
     this.#unindex(record);
     const sweepAt = deleteBy === null ? record.sweepAt : Math.min(record.sweepAt ?? Infinity, deleteBy);
-    stored.record = { ...record, idempotencyKey: null, sweepAt };
+    stored.record = { ...record, idempotencyKey: null, awaitedBy: [], sweepAt };
     this.#index(stored.record);
   }
 

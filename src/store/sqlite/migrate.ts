@@ -10,6 +10,7 @@ import { cancelBy } from "./migrations/0008-cancel-by.ts";
 import { sessions } from "./migrations/0009-sessions.ts";
 import { endOrder } from "./migrations/0010-end-order.ts";
 import { owners } from "./migrations/0011-owners.ts";
+import { callers } from "./migrations/0012-callers.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -25,6 +26,7 @@ export const migrations: readonly string[] = [
   sessions,
   endOrder,
   owners,
+  callers,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */

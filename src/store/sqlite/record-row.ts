@@ -64,6 +64,8 @@ const columns = [
   changing("open_inputs", (task) => task.openInputs),
   changing("cancel_requested_at", (task) => task.cancelRequestedAt),
   changing("cancel_by", (task) => task.cancelBy),
+  changing("awaited_by", (task) => task.awaitedBy.join(" ")),
+  changing("promised", (task) => Number(task.promised)),
   changing("owner", (task) => stored(task.owner)),
   changing("run_after", (task) => task.runAfter),
   changing("attempt", (task) => task.attempt),
@@ -132,7 +134,7 @@ function decode(row: Row): TaskRecord {
     tool: text(row, at.tool),
     idempotencyKey: textOrNull(row, at.idempotency_key),
     requestHash: text(row, at.request_hash),
-    requiredScopes: scopesOf(text(row, at.required_scopes)),
+    requiredScopes: words(text(row, at.required_scopes)),
     state: oneOf(row, at.state, states),
     version: integer(row, at.version),
     createdAt: time(row, at.created_at),
@@ -147,6 +149,8 @@ function decode(row: Row): TaskRecord {
     openInputs: integer(row, at.open_inputs),
     cancelRequestedAt: integerOrNull(row, at.cancel_requested_at),
     cancelBy: integerOrNull(row, at.cancel_by),
+    awaitedBy: words(text(row, at.awaited_by)),
+    promised: flag(row, at.promised),
     owner: textOrNull(row, at.owner),
     runAfter: integerOrNull(row, at.run_after),
     attempt: integer(row, at.attempt),
@@ -159,8 +163,8 @@ function decode(row: Row): TaskRecord {
   };
 }
 
-/** No scope has a space in it (RFC 6749, 3.3). */
-function scopesOf(joined: string): readonly string[] {
+/** No scope has a space in it (RFC 6749, 3.3), and no id of an owner. */
+function words(joined: string): readonly string[] {
   return joined === "" ? [] : joined.split(" ");
 }
 

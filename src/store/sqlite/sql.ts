@@ -167,7 +167,7 @@ export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner =
 
 /** `min` is null if one of its values is. */
 export const updateKeyReleased = `
-  UPDATE task SET idempotency_key = NULL, sweep_at = coalesce(min(sweep_at, ?1), sweep_at, ?1) WHERE id = ?2`;
+  UPDATE task SET idempotency_key = NULL, awaited_by = '', sweep_at = coalesce(min(sweep_at, ?1), sweep_at, ?1) WHERE id = ?2`;
 
 export const selectIdByWireId = `
   SELECT id FROM task INDEXED BY task_wire_id WHERE generation = ? AND scope = ? AND wire_id = ?`;

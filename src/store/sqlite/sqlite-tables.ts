@@ -95,6 +95,10 @@ export class SqliteTables implements TaskTables {
       : { unfinished: integer(row, usageAt.unfinished), retained: integer(row, usageAt.retained) };
   }
 
+  lives(owner: string): boolean {
+    return this.#isLocked(owner);
+  }
+
   isServed(task: TaskRecord): boolean {
     return this.#owners.serve(task);
   }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { callKey, furtherKey, isCallKey } from "../../../src/server/plain/call-keys.ts";
-import { KeyClaims } from "../../../src/server/plain/key-claims.ts";
+import { KeyClaims, Tried } from "../../../src/server/plain/key-claims.ts";
 import { scopeOf, type PlainCall } from "../../../src/server/plain/plain-call.ts";
 import type { KeyedTask } from "../../../src/store/store.ts";
 
@@ -34,11 +34,12 @@ const callOf = (principal: string, isWaitedFor = true): PlainCall =>
 function claimsOf(keyed: readonly KeyedTask[], awaited: readonly string[] = []): KeyClaims {
   let names = 0;
   const runtime = {
-    clock: { uniqueName: () => `${++names}` },
+    clock: { uniqueName: () => `${++names}`, now: () => 0 },
     withKeys: async (_principal: string, _prefix: string, limit: number) => keyed.slice(0, limit),
   };
   const isAwaited = (id: string): boolean => awaited.includes(id);
-  return new KeyClaims(runtime as unknown as Runtime, { isAwaited, hasLeft: async () => false });
+  const onLeave = () => () => undefined;
+  return new KeyClaims(runtime as unknown as Runtime, { isAwaited, callersOf: () => new Map(), onLeave });
 }
 
 const many: readonly KeyedTask[] = Array.from({ length: 40 }, (_, index) => ({
@@ -55,13 +56,15 @@ it.each<[string, KeyClaims, readonly string[], object]>([
   ["that of the one task of many", claimsOf(many, ids.slice(0, 39)), [], { key: "k#139", task: "t39" }],
   ["another one if calls wait for all", claimsOf(many, ids), [], { key: "k#1", task: undefined }],
 ])("claims %s", async (_, claims, gone, expected) => {
-  expect(await claims.claim("k", callOf("ann"), new Set(gone))).toMatchObject(expected);
+  const tried = new Tried();
+  for (const id of gone) tried.gone.add(id);
+  expect(await claims.claim("k", callOf("ann"), tried)).toMatchObject(expected);
 });
 
 it("claims a key for one call of a principal at a time, as long as that is connected", async () => {
   const claims = claimsOf([]);
   const claim = (principal: string, isWaitedFor?: boolean): ReturnType<KeyClaims["claim"]> =>
-    claims.claim("k", callOf(principal, isWaitedFor), new Set());
+    claims.claim("k", callOf(principal, isWaitedFor), new Tried());
   const first = await claim("ann", false);
   const retry = await claim("ann");
   const other = await claim("ann");

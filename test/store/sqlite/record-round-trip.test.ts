@@ -53,6 +53,8 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   cancelBy: fc.option(time),
   owner: fc.option(text),
   runAfter: fc.option(time),
+  awaitedBy: fc.array(fc.uuid()),
+  promised: fc.boolean(),
   attempt: count,
   token: fc.option(text),
   startedAt: fc.option(time),

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import type { TaskStore } from "../store/store.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
+import { assertMembers } from "./assert-members.ts";
+import { createRunning, noon, owner } from "./sample-task.ts";
+import { ownerCases, storeCases } from "./store-case.ts";
+import { changesOf } from "./told-changes.ts";
+
+const id = "task-a";
+const about = { now: noon, id };
+const lives = { expiry: { from: "created", ms: 100 } } as const;
+
+/** A running task, for which a caller of the store's owner waits. */
+async function awaited(store: TaskStore): Promise<void> {
+  await store.write({ ...createRunning("a", { ...lives, idempotencyKey: "call" }), awaited: true });
+}
+
+function join(store: TaskStore, how: Partial<TaskCommand<"join">> = {}): Promise<CommandResult<"join">> {
+  return store.write({ type: "join", ...about, alone: true, ...how });
+}
+
+function leave(store: TaskStore, how: Partial<TaskCommand<"leave">> = {}): Promise<CommandResult<"leave">> {
+  return store.write({ type: "leave", ...about, stays: false, promised: false, cancelBy: null, ...how });
+}
+
+function callOff(store: TaskStore): Promise<CommandResult<"cancel">> {
+  return store.write({ type: "cancel", ...about, unlessWanted: true });
+}
+
+async function settle(store: TaskStore): Promise<void> {
+  await store.write({ type: "settle", ...about, token: "t1", outcome: { kind: "result", body: "{}" } });
+}
+
+const refused = { ok: false, reason: "awaited" };
+
+export const callerCases = storeCases("callers", {
+  "a task says whether callers wait for it, and whether one may come back": async ({ store }) => {
+    await store.write(createRunning("b"));
+    assertMembers(await store.get("task-b"), { awaitedBy: [], promised: false });
+    await store.write({ ...createRunning("c"), awaited: true, promised: true });
+    assertMembers(await store.get("task-c"), { awaitedBy: [owner], promised: true });
+    await awaited(store);
+    assertMembers(await store.get(id), { awaitedBy: [owner], promised: false, version: 1 });
+    await leave(store);
+    assertMembers(await store.get(id), { awaitedBy: [], promised: false, version: 2 });
+    await join(store);
+    await leave(store, { stays: true, promised: true });
+    assertMembers(await store.get(id), { awaitedBy: [owner], promised: true, version: 4 });
+    await leave(store);
+    assertMembers(await store.get(id), { awaitedBy: [], promised: true, version: 5 });
+  },
+
+  "what others know already is not told again": async ({ store }) => {
+    await awaited(store);
+    const seen = changesOf(store);
+    await join(store);
+    await leave(store, { stays: true });
+    assert.deepEqual(seen, []);
+    await leave(store);
+    await leave(store);
+    assert.deepEqual(seen, [{ id, version: 2 }]);
+    assert.deepEqual(await leave(store, { id: "task-x" }), { ok: false, reason: "unknown" });
+  },
+
+  "callers of one process do not keep each other out": async ({ store }) => {
+    await awaited(store);
+    assertMembers(await join(store), { ok: true, task: { awaitedBy: [owner] } });
+    await settle(store);
+    assertMembers(await join(store), { ok: true, task: { awaitedBy: [owner] } });
+  },
+
+  "a task is joined under the key that it has, until its result was delivered": async ({ store }) => {
+    await awaited(store);
+    assertMembers(await join(store, { key: "call" }), { ok: true });
+    assert.deepEqual(await join(store, { key: "other" }), { ok: false, reason: "state" });
+    await settle(store);
+    assertMembers(await join(store, { key: "call" }), { ok: true });
+    const seen = changesOf(store);
+    await store.write({ type: "release_key", ...about });
+    assert.deepEqual(await join(store, { key: "call" }), { ok: false, reason: "state" });
+    assertMembers(await store.get(id), { awaitedBy: [], idempotencyKey: null });
+    assert.deepEqual(
+      seen.map((change) => change.id),
+      [id],
+    ); // who waits for that elsewhere has to know
+    assert.deepEqual(await join(store, { id: "task-x" }), { ok: false, reason: "unknown" });
+  },
+
+  "a task is cancelled for callers that left, unless one may come back": async ({ store }) => {
+    await awaited(store);
+    assertMembers(await leave(store, { cancelBy: noon + 20 }), {
+      task: { cancelBy: noon + 20, sweepAt: noon + 20 },
+    });
+    assertMembers(await join(store), { task: { cancelBy: null, sweepAt: noon + 100 } });
+    await leave(store, { promised: true });
+    assertMembers(await leave(store, { cancelBy: noon + 20 }), {
+      task: { cancelBy: null, sweepAt: noon + 100 },
+    });
+    assert.deepEqual(await callOff(store), refused);
+    await store.write({ ...createRunning("b"), awaited: true });
+    assertMembers(await store.write({ type: "cancel", now: noon, id: "task-b", unlessWanted: true }), {
+      task: { state: "cancelled" },
+    });
+  },
+
+  "what a requestor asked to cancel is cancelled, whoever comes or goes": async ({ store }) => {
+    await awaited(store);
+    await store.write({ type: "request_cancel", ...about, cancelBy: noon + 10 });
+    assertMembers(await leave(store, { cancelBy: noon + 20 }), { task: { cancelBy: noon + 10 } });
+    assertMembers(await join(store), { task: { cancelBy: noon + 10, sweepAt: noon + 10 } });
+  },
+
+  "a result that somebody may come back for is kept although it was delivered": async ({ store }) => {
+    await awaited(store);
+    await leave(store, { promised: true });
+    await settle(store);
+    await store.write({ type: "release_key", ...about, deleteBy: noon + 10 });
+    assertMembers(await store.get(id), { idempotencyKey: null, sweepAt: noon + 100 });
+  },
+});
+
+export const sharedCallerCases = ownerCases("callers", {
+  "a call that is to be alone joins no task that callers of another owner wait for": async ({
+    store,
+    join: open,
+  }) => {
+    const { store: other, owner: second } = await open();
+    await awaited(store);
+    assert.deepEqual(await join(other), refused);
+    await leave(store);
+    assertMembers(await join(other), { task: { awaitedBy: [second] } });
+    assert.deepEqual(await join(store), refused);
+    await leave(other, { promised: true });
+    assertMembers(await join(store), { task: { awaitedBy: [owner], promised: true } });
+  },
+
+  "of two owners whose calls join at once, one does": async ({ store, join: open }) => {
+    const { store: other } = await open();
+    await awaited(store);
+    await leave(store);
+    const both = await Promise.all([join(store), join(other)]);
+    assert.equal(both.filter(({ ok }) => ok).length, 1);
+  },
+
+  "calls that need not be alone wait at several owners": async ({ store, join: open }) => {
+    const { store: other, owner: second } = await open();
+    await awaited(store);
+    assertMembers(await join(other, { alone: false }), { task: { awaitedBy: [owner, second] } });
+    await leave(other, { stays: true, promised: true });
+    assertMembers(await store.get(id), { awaitedBy: [owner, second], promised: true });
+    await leave(store);
+    assertMembers(await store.get(id), { awaitedBy: [second] });
+  },
+
+  "nobody joins a task whose result is on its way from another owner": async ({ store, join: open }) => {
+    const { store: other } = await open();
+    await awaited(store);
+    await settle(store);
+    for (const alone of [true, false]) assert.deepEqual(await join(other, { alone }), refused);
+    await leave(store); // it was lost
+    assertMembers(await join(other, { alone: false }), { ok: true });
+  },
+
+  "a task is not cancelled for callers of one owner while those of another wait": async ({
+    store,
+    join: open,
+  }) => {
+    const { store: other } = await open();
+    await awaited(store);
+    await join(other, { alone: false });
+    assertMembers(await leave(store, { cancelBy: noon + 20 }), { task: { cancelBy: null } });
+    await join(store, { alone: false });
+    assert.deepEqual(await callOff(store), refused);
+    await leave(other);
+    assertMembers(await callOff(store), { task: { state: "cancelled" } });
+  },
+
+  "callers of an owner that is gone wait for nothing": async ({ store, join: open, kill }) => {
+    const { store: lost, owner: dead } = await open();
+    await awaited(lost);
+    assert.deepEqual(await join(store), refused);
+    await kill(dead);
+    assertMembers(await join(store), { task: { awaitedBy: [owner] } });
+    const { store: lostToo, owner: deadToo } = await open();
+    await join(lostToo, { alone: false });
+    await kill(deadToo);
+    assertMembers(await callOff(store), { task: { state: "cancelled" } });
+  },
+
+  "other owners are told who waits": async ({ store, join: open }) => {
+    const { store: other } = await open();
+    await awaited(store);
+    const told = Promise.withResolvers<void>();
+    const stop = other.subscribe((changes) => {
+      if (changes !== "gap" && changes.some((change) => change.id === id)) told.resolve();
+    });
+    await leave(store);
+    await told.promise;
+    stop();
+    assertMembers(await other.get(id), { awaitedBy: [] });
+  },
+});
