@@ -8,7 +8,7 @@ import type { Model } from "./model-state.ts";
 import { byName, ids } from "./view.ts";
 
 /** Far longer than what is told may take, on a busy machine too. */
-const deadlineMs = 300;
+const deadlineMs = 10_000;
 
 /** What an owner holds of a store, and what it could claim. */
 export interface Held {
