@@ -226,6 +226,7 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   join: 3,
   leave: 3,
   answer_inputs: 4,
+  cancel: 6,
   reclaim: 2,
   delete_expired: 2,
 };
