@@ -19,7 +19,7 @@ interface Found {
   readonly origin: Origin;
 }
 
-/** Requests that an earlier process has received in this session and has not answered. */
+/** Requests that another process has received in this session, mostly one that has ended, and has not answered. */
 export class EarlierRequests {
   readonly #context: SessionContext;
   readonly #services: SessionServices;
@@ -89,6 +89,6 @@ export class EarlierRequests {
 
 function lost(): HoldfastError {
   const message =
-    "The server was restarted before it answered this request, and nothing is stored of it. Send the request again.";
+    "Another process received this request, which has ended or cannot be reached from here, and nothing is stored of it. Send the request again.";
   return new HoldfastError("stream_lost", message);
 }
