@@ -89,6 +89,6 @@ export class EarlierRequests {
 
 function lost(): HoldfastError {
   const message =
-    "Another process received this request, which has ended or cannot be reached from here, and nothing is stored of it. Send the request again.";
+    "The process that received this request has ended or is another one, and nothing is stored of the request. Send it again.";
   return new HoldfastError("stream_lost", message);
 }
