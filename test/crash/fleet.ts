@@ -20,8 +20,8 @@ export class Fleet implements AsyncDisposable {
   readonly #places: (Member | undefined)[];
   readonly #kills = new Map<Victim, AbortController>();
   #over = false;
-  #stopped = 0;
-  #stoppedUntil = 0;
+  #disturbances = 0;
+  #disturbedUntil = 0;
 
   constructor(size: number, options: (place: number) => VictimOptions, connect: (url: string) => Server) {
     this.#options = options;
@@ -38,9 +38,9 @@ export class Fleet implements AsyncDisposable {
     return this.#places[place] !== undefined;
   }
 
-  /** Whether the others may be kept from writing now, or were so a moment ago. */
-  get isHeldUp(): boolean {
-    return this.#stopped > 0 || performance.now() < this.#stoppedUntil;
+  /** Whether a process may turn clients away, since another one is stopped or it is about to end itself; now, or a moment ago. */
+  get isDisturbed(): boolean {
+    return this.#disturbances > 0 || performance.now() < this.#disturbedUntil;
   }
 
   /** Starts a process in a place that is free; resolves when it serves. */
@@ -53,7 +53,7 @@ export class Fleet implements AsyncDisposable {
         return;
       }
       // It does not wait for ever for a process that is stopped in a commit, and says so.
-      if (!this.isHeldUp || !victim.stderr.includes("lock"))
+      if (!this.isDisturbed || !victim.stderr.includes("lock"))
         throw new Error(`A server did not start: ${victim.stderr}`);
     }
   }
@@ -71,25 +71,40 @@ export class Fleet implements AsyncDisposable {
     if (member !== undefined) await this.#end(member.victim);
   }
 
+  /** Lets the process of a place end in order: its clients are turned away until it has. */
+  async retire(place: number): Promise<void> {
+    const victim = this.#places[place]?.victim;
+    await this.#disturb(async () => {
+      await victim?.retire();
+      await this.kill(place);
+    });
+  }
+
   /**
    * Stops the process of a place, which then is killed or goes on. With `holds` it is stopped anew until that says that the
    * process holds something that the others need, or seems never to do so.
    */
   async stop(place: number, ms: number, thenKill: boolean, holds?: () => boolean): Promise<void> {
     const victim = this.#places[place]?.victim;
-    this.#stopped++;
-    victim?.stop();
-    for (let tries = 0; tries < 40 && holds !== undefined && !(await lasts(holds)); tries++) {
-      victim?.continue();
-      await pause(Math.random() * 4);
+    await this.#disturb(async () => {
       victim?.stop();
-    }
-    await pause(ms);
-    if (thenKill) await this.kill(place);
-    else victim?.continue();
-    this.#stopped--;
+      for (let tries = 0; tries < 40 && holds !== undefined && !(await lasts(holds)); tries++) {
+        victim?.continue();
+        await pause(Math.random() * 4);
+        victim?.stop();
+      }
+      await pause(ms);
+      if (thenKill) await this.kill(place);
+      else victim?.continue();
+    });
+  }
+
+  async #disturb(work: () => Promise<void>): Promise<void> {
+    this.#disturbances++;
+    await work();
+    this.#disturbances--;
     // What was refused just before may be told of later.
-    this.#stoppedUntil = performance.now() + 1_000;
+    this.#disturbedUntil = performance.now() + 1_000;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -21,6 +21,8 @@ const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9)
 const limitMs = 180_000 + blows * 3_000;
 /** Clients give up on a process that says nothing, and go to another. */
 const patienceMs = 500;
+/** What is said while a process that is stopped in a commit keeps the others from writing, and by one that is about to end. */
+const refusals = /The task store does not answer now|The server (is stopping|stops)/;
 
 // Most of their time is spent waiting for processes that are stopped.
 it.concurrent.for([2, 3])(
@@ -32,11 +34,7 @@ it.concurrent.for([2, 3])(
     const random = seededRandom(seed);
     const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
     const onlooker = new Onlooker(database);
-    // A process that is stopped in a commit keeps the others from writing: they say so.
-    const work = new Work(
-      random,
-      ({ message }) => fleet.isHeldUp && message.includes("store does not answer now"),
-    );
+    const work = new Work(random, ({ message }) => fleet.isDisturbed && refusals.test(message));
     const optionsOf = (place: number): VictimOptions => ({
       database,
       logFile,
@@ -103,11 +101,13 @@ it.concurrent.for([2, 3])(
   },
 );
 
-/** Kills or stops one process; afterwards one serves in its place again. */
+/** Kills or stops one process, or lets it end; afterwards one serves in its place again. */
 async function strike(fleet: Fleet, place: number, random: () => number, onlooker: Onlooker): Promise<void> {
   const inWrite = random() < 0.6 ? (): boolean => onlooker.isBeingWritten() : undefined;
-  if (random() < 0.5) await fleet.kill(place);
-  else await fleet.stop(place, 30 + random() * 1_200, random() < 0.3, inWrite);
+  const blow = random();
+  if (blow < 0.4) await fleet.kill(place);
+  else if (blow < 0.9) await fleet.stop(place, 30 + random() * 1_200, random() < 0.3, inWrite);
+  else await fleet.retire(place);
   if (fleet.serves(place)) return;
   await pause(random() * 300);
   if (random() < 0.15) await fleet.startInVain(place, random() * 400);

@@ -23,6 +23,7 @@ const tasks = createTasks({
   rates: { pollsPerInterval: null, callsPerMinute: null, missesPerMinute: null, maxLoopDelayMs: null },
   // Fewer than the tasks that are open at a time, so that some wait for others.
   concurrency: 8,
+  stopDeadlineMs: 2_000,
   onError: (error) => {
     const code = error instanceof HoldfastError ? error.code : undefined;
     process.stderr.write(`${JSON.stringify({ code, error: inspect(error) })}\n`);
@@ -39,4 +40,5 @@ const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "crash", version: "1.0.0" })),
   { port: 0, anonymous: anonymous === "shared" ? "shared" : "isolated" },
 );
+process.once("SIGTERM", () => void http.close().then(() => process.exit(0)));
 process.stdout.write(`${http.url}\n`);

@@ -72,10 +72,19 @@ export class Victim {
   }
 
   /** Ends a stopped one, too. The log says so before it happens. */
-  async kill(): Promise<void> {
+  kill(): Promise<void> {
+    return this.#end("SIGKILL");
+  }
+
+  /** Lets it end in order, as a deploy does. */
+  retire(): Promise<void> {
+    return this.#end("SIGTERM");
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     const line: LogLine = { event: "killed", task: "", key: "", value: "", pid: this.pid };
     appendFileSync(this.#logFile, `${JSON.stringify(line)}\n`);
-    this.#child.kill("SIGKILL");
+    this.#child.kill(signal);
     await this.#exited;
   }
 }
