@@ -19,7 +19,7 @@ import { storable } from "./time.ts";
  *
  * Within a process, its own callers are told apart by whoever serves them; here, they are one.
  */
-export interface Callers {
+interface Callers {
   /** Owners at which callers wait, in order of their arrival. */
   readonly awaitedBy: readonly string[];
   readonly promised: boolean;
@@ -53,7 +53,7 @@ export function left(
 }
 
 /** Whether somebody wants the result, with `others` who wait for it. */
-export function isWanted({ promised }: Pick<TaskRecord, "promised">, others: Others): boolean {
+export function isWanted({ promised }: Pick<Callers, "promised">, others: Others): boolean {
   return promised || others.length > 0;
 }
 
