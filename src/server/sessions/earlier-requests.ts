@@ -89,6 +89,6 @@ export class EarlierRequests {
 
 function lost(): HoldfastError {
   const message =
-    "The process that received this request has ended or is another one, and nothing is stored of the request. Send it again.";
+    "The process that received this request has ended or is another one, and nothing is stored of it. Send the request again.";
   return new HoldfastError("stream_lost", message);
 }
