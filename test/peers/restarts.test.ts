@@ -74,7 +74,7 @@ describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout },
     lost.catch(() => undefined); // it is awaited later
     await killInMidCall(server, peer, "(waits)", "hangs");
     await server.serve();
-    await expect(lost).rejects.toThrow(/restart/);
+    await expect(lost).rejects.toThrow("Send the request again");
     expect(await peer.call("quick", "next")).toBe("NEXT");
     expect(peer.sentOf("initialize")).toHaveLength(1);
   });
