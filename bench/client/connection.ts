@@ -45,6 +45,13 @@ export class Connection {
     return Connection.withEach([url], count, (all) => work(all.map(({ connection }) => connection)));
   }
 
+  static withOne<T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return Connection.withEach([url], 1, ([one]) => {
+      if (one === undefined) throw new Error("There is no connection.");
+      return work(one.connection);
+    });
+  }
+
   /** The same with connections that are spread over servers. */
   static async withEach<T>(
     urls: readonly string[],

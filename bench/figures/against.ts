@@ -44,8 +44,7 @@ export function against(checkout: string): readonly Figure[] {
 }
 
 function readsOf(server: ServerProcess): Promise<Side> {
-  return Connection.with(server.url, 1, async ([connection]) => {
-    if (connection === undefined) throw new Error("There is no connection.");
+  return Connection.withOne(server.url, async (connection) => {
     const { get } = await finishedTask(connection, new StatelessRequests(server.url));
     return reads(server, get, '"text":"42"');
   });

@@ -78,10 +78,9 @@ function round(url: string, gate: string, spreadMs: number): Promise<readonly nu
       }),
     );
     await Promise.all(started.map(({ ready }) => ready));
-    await Connection.with(url, 1, async ([connection]) => {
-      const opened = await connection?.send(requests.call("open", { gate }));
-      if (opened !== undefined) assertAnswer(opened, '"text":"open"');
-    });
+    await Connection.withOne(url, async (connection) =>
+      assertAnswer(await connection.send(requests.call("open", { gate })), '"text":"open"'),
+    );
     return (await Promise.all(started.map(({ waits }) => waits))).flat();
   });
 }

@@ -21,10 +21,9 @@ export const tail: Figure = {
   measure: ({ folder, effort }) =>
     withServers(folder, async (start) => {
       const server = await start("../examples/everything/main.ts");
-      const { get, reply } = await Connection.with(server.url, 1, async ([connection]) => {
-        if (connection === undefined) throw new Error("There is no connection.");
-        return finishedTask(connection, new StatelessRequests(server.url));
-      });
+      const { get, reply } = await Connection.withOne(server.url, (connection) =>
+        finishedTask(connection, new StatelessRequests(server.url)),
+      );
       const reads: Side = {
         servers: [server],
         client: async (connection) => async () => assertAnswer(await connection.send(get), reply.body),

@@ -37,10 +37,9 @@ export function reads(server: ServerProcess, get: Buffer, answer: Buffer | strin
 function measure({ folder, effort }: Run, script: string, form: Form): Promise<Measurement> {
   return withServers(folder, async (start) => {
     const server = await start(script);
-    const { get, reply } = await Connection.with(server.url, 1, async ([connection]) => {
-      if (connection === undefined) throw new Error("There is no connection.");
-      return finishedTask(connection, await form.open(connection, server.url));
-    });
+    const { get, reply } = await Connection.withOne(server.url, async (connection) =>
+      finishedTask(connection, await form.open(connection, server.url)),
+    );
     assertAnswer(reply, form.part);
     const reference = await start("./servers/bare.ts", { ANSWER: JSON.stringify(bareAnswer(reply)) });
     return compare(reads(server, get, reply.body), reads(reference, get, reply.body), effort);
