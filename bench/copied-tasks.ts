@@ -2,43 +2,47 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { finishedTask } from "./client/answers.ts";
 import { Connection } from "./client/connection.ts";
-import { StatelessRequests } from "./client/requests.ts";
 import { ServerProcess } from "./server-process.ts";
 
-/** What the server's own task has rows in. */
-const tables = ["task", "request", "outcome"] as const;
+/** What a task can have rows in. */
+const tables = ["task", "request", "journal", "outcome"] as const;
 /** The copies are older than the task that they are made of, each by this much than the next one. */
 const apartMs = 20;
 const times = ["created_at", "updated_at", "finished_at", "started_at", "sweep_at", "run_until"];
 
+/** Makes the one task of a server that the others are copies of. */
+export type MakeTask = (connection: Connection, url: string) => Promise<unknown>;
+
 /**
- * The path of a database in `folder` with so many finished tasks, made where it is not there yet: a server makes one task, and
+ * The path of a database in `folder` with so many tasks of a kind, made where it is not there yet: a server makes one task, and
  * SQL copies it, since a million calls would take minutes.
  */
-export async function retainedTasks(folder: string, count: number): Promise<string> {
-  const path = join(folder, `retained-${count}.db`);
+export async function copiedTasks(
+  folder: string,
+  kind: string,
+  count: number,
+  makeTask: MakeTask,
+): Promise<string> {
+  const path = join(folder, `${kind}-${count}.db`);
   if (existsSync(path)) return path;
-  const made = join(await mkdtemp(join(folder, "retained-")), "tasks.db");
-  await makeOne(made);
+  const made = await madeBy("./servers/holdfast.ts", folder, makeTask);
   copyTask(made, count);
   await rename(made, path); // only now: others must not find half of it
   return path;
 }
 
-async function makeOne(database: string): Promise<void> {
-  const server = await ServerProcess.start("./servers/holdfast.ts", join(database, ".."), {
-    HOLDFAST_STORE: `sqlite:${database}`,
-  });
+/** The path of a database, in a folder of its own below `folder`, with what a server has in it when it stops. */
+export async function madeBy(script: string, folder: string, makeTask: MakeTask): Promise<string> {
+  const own = await mkdtemp(join(folder, "made-"));
+  const database = join(own, "tasks.db");
+  const server = await ServerProcess.start(script, own, { HOLDFAST_STORE: `sqlite:${database}` });
   try {
-    await Connection.with(server.url, 1, async ([connection]) => {
-      if (connection === undefined) throw new Error("There is no connection.");
-      await finishedTask(connection, new StatelessRequests(server.url));
-    });
+    await Connection.withOne(server.url, (connection) => makeTask(connection, server.url));
   } finally {
     await server.stop();
   }
+  return database;
 }
 
 /** Nobody else has the file, and one that is half written is of no use: so neither a journal nor an fsync. */
@@ -53,7 +57,7 @@ function copyTask(database: string, count: number): void {
 }
 
 function copies(db: DatabaseSync, table: (typeof tables)[number], count: number): string {
-  const rows = db.prepare("SELECT name FROM pragma_table_info(?)").all(table);
+  const rows = db.prepare("SELECT name FROM pragma_table_info(?) WHERE name <> 'seq'").all(table);
   const columns = rows.map(({ name }) => String(name));
   const ids = table === "task" ? ["id", "wire_id"] : ["task_id"];
   const values = columns.map((column) => {

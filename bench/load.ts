@@ -42,14 +42,14 @@ export interface Effort {
   readonly rounds: number;
   readonly roundMs: number;
   readonly warmUpMs: number;
-  /** Finished tasks in a store that holds many. */
-  readonly retainedTasks: number;
+  /** The part of the tasks and steps of figures about many of them. */
+  readonly share: number;
 }
 
 /** Many short rounds, because what else the machine does changes from second to second. */
-export const fullEffort: Effort = { rounds: 11, roundMs: 1_000, warmUpMs: 2_000, retainedTasks: 1_000_000 };
+export const fullEffort: Effort = { rounds: 11, roundMs: 1_000, warmUpMs: 2_000, share: 1 };
 /** Enough to see whether a figure can be measured at all. */
-export const quickEffort: Effort = { rounds: 1, roundMs: 100, warmUpMs: 100, retainedTasks: 10_000 };
+export const quickEffort: Effort = { rounds: 1, roundMs: 100, warmUpMs: 100, share: 0.01 };
 
 const connections = 50;
 

@@ -8,8 +8,11 @@ import { parseArgs } from "node:util";
 import { against } from "./figures/against.ts";
 import { create, createSdk, createTwo } from "./figures/create.ts";
 import type { Figure } from "./figures/figure.ts";
+import { floodOfOne, floodOfRecovered } from "./figures/flood.ts";
+import { journalBlock, journalMemory } from "./figures/journal.ts";
 import { listen } from "./figures/listen.ts";
 import { lives } from "./figures/lives.ts";
+import { parkedAnswer, parkedMemory, parkedStart } from "./figures/parked.ts";
 import { retainedCreate, retainedGet, retainedStart } from "./figures/retained.ts";
 import { tail } from "./figures/tail.ts";
 import { tasksGet, tasksGetHono, tasksGetSession } from "./figures/tasks-get.ts";
@@ -30,6 +33,13 @@ const ownFigures: readonly Figure[] = [
   retainedStart,
   retainedGet,
   retainedCreate,
+  parkedStart,
+  parkedMemory,
+  parkedAnswer,
+  floodOfOne,
+  floodOfRecovered,
+  journalBlock,
+  journalMemory,
 ];
 
 const { values, positionals } = parseArgs({

@@ -13,7 +13,7 @@ const busyGenerator = 0.9;
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const amount = (value: number, unit: string): string =>
-  unit === "/s" ? `${whole.format(value)}/s` : `${value.toFixed(1)} ms`;
+  unit === "/s" ? `${whole.format(value)}/s` : `${value.toFixed(1)} ${unit}`;
 
 function reaches({ goal }: Figure, { ratios }: Measurement): boolean {
   const ratio = median(ratios);
@@ -74,10 +74,14 @@ const machineText = (machine: Machine): string =>
 function remarks(rows: readonly Row[]): string[] {
   return rows.flatMap(({ figure, outcome }) => {
     if (outcome instanceof Error) return [`${figure.name} is void: ${outcome.message}`];
-    const { generatorLoad = 0 } = outcome;
-    if (generatorLoad < busyGenerator) return [];
+    const { generatorLoad = 0, remark } = outcome;
+    const found = remark === undefined ? [] : [`${figure.name}: ${remark}.`];
+    if (generatorLoad < busyGenerator) return found;
     const percent = Math.round(generatorLoad * 100);
-    return [`${figure.name}: the load generator used up to ${percent}% of a core and may limit this figure.`];
+    return [
+      ...found,
+      `${figure.name}: the load generator used up to ${percent}% of a core and may limit this figure.`,
+    ];
   });
 }
 

@@ -1,7 +1,15 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+
+/** A server that uses no more processor time than this between two looks does nothing but keep its timers. */
+const idleMs = 20;
+const lookEveryMs = 100;
+const quietForMs = 1_000;
+const mostBusyMs = 120_000;
 
 /** A server in a process of its own, which prints its URL once it serves and ends on SIGTERM. */
 export class ServerProcess {
@@ -47,9 +55,39 @@ export class ServerProcess {
     }
   }
 
-  async stop(): Promise<void> {
+  #spentMs(): number {
+    const ms = this.cpuMs();
+    if (ms === undefined) throw new Error("The system does not show the processor time of a server.");
+    return ms;
+  }
+
+  /** Memory of it that is in RAM, in MiB; throws where the system does not show it in /proc. */
+  memoryMiB(): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, "latin1");
+    const kiB = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
+    return Number(kiB) / 1_024;
+  }
+
+  /** Resolves when it does nothing by itself any more, with when it came to that, by the clock of `performance.now`. */
+  async quiet(): Promise<number> {
+    const end = performance.now() + mostBusyMs;
+    let since = performance.now();
+    let spentMs = this.#spentMs();
+    while (performance.now() < end) {
+      await pause(lookEveryMs);
+      const now = this.#spentMs();
+      if (now - spentMs > idleMs) since = performance.now();
+      else if (performance.now() - since > quietForMs) return since;
+      spentMs = now;
+    }
+    throw new Error(`The server was busy for ${mostBusyMs} ms.`);
+  }
+
+  /** Ends it, in order or not; does nothing where it has ended. */
+  async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, "exit");
-    this.#child.kill("SIGTERM");
+    this.#child.kill(signal);
     await exited;
     process.off("exit", this.#kill);
   }

@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Connection } from "./connection.ts";
 import { SessionRequests, type Requests } from "./requests.ts";
@@ -16,25 +17,62 @@ export function assertAnswer(reply: Reply, part: Buffer | string): void {
 }
 
 const idStart = Buffer.from('"taskId":"');
+const textStart = Buffer.from('"text":"');
 
 /** The id of the task that an answer shows, found without parsing it. */
 export function taskIdIn(reply: Reply): string {
-  assertAnswer(reply, idStart);
-  const begin = reply.body.indexOf(idStart) + idStart.length;
+  return stringAfter(idStart, reply);
+}
+
+/** The text that a tool has returned, if it is plain. */
+export function textIn(reply: Reply): string {
+  return stringAfter(textStart, reply);
+}
+
+function stringAfter(start: Buffer, reply: Reply): string {
+  assertAnswer(reply, start);
+  const begin = reply.body.indexOf(start) + start.length;
   return reply.body.toString("latin1", begin, reply.body.indexOf('"', begin));
 }
 
 const completed = Buffer.from('"status":"completed"');
 const working = Buffer.from('"status":"working"');
+/** Long enough to cost nothing, and shorter than a server keeps an idle connection. */
+const mostPauseMs = 100;
+/** A task that takes longer is waited for no more, and the figure is void. */
+const patienceMs = 120_000;
 
 /** Polls a task until it is completed: at once, and then after pauses that double, so that no rate limit is reached. */
-export async function pollToCompletion(connection: Connection, get: Buffer): Promise<Reply> {
-  for (let pauseMs = 1; ; pauseMs *= 2) {
+export function pollToCompletion(connection: Connection, get: Buffer): Promise<Reply> {
+  return pollUntil(connection, get, completed);
+}
+
+/** The same until an answer contains `part`; with a first pause of 0, without pauses. */
+export async function pollUntil(
+  connection: Connection,
+  get: Buffer,
+  part: Buffer | string,
+  firstPauseMs = 1,
+): Promise<Reply> {
+  const end = performance.now() + patienceMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, mostPauseMs)) {
     const reply = await connection.send(get);
-    if (reply.status === 200 && reply.body.includes(completed)) return reply;
+    if (reply.status === 200 && reply.body.includes(part)) return reply;
     assertAnswer(reply, working);
-    await pause(pauseMs);
+    if (performance.now() > end) throw new WrongAnswer(reply);
+    if (pauseMs > 0) await pause(pauseMs);
   }
+}
+
+/** Makes a task of a call and waits until what is shown of it contains `part`. */
+export async function startedTask(
+  connection: Connection,
+  requests: Requests,
+  call: Buffer,
+  part: Buffer | string,
+): Promise<void> {
+  const id = taskIdIn(await connection.send(call));
+  await pollUntil(connection, requests.get(id), part);
 }
 
 /** Opens a session of revision 2025-11-25. */

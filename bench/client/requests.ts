@@ -1,5 +1,5 @@
 /** What a client says of itself before its requests can be made. */
-const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+const capabilities = { elicitation: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
 const clientInfo = { name: "bench", version: "1.0.0" };
 
 function post(url: string, headers: Readonly<Record<string, string>>, message: object): Buffer {
@@ -24,9 +24,12 @@ export interface Requests {
 /** Requests of revision 2026-07-28, each of which stands alone. */
 export class StatelessRequests implements Requests {
   readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(url: string) {
+  /** Of a principal, where the server tells them apart. */
+  constructor(url: string, principal?: string) {
     this.#url = url;
+    this.#headers = principal === undefined ? {} : { authorization: principal };
   }
 
   call(tool: string, args: object): Buffer {
@@ -35,6 +38,10 @@ export class StatelessRequests implements Requests {
 
   get(taskId: string): Buffer {
     return this.#request("tasks/get", { taskId }, taskId);
+  }
+
+  answer(taskId: string, key: string, answer: object): Buffer {
+    return this.#request("tasks/update", { taskId, inputResponses: { [key]: answer } }, taskId);
   }
 
   listen(taskIds: readonly string[]): Buffer {
@@ -48,6 +55,7 @@ export class StatelessRequests implements Requests {
       "io.modelcontextprotocol/clientCapabilities": capabilities,
     };
     const headers = {
+      ...this.#headers,
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": method,
       ...(name !== undefined && { "mcp-name": name }),

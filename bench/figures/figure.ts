@@ -9,6 +9,8 @@ export interface Measurement {
   readonly cpuRatios?: readonly number[];
   /** The most of one core that the load generator used in a round. */
   readonly generatorLoad?: number;
+  /** What else was seen, for a line below the table. */
+  readonly remark?: string;
 }
 
 export interface Run {
@@ -22,7 +24,7 @@ export interface Figure {
   readonly name: string;
   readonly title: string;
   readonly against: string;
-  readonly unit: "/s" | "ms";
+  readonly unit: "/s" | "ms" | "MiB";
   /** Of the median ratio. */
   readonly goal: { readonly atLeast: number } | { readonly atMost: number };
   /** Rejects when an answer is wrong: then there is no figure. */

@@ -1,9 +1,9 @@
 import { performance } from "node:perf_hooks";
-import { assertAnswer } from "../client/answers.ts";
+import { assertAnswer, finishedTask } from "../client/answers.ts";
 import { StatelessRequests } from "../client/requests.ts";
 import { compareTails, type LatencyRound } from "../latency.ts";
-import { fullEffort, type Side } from "../load.ts";
-import { retainedTasks, someTaskIds } from "../retained-tasks.ts";
+import { copiedTasks, someTaskIds } from "../copied-tasks.ts";
+import type { Side } from "../load.ts";
 import type { ServerProcess } from "../server-process.ts";
 import { median } from "../statistics.ts";
 import type { Figure, Measurement, Run } from "./figure.ts";
@@ -12,11 +12,17 @@ import { withServers } from "./with-servers.ts";
 const holdfast = "./servers/holdfast.ts";
 const on = (database: string): Record<string, string> => ({
   HOLDFAST_STORE: `sqlite:${database}`,
-  RETAINED: "yes",
+  MANY_TASKS: "yes",
 });
 const few = 1_000;
-const many = fullEffort.retainedTasks.toLocaleString("en-US");
+const most = 1_000_000;
+const many = most.toLocaleString("en-US");
 const connections = 50;
+
+const retainedTasks = (folder: string, count: number): Promise<string> =>
+  copiedTasks(folder, "retained", count, (connection, url) =>
+    finishedTask(connection, new StatelessRequests(url)),
+  );
 
 export const retainedStart: Figure = {
   name: "retained-start",
@@ -25,7 +31,7 @@ export const retainedStart: Figure = {
   unit: "ms",
   goal: { atMost: 1_000 },
   measure: async ({ folder, effort }) => {
-    const database = await retainedTasks(folder, effort.retainedTasks);
+    const database = await retainedTasks(folder, most * effort.share);
     const found: number[] = [];
     for (let n = 0; n < effort.rounds; n++) {
       await withServers(folder, async (start) => {
@@ -45,7 +51,7 @@ async function tails(
   unitsPerRound: number,
 ): Promise<Measurement> {
   const round: LatencyRound = { connections, units: unitsPerRound, ms: effort.roundMs };
-  const databases = [await retainedTasks(folder, effort.retainedTasks), await retainedTasks(folder, few)];
+  const databases = [await retainedTasks(folder, most * effort.share), await retainedTasks(folder, few)];
   return withServers(folder, async (start) => {
     const sides = databases.map(async (database) => sideOf(await start(holdfast, on(database)), database));
     const [full, empty] = await Promise.all(sides);

@@ -1,25 +1,21 @@
 // A small server on the store that HOLDFAST_STORE names, with the default options where no figure needs another. With
-// RETAINED set, the store holds a million tasks, or few of which each is read all the time.
+// MANY_TASKS set, the store holds up to a million tasks, or few of which each is read all the time. With PRINCIPALS set, callers
+// say who they are. CONCURRENCY is that of handlers.
 import { setTimeout as pause } from "node:timers/promises";
-import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
-import { serveHttp } from "holdfast/http";
 import { storeFromUrl } from "holdfast/store";
 import * as z from "zod";
 import { monotonicMs } from "../monotonic-ms.ts";
+import { serveTasks, text } from "./serve-tasks.ts";
 
-const text = (value: string): { content: [{ type: "text"; text: string }] } => ({
-  content: [{ type: "text", text: value }],
-});
-
-const retained = process.env["RETAINED"] !== undefined;
+const manyTasks = process.env["MANY_TASKS"] !== undefined;
 const tasks = createTasks({
   store: storeFromUrl(process.env["HOLDFAST_STORE"] ?? "sqlite:tasks.db"),
   // So that all handlers of `stamp` wait at the same time.
-  concurrency: 1_000,
+  concurrency: Number(process.env["CONCURRENCY"] ?? 1_000),
   // The load of the bench, and of whatever else the machine does, is not to be refused.
-  rates: { maxLoopDelayMs: null, ...(retained && { pollsPerInterval: null }) },
-  ...(retained && { maxRetained: 2_000_000 }),
+  rates: { maxLoopDelayMs: null, ...(manyTasks && { pollsPerInterval: null, callsPerMinute: null }) },
+  ...(manyTasks && { maxRetained: 2_000_000, maxUnfinished: null, maxUnfinishedPerPrincipal: null }),
 });
 tasks.tool("add", { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) =>
   text(String(a + b)),
@@ -40,11 +36,27 @@ tasks.tool("open", { inputSchema: z.object({ gate: z.string() }), task: "forbidd
   gateOf(gate).resolve();
   return text("open");
 });
+tasks.tool("ask", { requires: ["elicitation"] }, async (_args, task) => {
+  const name = { type: "string", title: "Name" } as const;
+  const { action } = await task.elicit("name", {
+    message: "What is the report to be called?",
+    requestedSchema: { type: "object", properties: { name }, required: ["name"] },
+  });
+  return text(action);
+});
+const run = z.object({ ms: z.number(), hangs: z.boolean().default(false) });
+// Says when it began. One that hangs ends in its second attempt only.
+tasks.tool("run", { inputSchema: run, onCrash: "resume" }, async ({ ms, hangs }, { attempt }) => {
+  const began = monotonicMs();
+  if (hangs && attempt === 1) await new Promise(() => undefined);
+  await pause(ms);
+  return text(String(began));
+});
 
-// Callers are not told apart, so the limits of a principal on calls and on tasks do not apply to them.
-const http = await serveHttp(
-  tasks.server(() => new McpServer({ name: "bench", version: "1.0.0" })),
-  { port: 0 },
+// Where callers are not told apart, the limits of a principal on calls and on tasks do not apply to them.
+await serveTasks(
+  tasks,
+  process.env["PRINCIPALS"] === undefined
+    ? {}
+    : { authenticate: async ({ headers }) => headers.get("authorization") ?? undefined },
 );
-process.on("SIGTERM", () => void http.close());
-process.stdout.write(`${http.url}\n`);
