@@ -13,7 +13,9 @@ export type {
 export type {
   ChangedBy,
   ChangeListener,
+  JournalPage,
   KeyedTask,
+  ListedEntry,
   Renewal,
   StoreChanges,
   TaskChange,
@@ -38,7 +40,7 @@ export { decide, type Circumstances, type Decision, type TaskChangeCommand } fro
 export type { Expiry } from "./task/expiry.ts";
 export { HoldfastError, type FaultCode } from "./task/fault.ts";
 export type { InputAnswer, InputMethod, InputRequest } from "./task/input.ts";
-export type { JournalEntry, JournalKind } from "./task/journal.ts";
+export type { JournalEnd, JournalEntry, JournalHead, JournalKind } from "./task/journal.ts";
 export type { HandlerName, StoreOwner } from "./task/owner.ts";
 export type { Outcome, OutcomeKind } from "./task/outcome.ts";
 export type { GenerationName, Origin, Progress, TaskMethod, TaskRecord, TaskRequest } from "./task/record.ts";

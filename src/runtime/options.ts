@@ -55,6 +55,10 @@ export interface RuntimeOptions {
   readonly maxRetained: number | null;
   /** Questions that one task may ask; one more rejects in its handler. */
   readonly maxInputsPerTask: number;
+  /** Steps, questions and sleeps that one task may begin; one more rejects in its handler. */
+  readonly maxJournalEntries: number;
+  /** The step results, questions and answers of one task; the step or question that would exceed it rejects in its handler. */
+  readonly maxJournalBytes: number;
   /** The largest arguments, result, step result, question or answer. */
   readonly maxBodyBytes: number;
   /** The maximum JSON nesting depth of a message; a deeper one is refused. */
@@ -96,6 +100,8 @@ export const defaultOptions: RuntimeOptions = {
   maxRetainedPerPrincipal: 20_000,
   maxRetained: 1_000_000,
   maxInputsPerTask: 1_000,
+  maxJournalEntries: 50_000,
+  maxJournalBytes: 256 * 1024 * 1024,
   maxBodyBytes: 4 * 1024 * 1024,
   maxNesting: 128,
   maxNodes: 200_000,

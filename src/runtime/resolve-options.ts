@@ -32,6 +32,8 @@ const rules: Readonly<Record<NumericOption, Rule>> = {
   maxRetainedPerPrincipal: { min: 1, orNull: true },
   maxRetained: { min: 1, orNull: true },
   maxInputsPerTask: { min: 1 },
+  maxJournalEntries: { min: 1 },
+  maxJournalBytes: { min: 1 },
   maxBodyBytes: { min: 1 },
   maxNesting: { min: 1, max: 1_000 }, // schemas and hashes go down a message by recursion
   maxNodes: { min: 1 },

@@ -1,4 +1,4 @@
-import type { JournalEntry } from "../task/journal.ts";
+import type { JournalEnd, JournalEntry, JournalHead } from "../task/journal.ts";
 import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
@@ -51,6 +51,20 @@ export interface KeyedTask {
   readonly key: string;
 }
 
+/** A journal entry as a page shows it. */
+export interface ListedEntry extends JournalHead {
+  /** Grows with the order of first writes. */
+  readonly place: number;
+  /** The size of its request, value and error in the store. */
+  readonly bytes: number;
+}
+
+/** A part of a journal; `next` is where the next page begins, null: this is the last. */
+export interface JournalPage {
+  readonly entries: readonly ListedEntry[];
+  readonly next: string | null;
+}
+
 /**
  * Where tasks are stored, by one process or by several at a time: each is an owner. A write resolves only after its commit, and nothing shows a change before that. A refused command
  * is a value; a failed write rejects with a `HoldfastError` and has changed nothing. Reads show every change that was
@@ -81,8 +95,13 @@ export interface TaskStore {
    */
   snapshot(id: string, isVisible?: (task: TaskRecord) => boolean): Promise<TaskSnapshot | undefined>;
   request(id: string): Promise<TaskRequest | undefined>;
-  /** All journal entries of a task, in the order of their first write. */
-  journal(id: string): Promise<readonly JournalEntry[]>;
+  /**
+   * A page of a task's journal, in an order of the store's own: at most `limit` entries. The first page begins at `""`, and each
+   * other at the `next` of the one before. A store ends a page earlier where to read more would hold up others.
+   */
+  journal(id: string, from: string, limit: number): Promise<JournalPage>;
+  /** What the entries under these keys ended with, in any order; those that the journal has not are left out. */
+  journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]>;
   journalEntry(id: string, key: string): Promise<JournalEntry | undefined>;
   /**
    * A page of an owner's tasks, newest first: at most `limit` with ids below `before` (`null`: from the newest). Tasks whose

@@ -2,26 +2,14 @@ import type { InputMethod } from "./input.ts";
 
 export type JournalKind = "step" | "input" | "sleep";
 
-/**
- * One thing that an attempt must not do twice. Its key is unique in its task; on replay the kind has to match,
- * and for an input also the hash of its method and params. Order, and entries that are not reached, do not matter.
- */
-export interface JournalEntry {
+/** A journal entry without its texts. */
+export interface JournalHead {
   readonly key: string;
   readonly kind: JournalKind;
   /** Inputs only: which request was put to the client. */
   readonly method: InputMethod | null;
-  /** Inputs only: the raw JSON params of the request. */
-  readonly request: string | null;
   /** Inputs only: hash of method and params; another one under the same key cannot be replayed. */
   readonly requestHash: string | null;
-  /** Raw JSON of the result; null while an input is open, where the step threw, and where it returned nothing. */
-  readonly value: string | null;
-  /**
-   * Raw JSON of the final error (name, message, code, data) of a step, or of an input that was given up; or the JSON-RPC
-   * error (code, message, data) by which the client answered an input, whose code is a number.
-   */
-  readonly error: string | null;
   /** Epoch ms at which an open input is given up, or a sleep ends; null where there is no such time. */
   readonly deadlineAt: number | null;
   /** Epoch ms; null while an input is open, and until a sleep has ended. */
@@ -32,6 +20,30 @@ export interface JournalEntry {
    * others, in the order of `doneAt`.
    */
   readonly doneVersion: number | null;
+}
+
+/** When an entry ended. */
+export type JournalEndTime = Pick<JournalHead, "key" | "doneAt" | "doneVersion">;
+
+/** What an entry ended with. */
+export interface JournalEnd {
+  readonly key: string;
+  /** Raw JSON of the result; null while an input is open, where the step threw, and where it returned nothing. */
+  readonly value: string | null;
+  /**
+   * Raw JSON of the final error (name, message, code, data) of a step, or of an input that was given up; or the JSON-RPC
+   * error (code, message, data) by which the client answered an input, whose code is a number.
+   */
+  readonly error: string | null;
+}
+
+/**
+ * One thing that an attempt must not do twice. Its key is unique in its task; on replay the kind has to match,
+ * and for an input also the hash of its method and params. Order, and entries that are not reached, do not matter.
+ */
+export interface JournalEntry extends JournalHead, JournalEnd {
+  /** Inputs only: the raw JSON params of the request. */
+  readonly request: string | null;
 }
 
 /** A journal key. An array is handy for items of a collection: `["hash", path]`. */

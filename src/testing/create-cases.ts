@@ -4,6 +4,7 @@ import { createRecord } from "../task/create-record.ts";
 import { assertMembers } from "./assert-members.ts";
 import { createQueued, createRunning, noon, owner, sampleRequest } from "./sample-task.ts";
 import { storeCases, type StoreUnderTest } from "./store-case.ts";
+import { wholeJournal } from "./whole-journal.ts";
 
 function otherCallUnderTheKey(members: Partial<NewTask>): (under: StoreUnderTest) => Promise<void> {
   return async ({ store }) => {
@@ -22,14 +23,14 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await store.get("task-a"), record);
     assert.deepEqual(await store.snapshot("task-a"), { task: record, inputs: [], outcome: null });
     assert.deepEqual(await store.request("task-a"), sampleRequest);
-    assert.deepEqual(await store.journal("task-a"), []);
+    assert.deepEqual(await wholeJournal(store, "task-a"), []);
   },
 
   "nothing is there for an unknown id": async ({ store }) => {
     assert.equal(await store.get("task-x"), undefined);
     assert.equal(await store.snapshot("task-x"), undefined);
     assert.equal(await store.request("task-x"), undefined);
-    assert.deepEqual(await store.journal("task-x"), []);
+    assert.deepEqual(await wholeJournal(store, "task-x"), []);
     assert.equal(await store.journalEntry("task-x", "k"), undefined);
   },
 

@@ -3,6 +3,7 @@ import { assertMembers } from "./assert-members.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
 import { changesOf } from "./told-changes.ts";
+import { wholeJournal } from "./whole-journal.ts";
 
 const remove = { type: "delete", now: noon, id: "task-a" } as const;
 const wire = { generation: "sep-1686", scope: "s", wireId: "mine" } as const;
@@ -17,7 +18,7 @@ export const deleteCases = storeCases("delete", {
     assert.equal(await store.get("task-a"), undefined);
     assert.equal(await store.snapshot("task-a"), undefined);
     assert.equal(await store.request("task-a"), undefined);
-    assert.deepEqual(await store.journal("task-a"), []);
+    assert.deepEqual(await wholeJournal(store, "task-a"), []);
     assert.equal(await store.find(wire), undefined);
     assert.deepEqual(await store.list({ generation: "sep-1686", principal: "ann" }, null, 9, noon), []);
     assert.equal(await store.nextSweepAt(noon), null);

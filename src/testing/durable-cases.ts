@@ -4,12 +4,13 @@ import { assertMembers } from "./assert-members.ts";
 import { reclaimGone } from "./reclaim-gone.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
+import { wholeJournal } from "./whole-journal.ts";
 
 const id = "task-a";
 
 /** All that a store gives away about one task. */
 async function allOf(store: TaskStore): Promise<readonly unknown[]> {
-  return [await store.snapshot(id), await store.request(id), await store.journal(id)];
+  return [await store.snapshot(id), await store.request(id), await wholeJournal(store, id)];
 }
 
 function step(key: string) {
@@ -63,7 +64,7 @@ export const durableCases = storeCases("reopen", {
     await second.write(step("b"));
     const answers = [{ key: "y", value: "{}" }];
     assertMembers(await second.write({ type: "answer_inputs", now: noon, id, answers }), { accepted: ["y"] });
-    const keys = (await second.journal(id)).map(({ key }) => key);
+    const keys = (await wholeJournal(second, id)).map(({ key }) => key);
     assert.deepEqual(keys, ["z", "m", "y", "b"]);
     assertMembers(await second.snapshot(id), { task: { openInputs: 1 }, inputs: [{ key: "z" }] });
   },

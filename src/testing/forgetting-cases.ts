@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
+import { wholeJournal } from "./whole-journal.ts";
 
 /** For stores that keep nothing: half of a memory would be worse than none. */
 export const forgettingCases = storeCases("reopen", {
@@ -11,7 +12,7 @@ export const forgettingCases = storeCases("reopen", {
     const second = await reopen();
     assert.equal(await second.snapshot("task-a"), undefined);
     assert.equal(await second.request("task-a"), undefined);
-    assert.deepEqual(await second.journal("task-a"), []);
+    assert.deepEqual(await wholeJournal(second, "task-a"), []);
     assert.deepEqual(await second.unfinished("", 10), []);
     assert.equal(await second.nextSweepAt(noon), null);
   },

@@ -4,6 +4,7 @@ import type { TaskCommand } from "../task/command.ts";
 import { assertMembers } from "./assert-members.ts";
 import { createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
+import { listedJournal, wholeJournal } from "./whole-journal.ts";
 
 const id = "task-a";
 
@@ -40,7 +41,7 @@ export const journalCases = storeCases("journal", {
     await store.write(ask(input("m")));
     await store.write(step("a", null));
     await store.write(answer("m"));
-    const entries = (await store.journal(id)).map(({ key, kind }) => [key, kind]);
+    const entries = (await wholeJournal(store, id)).map(({ key, kind }) => [key, kind]);
     assert.deepEqual(entries, [
       ["z", "step"],
       ["m", "input"],
@@ -61,6 +62,76 @@ export const journalCases = storeCases("journal", {
     assert.equal(await store.journalEntry(id, "x"), undefined);
   },
 
+  "pages show each entry once, at most as many as were asked for, and places in the order of first writes":
+    async ({ store }) => {
+      await store.write(createRunning("a"));
+      await store.write(createRunning("b"));
+      await store.write({ ...step("other"), id: "task-b" });
+      for (const key of ["z", "", "m", "é"]) await store.write(ask(input(key)));
+      await store.write(step("a"));
+      await store.write(answer("m"));
+      const keys = ["z", "", "m", "é", "a"];
+      for (const limit of [1, 2, 5, 9]) {
+        assert.deepEqual(
+          (await listedJournal(store, id, limit)).map(({ key }) => key),
+          keys,
+        );
+        const { entries, next } = await store.journal(id, "", limit);
+        assert.ok(entries.length > 0 && entries.length <= limit, `${entries.length} of ${limit}`);
+        assert.ok(limit >= 5 || next !== null, "a page that leaves some out is not the last");
+      }
+      assert.deepEqual(await store.journal("task-x", "", 9), { entries: [], next: null });
+    },
+
+  "pages show what is known of an entry without its texts, and their size": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(ask(input("m")));
+    await store.write({ ...step("k"), value: null, error: '{"message":"é"}' });
+    await store.write(answer("m"));
+    const [question, failed] = (await listedJournal(store, id)).map(({ place: _, ...entry }) => entry);
+    const bytes = '{"message":"m?"}'.length + '{"answered":"m"}'.length;
+    assert.deepEqual(question, {
+      key: "m",
+      kind: "input",
+      method: "elicitation/create",
+      requestHash: "h",
+      deadlineAt: null,
+      doneAt: noon + 3,
+      doneVersion: 4,
+      bytes,
+    });
+    const rest = { method: null, requestHash: null, deadlineAt: null };
+    assert.deepEqual(failed, {
+      key: "k",
+      kind: "step",
+      ...rest,
+      doneAt: noon + 1,
+      doneVersion: 3,
+      bytes: 16,
+    });
+  },
+
+  "what entries ended with is read by their keys": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(step("k", '{"a": 1}'));
+    await store.write(step("nothing", null));
+    await store.write({ ...step("failed"), value: null, error: "{}" });
+    await store.write(ask(input("open")));
+    const keys = ["open", "unknown", "failed", "k", "nothing"];
+    const ends = await store.journalEnds(id, keys);
+    assert.deepEqual(
+      [...ends].sort((a, b) => (a.key < b.key ? -1 : 1)),
+      [
+        { key: "failed", value: null, error: "{}" },
+        { key: "k", value: '{"a": 1}', error: null },
+        { key: "nothing", value: null, error: null },
+        { key: "open", value: null, error: null },
+      ],
+    );
+    assert.deepEqual(await store.journalEnds(id, []), []);
+    assert.deepEqual(await store.journalEnds("task-x", ["k"]), []);
+  },
+
   "a step is recorded once, and the first value stays": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(step("k", "1"));
@@ -75,13 +146,13 @@ export const journalCases = storeCases("journal", {
       results.map(({ ok }) => ok),
       [true, false],
     );
-    assertMembers(await store.journal(id), [{ key: "k", value: "1" }]);
+    assertMembers(await wholeJournal(store, id), [{ key: "k", value: "1" }]);
   },
 
   "a stale token writes nothing": async ({ store }) => {
     await store.write(createRunning("a"));
     assert.deepEqual(await store.write(step("k", "1", "t0")), { ok: false, reason: "fenced" });
-    assert.deepEqual(await store.journal(id), []);
+    assert.deepEqual(await wholeJournal(store, id), []);
     assertMembers(await store.get(id), { version: 1 });
   },
 
@@ -187,7 +258,7 @@ export const journalCases = storeCases("journal", {
       doneAt: null,
       doneVersion: null,
     } as const;
-    assertMembers(await store.journal(id), [entry]);
+    assertMembers(await wholeJournal(store, id), [entry]);
   },
 
   "a sleep ends once, and only for who holds the task": async ({ store }) => {
@@ -214,7 +285,9 @@ export const journalCases = storeCases("journal", {
       { ...answer("m", "l"), now: noon - 20 },
     ];
     await Promise.all(ends.map((end) => store.write(end)));
-    const versions = new Map((await store.journal(id)).map(({ key, doneVersion }) => [key, doneVersion]));
+    const versions = new Map(
+      (await wholeJournal(store, id)).map(({ key, doneVersion }) => [key, doneVersion]),
+    );
     assert.deepEqual(Object.fromEntries(versions), { n: 7, k: 8, s: 9, o: 10, m: 11, l: 11 });
     assertMembers(await store.get(id), { version: 11 });
   },

@@ -5,6 +5,7 @@ import { assertMembers } from "./assert-members.ts";
 import { latestTime } from "../task/time.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
+import { wholeJournal } from "./whole-journal.ts";
 
 function lives(ms: number | null, from: Expiry["from"] = "created"): { readonly expiry: Expiry } {
   return { expiry: { from, ms } };
@@ -113,10 +114,10 @@ export const sweepCases = storeCases("sweep", {
     assert.equal(await store.get("task-a"), undefined);
     assert.equal(await store.snapshot("task-a"), undefined);
     assert.equal(await store.request("task-a"), undefined);
-    assert.deepEqual(await store.journal("task-a"), []);
+    assert.deepEqual(await wholeJournal(store, "task-a"), []);
     assertMembers(await store.write({ ...create, token: null }), { ok: true, created: true });
     assertMembers(await store.snapshot("task-a"), { outcome: null, task: { state: "queued" } });
-    assert.deepEqual(await store.journal("task-a"), []);
+    assert.deepEqual(await wholeJournal(store, "task-a"), []);
   },
 
   "what would end later than numbers are exact ends at the latest time there is": async ({ store }) => {
@@ -128,7 +129,7 @@ export const sweepCases = storeCases("sweep", {
     const input = { key: "q", method: "elicitation/create", params: "{}" } as const;
     await store.write({ type: "open_input", ...held, input, requestHash: "h", deadlineAt: far });
     await store.write({ type: "sleep", ...held, key: "s", until: far });
-    for (const { deadlineAt } of await store.journal("task-a")) assert.equal(deadlineAt, latestTime);
+    for (const { deadlineAt } of await wholeJournal(store, "task-a")) assert.equal(deadlineAt, latestTime);
     await store.write({ type: "update", ...held, changes: { ...lives(far), pollIntervalMs: far } });
     assertMembers(await store.get("task-a"), { pollIntervalMs: latestTime });
 

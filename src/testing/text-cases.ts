@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { assertMembers } from "./assert-members.ts";
 import { createRunning, noon, sampleRequest } from "./sample-task.ts";
 import { storeCases, type StoreCase } from "./store-case.ts";
+import { wholeJournal } from "./whole-journal.ts";
 
 const id = "task-a";
 const held = { now: noon, id, token: "t1" };
@@ -55,7 +56,7 @@ export const textCases = storeCases("text", {
       const step = { type: "record_step", ...held, key, value: key, error: null } as const;
       assertMembers(await store.write(step), { ok: true });
     }
-    const entries = await store.journal(id);
+    const entries = await wholeJournal(store, id);
     assert.deepEqual(
       entries.map(({ key }) => key),
       awkward,

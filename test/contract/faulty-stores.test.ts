@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
-import type { TaskStore } from "../../src/store/store.ts";
+import type { JournalPage, TaskStore } from "../../src/store/store.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 
 /** A memory store of which some methods are others; the rest works on the real one. */
@@ -29,7 +29,25 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
   ["tells no changes", faulty(() => ({ subscribe: () => never })), "changes"],
   [
     "sorts its journal",
-    faulty((real) => ({ journal: async (id) => sorted(await real.journal(id)) })),
+    faulty((real) => ({ journal: async (...page) => sorted(await real.journal(...page)) })),
+    "journal",
+  ],
+  [
+    "shows one page of a journal",
+    faulty((real) => ({ journal: async (...page) => ({ ...(await real.journal(...page)), next: null }) })),
+    "journal",
+  ],
+  [
+    "shows pages of a journal that are too large",
+    faulty((real) => ({ journal: (id, from) => real.journal(id, from, 99) })),
+    "journal",
+  ],
+  [
+    "forgets what journal entries ended with",
+    faulty((real) => ({
+      journalEnds: async (...keys) =>
+        (await real.journalEnds(...keys)).map((end) => ({ ...end, error: null })),
+    })),
     "journal",
   ],
   ["knows no limit", faulty((real) => ({ due: (now) => real.due(now, Infinity) })), "sweep"],
@@ -128,6 +146,7 @@ function without<T extends object>(snapshot: T | undefined) {
   return snapshot === undefined ? undefined : { ...snapshot, outcome: null };
 }
 
-function sorted<T extends { readonly key: string }>(entries: readonly T[]): readonly T[] {
-  return [...entries].sort((a, b) => (a.key < b.key ? -1 : 1));
+function sorted({ entries, next }: JournalPage): JournalPage {
+  const placed = [...entries].sort((a, b) => (a.key < b.key ? -1 : 1));
+  return { entries: placed.map((entry, place) => ({ ...entry, place })), next };
 }

@@ -4,6 +4,7 @@ import type { TaskRecord } from "../../src/task/record.ts";
 import { sweepable } from "./model.ts";
 import { claimableAt, orphanedHandlers, queuedFor } from "./model-queue.ts";
 import { byId, type Model } from "./model-state.ts";
+import { wholeJournal } from "../../src/testing/whole-journal.ts";
 
 /** What to look at: reads that take an argument are given these. */
 export interface Look {
@@ -43,7 +44,7 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
     (await store.get(id)) ?? null,
     (await store.snapshot(id)) ?? null,
     (await store.request(id)) ?? null,
-    await store.journal(id),
+    await wholeJournal(store, id),
     (await store.journalEntry(id, key)) ?? null,
   ]);
   return [

@@ -8,6 +8,7 @@ import type { CommandResult } from "../../src/task/command.ts";
 import { runningRecord } from "../contract/sample-task.ts";
 import { rest } from "./fake-clock.ts";
 
+const atOnce = async (): Promise<void> => undefined;
 const noInputs = { complete: true, read: async () => undefined };
 
 function ended(key: string, doneVersion: number | null, doneAt = 1): JournalEntry {
@@ -25,7 +26,8 @@ function ended(key: string, doneVersion: number | null, doneAt = 1): JournalEntr
 function orderOf(journal: readonly JournalEntry[] = []): EndOrder {
   const slots = new Slots(1);
   slots.tryTake();
-  return new EndOrder(journal, noInputs, new SlotHolder(slots));
+  const keys = journal.map(({ key }) => key);
+  return new EndOrder(keys, 1, noInputs, new SlotHolder(slots));
 }
 
 /** A write of which the store is still to say to which version it led. */
@@ -51,7 +53,9 @@ describe("ends of earlier attempts", () => {
     ];
     const order = orderOf(journal);
     const seen: string[] = [];
-    const turns = journal.map((entry, place) => order.turn(entry, place).then(() => seen.push(entry.key)));
+    const turns = journal.map((entry, place) =>
+      order.turn(entry, place, atOnce).then(() => seen.push(entry.key)),
+    );
     await Promise.all(turns.reverse());
     expect(seen.join("")).toBe("abcdefg");
   });
@@ -60,10 +64,10 @@ describe("ends of earlier attempts", () => {
     const [first, nested, later] = [ended("first", 1), ended("nested", 2), ended("later", 3)];
     const order = orderOf([first, nested, later]);
     const seen: string[] = [];
-    const waits = order.turn(later, 2).then(() => seen.push("later"));
-    const sets = order.turn(first, 0).then(async () => {
+    const waits = order.turn(later, 2, atOnce).then(() => seen.push("later"));
+    const sets = order.turn(first, 0, atOnce).then(async () => {
       for (let turn = 0; turn < 50; turn++) await Promise.resolve();
-      await order.turn(nested, 1);
+      await order.turn(nested, 1, atOnce);
       seen.push("nested");
     });
     await Promise.all([waits, sets]);
@@ -79,7 +83,7 @@ describe("ends of earlier attempts", () => {
       if (seen.length === 0) order.afterUpdate(nextTurn().then(goesOn));
     };
     order.afterUpdate(first.promise.then(goesOn));
-    const turn = order.turn(entry, 0).then(() => seen.push("a"));
+    const turn = order.turn(entry, 0, atOnce).then(() => seen.push("a"));
     await rest();
     expect(seen).toEqual([]);
     first.resolve();
@@ -145,7 +149,7 @@ describe("ends of this attempt", () => {
     const slots = new Slots(1);
     slots.tryTake();
     const slot = new SlotHolder(slots);
-    const order = new EndOrder([], noInputs, slot);
+    const order = new EndOrder([], 1, noInputs, slot);
     void slot.whileWaiting(new Promise(() => undefined));
     slots.tryTake(); // somebody else
     let has = false;

@@ -34,6 +34,7 @@ const inRead: StoreCall[] = [
     "snapshot",
     "request",
     "journal",
+    "journalEnds",
     "journalEntry",
     "orphanedHandlers",
     "due",
@@ -153,6 +154,31 @@ it("an answer that cannot be read at first reaches its handler all the same", as
   await process.clock.advance(60_000);
   expect(bodyOf(await process.ended(id))).toEqual(text("accept"));
   expect(failing.hits).toBe(2);
+});
+
+it("a stop drops a handler whose replay the store does not answer, and the next start goes on with it", async () => {
+  const config = { onCrash: "resume" as const };
+  const ends: unknown[] = [];
+  const work = (hangs: boolean): Setup["tools"] => ({
+    work: {
+      config,
+      handler: async (_, task) => {
+        const value = await task.step("s", () => "first").catch((error: unknown) => ends.push(error));
+        if (hangs) await never;
+        return text(String(value));
+      },
+    },
+  });
+  const first = await Process.started({ tools: work(true) });
+  const id = await first.callId("work");
+  await first.journalHas(id, "s");
+  const failing = new Failing("journalEnds", Number.POSITIVE_INFINITY);
+  const second = await first.crash({ tools: work(false), before: failing.before });
+  await second.clock.advance(60_000);
+  expect(failing.hits).toBeGreaterThan(1);
+  const third = await inTime(second, second.restart({ tools: work(false) }));
+  expect(bodyOf(await third.ended(id))).toEqual(text("first"));
+  expect(ends).toEqual([]);
 });
 
 it("many tasks whose end of life cannot be written at first are over when it can be", async () => {

@@ -9,6 +9,7 @@ import { Registry } from "../../src/runtime/tool/registry.ts";
 import { openTasks } from "../../src/sdk-v1/open-tasks.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { nobody, text } from "./harness.ts";
+import { wholeJournal } from "../../src/testing/whole-journal.ts";
 
 const far = Number.MAX_SAFE_INTEGER;
 const never = new Promise<never>(() => undefined);
@@ -72,7 +73,7 @@ it.each<[string, Partial<RuntimeOptions>, number]>([
     await first.call("extends"),
   ];
   await first.reached;
-  await expect.poll(async () => (await first.store.journal(ids[4] ?? "")).length).toBe(waits);
+  await expect.poll(async () => (await wholeJournal(first.store, ids[4] ?? "")).length).toBe(waits);
   await first.runtime.cancel(ids[0] ?? "", nobody);
   expect(await first.runtime.list(nobody, { limit: 99 })).toHaveLength(ids.length);
   await first.runtime.stop();

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import type { TaskCall } from "../../src/runtime/runtime.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
+import { wholeJournal } from "../../src/testing/whole-journal.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -155,7 +156,7 @@ describe("a wait beyond the end of its task", () => {
     const process = await Process.started(setup(options));
     const id = await process.callId(tool, callOf(ms));
     expect(bodyOf(await process.ended(id))).toMatchObject(outlives(what));
-    expect(await process.store.journal(id)).toEqual([]);
+    expect(await wholeJournal(process.store, id)).toEqual([]);
   });
 
   it("tells its handler, which can do something else", async () => {

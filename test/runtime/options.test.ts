@@ -18,6 +18,8 @@ const fromOne: readonly string[] = [
   "maxCrashes",
   "maxLeakedHandlers",
   "maxInputsPerTask",
+  "maxJournalEntries",
+  "maxJournalBytes",
   ...limits,
 ];
 const hello: Handler = () => text("hi");

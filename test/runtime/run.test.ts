@@ -9,6 +9,7 @@ import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { createRunning } from "../contract/sample-task.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
 
+const noop = (): void => undefined;
 const names = { taskId: "task-a", wireId: "task-a", attempt: 1, maxBodyBytes: 1_000 };
 
 async function services(): Promise<Services> {
@@ -56,7 +57,7 @@ describe("a run whose task is made later", () => {
     const all = await services();
     const made = await all.store.write(createRunning("a"));
     if (!made.ok) throw new Error(made.reason);
-    const run: Run = new Run({ ...names, promote: async () => run.hold(all, made.task, []) });
+    const run: Run = new Run({ ...names, promote: async () => run.hold(all, made.task, [], noop) });
     await run.begin();
     await run.recordStep("s", "1", null);
     expect(run.life.state).toBe("running");
@@ -69,7 +70,7 @@ describe("a run whose task is made later", () => {
     if (!made.ok) throw new Error(made.reason);
     const run = new Run(names);
     run.life.fence(new Error("The server stops."));
-    expect(() => run.hold(all, made.task, [])).toThrow(expect.objectContaining({ code: "fenced" }));
+    expect(() => run.hold(all, made.task, [], noop)).toThrow(expect.objectContaining({ code: "fenced" }));
     await rest();
     expect(await all.store.get("task-a")).toMatchObject({ state: "queued", token: null });
   });

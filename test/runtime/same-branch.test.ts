@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
-import { rest } from "./fake-clock.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import { CrashableStore } from "./crashable-store.ts";
+import { FakeClock, rest } from "./fake-clock.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { Held } from "./watched-store.ts";
 
@@ -177,4 +179,40 @@ it("the answer to a question that is put again ends before a later one, whatever
   await rest();
   marking.resolve();
   await expectAgain(second, id, "b", branches);
+});
+
+it("answers that come while the journal is read, one page after the other, end in their order", async () => {
+  const branches: Branches = (task) => ({ a: task.elicit("a", question), b: task.elicit("b", question) });
+  // Its pages have one entry: the first still shows its question as open, and the second shows its own as answered. It
+  // tells of no change, as if another process had made it just now.
+  const paged = (inner: TaskStore): TaskStore =>
+    new Proxy(inner, {
+      get(target, name: keyof TaskStore) {
+        if (name === "journal") return (id: string, from: string) => target.journal(id, from, 1);
+        if (name === "subscribe") return () => () => undefined;
+        const member = target[name];
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+  const setup: Setup = { tools: { race: race(branches, true) } };
+  const first = new Process(setup, new FakeClock(), new CrashableStore(paged));
+  await first.runtime.start();
+  const id = await first.callId("race");
+  await first.asked(id, 2);
+  const gate = Promise.withResolvers<void>();
+  let pages = 0;
+  const second = await first.crash({
+    ...setup,
+    before: (call) => {
+      if (call === "mark") return never; // nor does what the attempt writes itself show it
+      return call === "journal" && ++pages === 2 ? gate.promise : undefined;
+    },
+  });
+  await second.until(id, () => pages === 2);
+  for (const key of ["a", "b"]) {
+    const answers = [{ key, value }];
+    await second.store.write({ type: "answer_inputs", now: second.clock.now(), id, answers });
+  }
+  gate.resolve();
+  await expectAgain(second, id, "a", branches);
 });

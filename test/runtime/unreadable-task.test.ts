@@ -84,6 +84,91 @@ it("tasks whose request or journal is damaged fail, are reported once, and give 
   expect(errors).toEqual(expect.arrayContaining(damaged.map(named)));
 });
 
+/** A task that waits for an answer after the steps `a` to `d`, in whose journal `sql` happens before the next start. */
+async function waitingTask(sql: string): Promise<string> {
+  const first = await serve({
+    work: async (__, task) => {
+      for (const key of ["a", "b", "c", "d"]) await task.step(key, () => key);
+      await task.elicit("q", question);
+      return text("worked");
+    },
+  });
+  const id = await create(first, "work");
+  await expect.poll(async () => (await first.get(id, nobody)).inputs.length).toBe(1);
+  await stop(first);
+  damage(sql, id);
+  return id;
+}
+
+it.each([
+  ["is not JSON", "UPDATE journal SET value = '{' WHERE task_id = ? AND key = 'c'"],
+  ["has an error that is not JSON", "UPDATE journal SET error = '{' WHERE task_id = ? AND key = 'c'"],
+  ["cannot be read", "UPDATE journal SET value = char(0xfffe) || '{' WHERE task_id = ? AND key = 'c'"],
+])("a handler that comes to a step that %s writes nothing more, whatever it catches", async (_, sql) => {
+  const id = await waitingTask(sql);
+  const errors: unknown[] = [];
+  const caught: unknown[] = [];
+  const ran: string[] = [];
+  const ended = Promise.withResolvers<void>();
+  const runtime = await serve(
+    {
+      work: async (__, task) => {
+        const other = task.step("other", () => ended.promise);
+        try {
+          for (const key of ["a", "b", "c", "d"]) await task.step(key, () => ran.push(key));
+        } catch (error) {
+          caught.push(error, task.signal.aborted);
+        }
+        await task.step("undo", () => ran.push("undo")).catch((error: unknown) => caught.push(error));
+        ended.resolve();
+        await other.catch((error: unknown) => caught.push(error));
+        return text("ended as if nothing were wrong");
+      },
+    },
+    errors,
+  );
+  expect(await settled(runtime, id)).toMatchObject({
+    code: -32603,
+    message: "The stored data of this task is damaged, so the task cannot run.",
+  });
+  await expect.poll(() => caught.length).toBe(4);
+  const fenced: unknown = expect.objectContaining({ code: "fenced" });
+  expect(caught).toEqual([fenced, true, fenced, fenced]);
+  expect(ran).toEqual([]);
+  expect(errors).toEqual([named(id)]);
+});
+
+it("a task that has lost a step that its handler comes to fails too", async () => {
+  const id = await waitingTask("UPDATE journal SET value = '1' WHERE task_id = ?");
+  const errors: unknown[] = [];
+  const replays: Handler = async (_, task) => {
+    await task.step("a", () => "again");
+    damage("DELETE FROM journal WHERE task_id = ? AND key = 'd'", id);
+    await task.step("new", () => 1); // from here on nothing is read ahead
+    return text(String(await task.step("d", () => "again")));
+  };
+  const runtime = await serve({ work: replays }, errors);
+  expect(await settled(runtime, id)).toMatchObject({ code: -32603 });
+  expect(errors).toEqual([named(id)]);
+});
+
+it("a task that is deleted while its handler replays is told of, and not reported as damaged", async () => {
+  const id = await waitingTask("UPDATE journal SET value = '1' WHERE task_id = ?");
+  const errors: unknown[] = [];
+  const reason = Promise.withResolvers<unknown>();
+  const replays: Handler = async (_, task) => {
+    await task.step("a", () => "again");
+    await task.step("new", () => 1);
+    damage("DELETE FROM journal WHERE task_id = ?", id);
+    damage("DELETE FROM task WHERE id = ?", id);
+    await task.step("d", () => "again").catch(reason.resolve);
+    return text("ended");
+  };
+  await serve({ work: replays }, errors);
+  expect(await reason.promise).toMatchObject({ code: "fenced", message: `Task ${id} was deleted.` });
+  expect(errors).toEqual([]);
+});
+
 it("a task whose record is damaged while its step runs gives its slot to the next one", async () => {
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const errors: unknown[] = [];

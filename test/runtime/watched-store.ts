@@ -23,7 +23,8 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
     withKeys: (...keys) => inner.withKeys(...keys),
     snapshot: async (id, isVisible) => (await before("snapshot", id), inner.snapshot(id, isVisible)),
     request: async (id) => (await before("request", id), inner.request(id)),
-    journal: async (id) => (await before("journal", id), inner.journal(id)),
+    journal: async (id, ...page) => (await before("journal", id), inner.journal(id, ...page)),
+    journalEnds: async (id, keys) => (await before("journalEnds", id), inner.journalEnds(id, keys)),
     journalEntry: async (id, key) => (await before("journalEntry", id), inner.journalEntry(id, key)),
     list: async (...page) => (await before("list", undefined), inner.list(...page)),
     unfinished: async (after, limit) => (

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { bodyOf, Process, text, type Handler } from "../runtime/harness.ts";
+import { wholeJournal } from "../../src/testing/whole-journal.ts";
 
 const never = new Promise<never>(() => undefined);
 
@@ -24,7 +25,7 @@ it("runs a renamed step under its new name, and leaves the old entry unreached",
   // "render" gives back what it gave, and knows nothing of the step that now runs before it.
   expect(bodyOf(await second.ended(id))).toEqual(text("3 2"));
   expect(runs).toEqual(["fetch", "render", "download"]);
-  expect((await second.store.journal(id)).map(({ key }) => key)).toEqual([
+  expect((await wholeJournal(second.store, id)).map(({ key }) => key)).toEqual([
     "fetch",
     "render",
     "download",

@@ -3,6 +3,7 @@ import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { bodyOf, text } from "../runtime/harness.ts";
 import { useTempDirectory } from "../store/sqlite/temp-directory.ts";
 import { RealRuntime, type RealHandler } from "./real-runtime.ts";
+import { wholeJournal } from "../../src/testing/whole-journal.ts";
 
 const temp = useTempDirectory();
 const restarts = 10;
@@ -53,14 +54,14 @@ it("ten orderly restarts leave questions and sleeps as they were", async () => {
   const [asking, napping] = [await process.call("asks"), await process.call("naps")];
   const sleeping = await process
     .until(napping, ({ task }) => task.waiting)
-    .then(() => process.store.journal(napping));
+    .then(() => wholeJournal(process.store, napping));
   for (let n = 0; n < restarts; n++) {
     await process.until(asking, ({ inputs }) => inputs.length === 1);
     await process.until(napping, ({ task }) => task.waiting);
     await process.runtime.stop();
     process = await next({ asks, naps });
   }
-  expect(await process.store.journal(napping)).toEqual(sleeping);
+  expect(await wholeJournal(process.store, napping)).toEqual(sleeping);
   await process.until(napping, ({ task }) => task.waiting && task.crashes === 0);
   await process.answer(asking, "q", { action: "accept", content: {} });
   const ended = await process.ended(asking);

@@ -1,5 +1,5 @@
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { ListedEntry } from "../../store/store.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
@@ -71,12 +71,12 @@ export class Attempts implements TaskHolder {
       return;
     }
     this.#loading.delete(task.id);
-    const { origin, journal } = loaded;
+    const { origin, entries } = loaded;
     const { id: taskId, wireId, attempt } = task;
     const { maxBodyBytes } = this.#services.options;
     const { slots, leaked } = this.#setup;
     const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots });
-    const held = this.hold(run, task, tool, origin, journal);
+    const held = this.hold(run, task, tool, origin, entries);
     this.saw(task.id, now);
     const unwatch = leaked.watch(run, tool, () => this.forget(run));
     const call: CallContext = {
@@ -102,11 +102,13 @@ export class Attempts implements TaskHolder {
     record: TaskRecord,
     tool: Tool,
     origin: Origin,
-    entries: readonly JournalEntry[] = [],
+    entries: readonly ListedEntry[] = [],
   ): HeldRun {
     const { services, timers, onSweepAt } = this.#setup;
+    const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
     const onEnd = (): void => this.forget(run);
-    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, onSweepAt, onEnd });
+    const ends = { onSweepAt, onUnreadable, onEnd };
+    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...ends });
     if (this.#draining) run.drain();
     this.#live.set(record.id, held);
     return held;

@@ -1,9 +1,9 @@
 import type { TaskChanges } from "../../task/command.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
-import type { JournalEntry } from "../../task/journal.ts";
 import type { JsonRpcError, Outcome } from "../../task/outcome.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
+import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import { LifeLimit } from "../journal/life-limit.ts";
 import type { Run } from "../journal/run.ts";
@@ -24,9 +24,11 @@ export interface HeldRunSetup {
   readonly tool: Tool;
   readonly origin: Origin;
   /** What earlier attempts journalled. */
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly ListedEntry[];
   /** Hears when the task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
+  /** Ends the task, of which something cannot be read that the handler needs. */
+  readonly onUnreadable: (problem: HoldfastError) => void;
   /** Called when all is stored that comes of the run, or nothing more can be. */
   readonly onEnd: () => void;
 }
@@ -44,7 +46,7 @@ export class HeldRun {
     const { services, timers, run, record } = setup;
     this.#setup = setup;
     this.run = run;
-    this.task = run.hold(services, record, setup.entries);
+    this.task = run.hold(services, record, setup.entries, setup.onUnreadable);
     this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
       if (ttlMs === undefined) return this.#write(changes);
       const from = record.generation === "sep-1686" ? "terminal" : "created";

@@ -1,8 +1,11 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEntry } from "../../task/journal.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { ListedEntry } from "../../store/store.ts";
+import { nextTurn } from "../next-turn.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
+
+const entriesPerPage = 500;
 
 /** What an attempt begins with, beside the record. */
 export interface LoadedTask {
@@ -11,7 +14,7 @@ export interface LoadedTask {
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared: string | null;
   /** What earlier attempts journalled. */
-  readonly journal: readonly JournalEntry[];
+  readonly entries: readonly ListedEntry[];
 }
 
 /**
@@ -31,14 +34,21 @@ export async function loadTask(
   const args = parsed(id, "its arguments", request.arguments);
   if (prepared !== null) parsed(id, "what was prepared for it", prepared);
   // What was prepared is in the journal, although the handler itself has journalled nothing.
-  const journal =
-    journalled || origin.prepareInTask === true
-      ? await untilStoreAnswers(() => store.journal(id), services, signal)
-      : [];
-  for (const { key, value, error } of journal) {
-    for (const json of [value, error]) if (json !== null) parsed(id, `the journal's "${key}"`, json);
+  const hasJournal = journalled || origin.prepareInTask === true;
+  const entries = hasJournal ? await loadJournal(id, services, signal) : [];
+  return { origin, arguments: args, prepared, entries };
+}
+
+async function loadJournal(id: string, services: Services, signal: AbortSignal): Promise<ListedEntry[]> {
+  const { store } = services;
+  const entries: ListedEntry[] = [];
+  for (let from = ""; ;) {
+    const page = await untilStoreAnswers(() => store.journal(id, from, entriesPerPage), services, signal);
+    entries.push(...page.entries);
+    if (page.next === null) return entries;
+    from = page.next;
+    await nextTurn(); // a store may read without a pause, and a journal can be long
   }
-  return { origin, arguments: args, prepared, journal };
 }
 
 function parsed(id: string, what: string, json: string): unknown {

@@ -30,10 +30,7 @@ export async function prepareInTask(
   const prepare = tool.prepare as Prepare<unknown, unknown>;
   const key = run.claim([reserved]);
   const entry = run.find(key);
-  if (entry !== undefined) {
-    await run.replayed(entry);
-    return entry.value;
-  }
+  if (entry !== undefined) return (await run.replayed(entry)).value;
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const returned = await prepare(args, contextOf(run, effects, caller));
   const value = returned === undefined ? null : encodePrepared(tool, returned, run.maxBodyBytes);

@@ -31,7 +31,7 @@ export async function sleep(
     return;
   }
   const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
-  await run.begin();
+  await run.begin(entry === undefined);
   if (entry === undefined) {
     if (!limit.reaches(until)) await limit.assertReaches(until, `The sleep "${claimed}"`);
     await task.write("sleep", { key: claimed, until });

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault } from "../../task/fault.ts";
-import type { JournalEntry, JournalKey } from "../../task/journal.ts";
+import type { JournalHead, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
@@ -36,9 +36,9 @@ export async function runStep<T>(
   const entry = run.find(claimed);
   if (entry !== undefined) {
     assertStep(entry);
-    await run.replayed(entry);
-    if (entry.error !== null) throw decodeError(entry.error);
-    return decodeValue<T>(entry.value);
+    const { value, error } = await run.replayed(entry);
+    if (error !== null) throw decodeError(error);
+    return decodeValue<T>(value);
   }
   await run.begin();
   const end = await run.working(() => runAndRecord(run, clock, claimed, options, fn));
@@ -70,7 +70,7 @@ async function runAndRecord<T>(
   return { value };
 }
 
-function assertStep(entry: JournalEntry): void {
+function assertStep(entry: JournalHead): void {
   if (entry.kind === "step") return;
   throw new HoldfastError(
     "replay_mismatch",

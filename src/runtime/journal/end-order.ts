@@ -1,17 +1,24 @@
 import type { CommandResult } from "../../task/command.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { ListedEntry } from "../../store/store.ts";
+import type { JournalEndTime } from "../../task/journal.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { InputEnds } from "./input-ends.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
-/** An end that the handler has not seen yet, and where it stands among the ends of its task. */
-interface End {
+/** Where an end stands among the ends of its task. */
+interface Position {
   /** The version of the record after it; 0 for one that an older schema saw. */
   readonly version: number;
   /** Tells apart those that an older schema saw (epoch ms). */
   readonly at: number;
   /** Tells apart those that one command ended: the place in the journal. */
   readonly place: number;
+}
+
+/** An end that the handler has not seen yet. */
+interface End extends Position {
+  /** Reads what the entry ended with. It never rejects; undefined where nothing is to be read any more. */
+  read: (() => Promise<void>) | undefined;
   readonly release: () => void;
 }
 
@@ -39,17 +46,18 @@ export class EndOrder {
   /** Changes of the task that the handler may wait for. */
   readonly #updates = new Set<Promise<unknown>>();
   /** Every end up to this version is known. */
-  #complete = 0;
+  #complete: number;
   /** True where questions may have ended that nothing in the queue waits for. */
   #looks = false;
   #running = false;
   #justReleased = false;
 
-  constructor(journal: readonly JournalEntry[], inputs: Inputs, slot: Slot) {
+  /** `keys` is what earlier attempts journalled, read since the record had this version. */
+  constructor(keys: Iterable<string>, version: number, inputs: Inputs, slot: Slot) {
     this.#inputs = inputs;
     this.#slot = slot;
-    this.#unreplayed = new Set(journal.map(({ key }) => key));
-    for (const { doneVersion } of journal) this.#complete = Math.max(this.#complete, doneVersion ?? 0);
+    this.#unreplayed = new Set(keys);
+    this.#complete = version;
   }
 
   /** The handler has come to an entry that had not ended. */
@@ -57,16 +65,31 @@ export class EndOrder {
     this.#unreplayed.delete(key);
   }
 
-  /** Resolves when it is the turn of an entry that has ended; `place` is where it stands in the journal. */
-  turn({ key, doneAt, doneVersion }: JournalEntry, place: number): Promise<void> {
-    const at = doneVersion === null ? (doneAt ?? 0) : 0;
-    return new Promise((resolve) => {
-      const release = (): void => {
-        this.#unreplayed.delete(key);
-        resolve();
-      };
-      this.#add({ version: doneVersion ?? 0, at, place, release });
-    });
+  /**
+   * Settles as `read` does when it is the turn of an entry that has ended. `place` is where it stands in the journal; it is
+   * read just before its turn.
+   */
+  turn<T>(entry: JournalEndTime, place: number, read: () => Promise<T>): Promise<T> {
+    const turn = Promise.withResolvers<T>();
+    let settle = (): void => undefined;
+    const end: End = {
+      ...positionOf(entry, place),
+      read: async () => {
+        try {
+          const result = await read();
+          settle = () => turn.resolve(result);
+        } catch (error) {
+          settle = () => turn.reject(error);
+        }
+        end.read = undefined;
+      },
+      release: () => {
+        this.#unreplayed.delete(entry.key);
+        settle();
+      },
+    };
+    this.#add(end);
+    return turn.promise;
   }
 
   /** Waits for a write that ends something, and then for the turn of that end. */
@@ -84,7 +107,7 @@ export class EndOrder {
     }
     const { version } = result.task;
     // Nothing may come between this and the end of the write: a later end would find nothing before it.
-    await new Promise<void>((release) => this.#add({ version, at: 0, place: 0, release }));
+    await new Promise<void>((release) => this.#add({ version, at: 0, place: 0, read: undefined, release }));
   }
 
   /** Waits for a write that opens or closes a question. */
@@ -118,7 +141,7 @@ export class EndOrder {
   }
 
   #add(end: End): void {
-    const index = this.#queue.findIndex((other) => !isBefore(end, other));
+    const index = this.#queue.findIndex((other) => compare(end, other) >= 0);
     this.#queue.splice(index < 0 ? this.#queue.length : index, 0, end);
     void this.#run();
   }
@@ -136,10 +159,15 @@ export class EndOrder {
         this.#complete = Math.max(this.#complete, highest);
         continue;
       }
+      if (next.read !== undefined) {
+        await next.read();
+        continue; // by now an earlier one may have come
+      }
       if (this.#unreplayed.size > 0) await this.#handlerRests();
       else if (this.#justReleased) await nextTurn();
       if (!this.#slot.holds) await this.#slot.take();
-      this.#queue.pop()?.release(); // by now this may be an earlier one
+      if (this.#queue.at(-1)?.read !== undefined) continue; // the same
+      this.#queue.pop()?.release();
       this.#slot.giveWhenIdle();
       this.#justReleased = true;
       setImmediate(() => (this.#justReleased = false));
@@ -163,7 +191,17 @@ export class EndOrder {
   }
 }
 
-function isBefore(a: End, b: End): boolean {
-  if (a.version !== b.version) return a.version < b.version;
-  return a.at === b.at ? a.place < b.place : a.at < b.at;
+function positionOf({ doneAt, doneVersion }: JournalEndTime, place: number): Position {
+  return { version: doneVersion ?? 0, at: doneVersion === null ? (doneAt ?? 0) : 0, place };
+}
+
+function compare(a: Position, b: Position): number {
+  return a.version - b.version || a.at - b.at || a.place - b.place;
+}
+
+/** Those of the entries that have ended, in the order of their ends. */
+export function inOrderOfEnds(entries: readonly ListedEntry[]): readonly ListedEntry[] {
+  const ended = entries.filter(({ doneAt }) => doneAt !== null);
+  const positioned = ended.map((entry) => ({ entry, ...positionOf(entry, entry.place) }));
+  return positioned.sort(compare).map(({ entry }) => entry);
 }

@@ -1,6 +1,7 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { ListedEntry } from "../../store/store.ts";
+import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
@@ -12,9 +13,11 @@ export interface HeldTaskSetup {
   readonly services: Services;
   readonly task: TaskRecord;
   /** What earlier attempts journalled. */
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly ListedEntry[];
   readonly life: RunLife;
   readonly slot: SlotHolder;
+  /** Ends the task, of which something cannot be read that the handler needs. */
+  readonly onUnreadable: (problem: HoldfastError) => void;
 }
 
 /** A task that is held by a run: what is written under its token, and what others do to it meanwhile. */
@@ -23,23 +26,26 @@ export class HeldTask {
   readonly journal: Journal;
   readonly #services: Services;
   readonly #life: RunLife;
+  readonly #onUnreadable: HeldTaskSetup["onUnreadable"];
   readonly #token: string;
   readonly #attempt: number;
   #marked: Promise<unknown> | undefined;
   /** The highest version of the record that was seen. */
   #seen: number;
 
-  constructor({ services, task, entries, life, slot }: HeldTaskSetup) {
+  constructor({ services, task, entries, life, slot, onUnreadable }: HeldTaskSetup) {
     if (task.token === null) throw new HoldfastError("internal", `Task ${task.id} is held by no attempt.`);
     this.id = task.id;
     this.#services = services;
     this.#life = life;
+    this.#onUnreadable = onUnreadable;
     this.#token = task.token;
     this.#attempt = task.attempt;
     this.#seen = task.version;
     this.journal = new Journal({
       task,
       entries,
+      limits: services.options,
       store: services.store,
       slot,
       write: (type, command) => this.write(type, command),
@@ -73,6 +79,21 @@ export class HeldTask {
     return this.#marked;
   }
 
+  /**
+   * Resolves with what an entry ended with in an earlier attempt, when it is its turn. Where that cannot be read the task
+   * fails, as one that cannot be loaded, and the handler writes nothing more: it must not take that for a failure of its own.
+   */
+  async replayed(entry: ListedEntry): Promise<JournalEnd> {
+    try {
+      return await this.journal.replayed(entry);
+    } catch (error) {
+      if (isUnreadable(error)) await this.#failUnreadable(error);
+      if (this.#life.state === "released") await forEver();
+      if (this.#life.state === "fenced") throw this.#life.over.reason;
+      throw error;
+    }
+  }
+
   /** From here on the handler's own first journalled call says whether the attempt can be resumed. */
   async recordPrepared(key: string, value: string | null): Promise<void> {
     await this.journal.recordStep({ key, value, error: null, beforeHandler: true });
@@ -86,6 +107,7 @@ export class HeldTask {
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
     if (this.#life.state === "released") await forEver();
+    if (this.#life.state === "fenced") throw this.#life.over.reason;
     const result = await this.persist(() => store.write<N & TaskCommandName>(pending)).catch(
       async (error: unknown) => {
         if (this.#life.state === "released") await forEver(); // the store may be closed by now
@@ -121,6 +143,19 @@ export class HeldTask {
     } catch (error) {
       onError(error);
     }
+  }
+
+  async #failUnreadable(problem: HoldfastError): Promise<void> {
+    const { store } = this.#services;
+    // A task that was deleted, or taken by others who ended it, may have no journal any more.
+    await this.persist(() => store.get(this.id)).then(
+      (task) => this.saw(task),
+      () => undefined,
+    );
+    const { state } = this.#life;
+    if (state === "fenced" || state === "released") return;
+    this.#life.fence(this.#fenced("cannot be read any more"));
+    this.#onUnreadable(problem);
   }
 
   #fenced(why: string): HoldfastError {

@@ -1,13 +1,17 @@
-import type { TaskStore } from "../../store/store.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { ListedEntry, TaskStore } from "../../store/store.ts";
+import type { JournalEnd, JournalEndTime, JournalEntry } from "../../task/journal.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 
-type Asker = PromiseWithResolvers<JournalEntry>;
+type Asker = PromiseWithResolvers<JournalEnd>;
 
-interface Ended {
-  readonly entry: JournalEntry;
+/** A question that has ended. */
+export interface EndedInput {
+  readonly time: JournalEndTime;
   /** Its place in the journal. */
   readonly place: number;
+  /** Resolves with the answer, or with what stands for none. */
+  readonly read: () => Promise<JournalEnd>;
 }
 
 interface OpenInput {
@@ -19,11 +23,11 @@ interface OpenInput {
 
 export interface InputEndsSetup {
   readonly task: TaskRecord;
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly ListedEntry[];
   readonly store: Pick<TaskStore, "get" | "snapshot" | "journalEntry">;
   /** Asks the store until it answers. */
   readonly persist: <T>(ask: () => Promise<T>) => Promise<T>;
-  readonly onEnd: (end: Ended, asker: Asker) => void;
+  readonly onEnd: (ended: EndedInput, asker: Asker) => void;
 }
 
 /**
@@ -37,18 +41,21 @@ export class InputEnds {
   /** Those that are said to have ended. */
   readonly #told = new Set<string>();
   /** Ended before the handler came to them in this attempt. */
-  readonly #unasked = new Map<string, Ended>();
+  readonly #unasked = new Map<string, EndedInput>();
   /** The newest record that was seen. */
   #seen: TaskRecord;
   /** The highest version of an end that was seen. */
   #lastEnd = 0;
+  /** Behind all that was in the journal when the attempt began. */
+  #nextPlace = 0;
 
   constructor(setup: InputEndsSetup) {
     this.#setup = setup;
     this.#seen = setup.task;
-    for (const [place, { key, kind, doneAt, doneVersion }] of setup.entries.entries()) {
+    for (const { key, kind, doneAt, doneVersion, place } of setup.entries) {
       if (kind === "input" && doneAt === null) this.#open.set(key, { place, asker: undefined });
       this.#lastEnd = Math.max(this.#lastEnd, doneVersion ?? 0);
+      this.#nextPlace = Math.max(this.#nextPlace, place + 1);
     }
   }
 
@@ -62,7 +69,7 @@ export class InputEnds {
 
   /** The handler is about to put a question, or to put it again. */
   ask(key: string): Asker {
-    const asker = Promise.withResolvers<JournalEntry>();
+    const asker = Promise.withResolvers<JournalEnd>();
     const ended = this.#unasked.get(key);
     if (ended === undefined) this.#open.set(key, { place: this.#open.get(key)?.place, asker });
     else this.#setup.onEnd(ended, asker);
@@ -72,7 +79,7 @@ export class InputEnds {
   /** A question is in the journal since the record had this version. */
   opened(key: string, version: number): void {
     const input = this.#open.get(key);
-    if (input !== undefined) input.place = this.#setup.entries.length + version;
+    if (input !== undefined) input.place = this.#nextPlace + version;
   }
 
   /** What a write, or a read, has shown of the task. */
@@ -115,26 +122,35 @@ export class InputEnds {
   }
 
   async #readEntry(key: string): Promise<void> {
-    const { store, persist, task, onEnd } = this.#setup;
+    const { onEnd } = this.#setup;
     const place = this.#open.get(key)?.place;
     if (place === undefined) {
       // Its own write has not been answered: it comes after all that is looked for now, and is read then.
       if (this.#open.has(key)) this.#told.add(key);
       return;
     }
-    let entry: JournalEntry | undefined;
+    let entry: JournalEntry;
     try {
-      entry = await persist(() => store.journalEntry(task.id, key));
+      entry = await this.#entry(key);
     } catch (error) {
       this.#open.get(key)?.asker?.reject(error); // and no other question with it
       return;
     }
     const input = this.#open.get(key);
-    if (input === undefined || entry === undefined || entry.doneAt === null) return;
+    if (input === undefined || entry.doneAt === null) return;
     this.#open.delete(key);
     this.#lastEnd = Math.max(this.#lastEnd, entry.doneVersion ?? 0);
-    const end = { entry, place };
-    if (input.asker === undefined) this.#unasked.set(key, end);
-    else onEnd(end, input.asker);
+    const { doneAt, doneVersion } = entry;
+    const ended = { time: { key, doneAt, doneVersion }, place };
+    if (input.asker !== undefined) onEnd({ ...ended, read: async () => entry }, input.asker);
+    // The answer is not kept for a handler that may never come to the question.
+    else this.#unasked.set(key, { ...ended, read: () => this.#entry(key) });
+  }
+
+  async #entry(key: string): Promise<JournalEntry> {
+    const { store, persist, task } = this.#setup;
+    const entry = await persist(() => store.journalEntry(task.id, key));
+    if (entry === undefined) throw new HoldfastError("fenced", `Task ${task.id} was deleted.`);
+    return entry;
   }
 }

@@ -1,9 +1,11 @@
-import type { TaskStore } from "../../store/store.ts";
+import type { ListedEntry, TaskStore } from "../../store/store.ts";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { EarlierEntries } from "./earlier-entries.ts";
 import { EndOrder } from "./end-order.ts";
 import { InputEnds } from "./input-ends.ts";
+import { JournalSize, type JournalLimits } from "./journal-size.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
 /** Commands that are valid only under the token of a run. */
@@ -14,7 +16,8 @@ export type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type"
 export interface JournalSetup {
   readonly task: TaskRecord;
   /** What earlier attempts journalled. */
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly ListedEntry[];
+  readonly limits: JournalLimits;
   readonly store: TaskStore;
   readonly slot: SlotHolder;
   /** Writes under the token. */
@@ -26,38 +29,56 @@ export interface JournalSetup {
 /** The journal of a task, as the run that holds it reads and writes it: what ends in it ends in the order of the store. */
 export class Journal {
   readonly #write: JournalSetup["write"];
-  readonly #earlier: ReadonlyMap<string, JournalEntry>;
-  readonly #places: ReadonlyMap<string, number>;
+  readonly #earlier: EarlierEntries;
+  readonly #size: JournalSize;
   readonly #inputs: InputEnds;
   readonly #ends: EndOrder;
 
-  constructor({ task, entries, store, slot, write, persist }: JournalSetup) {
+  constructor({ task, entries, limits, store, slot, write, persist }: JournalSetup) {
     this.#write = write;
-    this.#earlier = new Map(entries.map((entry) => [entry.key, entry]));
-    this.#places = new Map(entries.map(({ key }, place) => [key, place]));
+    this.#earlier = new EarlierEntries(task.id, entries, (keys) =>
+      persist(() => store.journalEnds(task.id, keys)),
+    );
+    this.#size = new JournalSize(limits, entries);
     this.#inputs = new InputEnds({
       task,
       entries,
       store,
       persist,
-      onEnd: ({ entry, place }, asker) => void this.#ends.turn(entry, place).then(() => asker.resolve(entry)),
+      onEnd: ({ time, place, read }, asker) => {
+        this.#ends.turn(time, place, read).then(
+          (end) => {
+            this.#size.count(end);
+            asker.resolve(end);
+          },
+          (error: unknown) => asker.reject(error),
+        );
+      },
     });
-    this.#ends = new EndOrder(entries, this.#inputs, slot);
+    const keys = entries.map(({ key }) => key);
+    this.#ends = new EndOrder(keys, task.version, this.#inputs, slot);
   }
 
   /** What an earlier attempt journalled under the key. */
-  find(key: string): JournalEntry | undefined {
-    return this.#earlier.get(key);
+  find(key: string): ListedEntry | undefined {
+    return this.#earlier.find(key);
   }
 
-  /** Resolves when it is the turn of an entry that ended in an earlier attempt. */
-  replayed(entry: JournalEntry): Promise<void> {
-    return this.#ends.turn(entry, this.#places.get(entry.key) ?? 0);
+  /** Resolves with what an entry ended with in an earlier attempt, when it is its turn. */
+  replayed(entry: ListedEntry): Promise<JournalEnd> {
+    return this.#ends.turn(entry, entry.place, () => this.#earlier.read(entry));
   }
 
-  /** Resolves when it is the turn of a step whose end this writes. */
-  recordStep(step: HeldCommand<"record_step">): Promise<void> {
-    return this.#ends.ending(this.#write("record_step", step));
+  /** The handler is about to begin what has not ended yet; `isNew`: nothing of it is journalled. Throws `limit_reached`. */
+  begin(isNew: boolean): void {
+    if (isNew) this.#size.addEntry();
+    this.#earlier.stopReadingAhead();
+  }
+
+  /** Resolves when it is the turn of a step whose end this writes. Rejects with `limit_reached` where it is too large. */
+  async recordStep(step: HeldCommand<"record_step">): Promise<void> {
+    this.#size.add(step.key, step.value ?? step.error ?? "");
+    await this.#ends.ending(this.#write("record_step", step));
   }
 
   /** The handler sleeps, maybe again. */
@@ -71,13 +92,14 @@ export class Journal {
   }
 
   /** A question is about to be put, or put again: the entry of its end, when it is its turn. */
-  ask(key: string): PromiseWithResolvers<JournalEntry> {
+  ask(key: string): PromiseWithResolvers<JournalEnd> {
     this.#ends.begun(key);
     return this.#inputs.ask(key);
   }
 
   async openInput(question: HeldCommand<"open_input">): Promise<void> {
-    const { key } = question.input;
+    const { key, params } = question.input;
+    this.#size.add(key, params);
     const opening = this.#write("open_input", question).then((result) => {
       if (result.ok) this.#inputs.opened(key, result.task.version);
     });

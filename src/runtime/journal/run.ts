@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEntry, JournalKey } from "../../task/journal.ts";
+import type { ListedEntry } from "../../store/store.ts";
+import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import type { Services } from "../services.ts";
@@ -49,8 +50,13 @@ export class Run {
   }
 
   /** Holds its task from now on, with what earlier attempts journalled. */
-  hold(services: Services, task: TaskRecord, entries: readonly JournalEntry[]): HeldTask {
-    const held = new HeldTask({ services, task, entries, life: this.life, slot: this.#slot });
+  hold(
+    services: Services,
+    task: TaskRecord,
+    entries: readonly ListedEntry[],
+    onUnreadable: (problem: HoldfastError) => void,
+  ): HeldTask {
+    const held = new HeldTask({ services, task, entries, life: this.life, slot: this.#slot, onUnreadable });
     if (!this.life.change("hold")) {
       void held.giveBack(); // the run was given up while its task was made
       throw new HoldfastError("fenced", `Task ${task.id} was made too late for its run.`);
@@ -65,13 +71,14 @@ export class Run {
   }
 
   /** What an earlier attempt journalled under the key. */
-  find(key: string): JournalEntry | undefined {
+  find(key: string): ListedEntry | undefined {
     return this.#task?.journal.find(key);
   }
 
-  /** Resolves when an entry that has ended may end again: in the order in which the entries ended first. */
-  replayed(entry: JournalEntry): Promise<void> {
-    return this.#task?.journal.replayed(entry) ?? Promise.resolve();
+  /** Resolves with what an entry ended with, when it may end again: in the order in which the entries ended first. */
+  async replayed(entry: ListedEntry): Promise<JournalEnd> {
+    if (this.#task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
+    return this.#task.replayed(entry);
   }
 
   /**
@@ -87,14 +94,19 @@ export class Run {
     if (state === "ended") throw new HoldfastError("fenced", "The handler of this task has returned.");
   }
 
-  /** Awaited before anything that is journalled begins: a checkpoint, and the mark that the task can be resumed. */
-  async begin(): Promise<void> {
+  /**
+   * Awaited before anything that is journalled begins, or goes on that earlier attempts began (`isNew` false): a checkpoint,
+   * and the mark that the task can be resumed. Rejects with `limit_reached` where the journal has no room for it.
+   */
+  async begin(isNew = true): Promise<void> {
     await this.checkpoint();
     if (this.#task === undefined && this.#promote !== undefined) {
       await this.#promote();
       await this.checkpoint();
     }
-    if (this.#task !== undefined) await this.#task.mark();
+    if (this.#task === undefined) return;
+    this.#task.journal.begin(isNew);
+    await this.#task.mark();
   }
 
   /** Runs a step and records it: work, for which a slot is needed. */

@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
-import type { JournalEntry, JournalKey } from "../../task/journal.ts";
+import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { GenerationName, Origin } from "../../task/record.ts";
 import type { HeldTask } from "../journal/held-task.ts";
@@ -61,12 +61,9 @@ export class Questions {
     const hash = requestHash(method, params);
     const entry = run.find(claimed);
     if (entry !== undefined) assertSameQuestion(entry, method, hash);
-    if (entry !== undefined && entry.doneAt !== null) {
-      await run.replayed(entry);
-      return answerOf(entry);
-    }
+    if (entry !== undefined && entry.doneAt !== null) return answerOf(await run.replayed(entry));
     const raw = this.#encode(claimed, params);
-    await run.begin();
+    await run.begin(entry === undefined);
     const deadlineAt =
       entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
     // A timeout that is not the question's own says how long any question may wait, within the life of its task.
@@ -77,7 +74,7 @@ export class Questions {
     return answerOf(await run.whileWaiting(this.#put(question, entry !== undefined)));
   }
 
-  async #put(question: Question, again: boolean): Promise<JournalEntry> {
+  async #put(question: Question, again: boolean): Promise<JournalEnd> {
     const { run, task, timers } = this.#setup;
     const { key, method, params, hash, deadlineAt } = question;
     const end = task.journal.ask(key);
@@ -140,13 +137,13 @@ export class Questions {
 }
 
 /** How a question ended: the answer's result object, or the throw that stands for none. */
-function answerOf(entry: JournalEntry): unknown {
-  if (entry.error === null) return JSON.parse(entry.value ?? "null");
-  const error: unknown = JSON.parse(entry.error);
-  throw isClientError(error) ? inputFailed(entry.key, error) : decodeError(entry.error);
+function answerOf({ key, value, error: json }: JournalEnd): unknown {
+  if (json === null) return JSON.parse(value ?? "null");
+  const error: unknown = JSON.parse(json);
+  throw isClientError(error) ? inputFailed(key, error) : decodeError(json);
 }
 
-function assertSameQuestion(entry: JournalEntry, method: InputMethod, hash: string): void {
+function assertSameQuestion(entry: JournalHead, method: InputMethod, hash: string): void {
   if (entry.kind === "input" && entry.method === method && entry.requestHash === hash) return;
   throw new HoldfastError(
     "replay_mismatch",

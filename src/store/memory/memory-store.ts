@@ -1,7 +1,7 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputRequest } from "../../task/input.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import { uniqueHandlers, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
@@ -10,7 +10,16 @@ import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionStore } from "../session-store.ts";
 import { lostStore } from "../lost-store.ts";
-import type { ChangeListener, KeyedTask, Renewal, TaskFilter, TaskStore, WireName } from "../store.ts";
+import type {
+  ChangeListener,
+  JournalPage,
+  KeyedTask,
+  ListedEntry,
+  Renewal,
+  TaskFilter,
+  TaskStore,
+  WireName,
+} from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { memoryDatabase, type MemoryDatabase } from "./memory-database.ts";
 import { MemoryMessages } from "./memory-messages.ts";
@@ -114,8 +123,19 @@ class MemoryStore implements TaskStore {
     return this.#stored(id)?.request;
   }
 
-  async journal(id: string): Promise<readonly JournalEntry[]> {
-    return [...(this.#stored(id)?.journal.values() ?? [])];
+  async journal(id: string, from: string, limit: number): Promise<JournalPage> {
+    const all = [...(this.#stored(id)?.journal.values() ?? [])];
+    const start = Number(from);
+    const end = start + limit;
+    const entries = all.slice(start, end).map((entry, index) => listed(entry, start + index));
+    return { entries, next: end < all.length ? String(end) : null };
+  }
+
+  async journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
+    const journal = this.#stored(id)?.journal;
+    return keys
+      .flatMap((key) => journal?.get(key) ?? [])
+      .map(({ key, value, error }) => ({ key, value, error }));
   }
 
   async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
@@ -189,6 +209,11 @@ function clone(command: TaskCommand): TaskCommand {
   } catch (error) {
     throw new HoldfastError("store_failed", "The command is not plain data.", { cause: error });
   }
+}
+
+function listed({ request, value, error, ...head }: JournalEntry, place: number): ListedEntry {
+  const texts = [request, value, error].filter((text) => text !== null);
+  return { ...head, place, bytes: texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0) };
 }
 
 function openInputs(entries: Iterable<JournalEntry>): InputRequest[] {

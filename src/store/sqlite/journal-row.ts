@@ -1,8 +1,21 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { InputMethod } from "../../task/input.ts";
-import type { JournalEntry, JournalKind } from "../../task/journal.ts";
-import { columnsOf, integerOrNull, isNull, oneOf, text, textOrNull, type Column, type Row } from "./row.ts";
+import type { JournalEnd, JournalEntry, JournalHead, JournalKind } from "../../task/journal.ts";
+import type { ListedEntry } from "../store.ts";
+import {
+  columnsOf,
+  integer,
+  integerOrNull,
+  isNull,
+  oneOf,
+  text,
+  textOrNull,
+  type Column,
+  type Row,
+} from "./row.ts";
 import { toStored } from "./stored-text.ts";
+
+type ColumnsOf<Names extends readonly string[]> = Readonly<Record<Names[number], Column>>;
 
 const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
 
@@ -19,6 +32,20 @@ export const journalColumns = [
   "done_at",
   "done_version",
 ] as const;
+
+/** Those of them that hold its head. */
+export const journalHeadColumns = [
+  "key",
+  "kind",
+  "method",
+  "request_hash",
+  "deadline_at",
+  "done_at",
+  "done_version",
+] as const;
+
+/** Those of them that hold what it ended with. */
+export const journalEndColumns = ["key", "value", "error"] as const;
 
 /** The values for `journalColumns`. */
 export function journalRowOf(entry: JournalEntry): SQLInputValue[] {
@@ -44,20 +71,41 @@ const methods: Readonly<Record<InputMethod, true>> = {
 };
 
 const at = columnsOf(journalColumns);
+const listedAt = columnsOf([...journalHeadColumns, "seq", "bytes"]);
+const endAt = columnsOf(journalEndColumns);
 
 /** The entry of a row that begins with `journalColumns`. */
 export function journalEntryOf(row: Row): JournalEntry {
+  return { ...headOf(row, at), request: textOrNull(row, at.request), ...endOf(row, at) };
+}
+
+/** The entry of a row of `journalHeadColumns`, its place and its size. */
+export function listedEntryOf(row: Row): ListedEntry {
+  return { ...headOf(row, listedAt), place: integer(row, listedAt.seq), bytes: integer(row, listedAt.bytes) };
+}
+
+/** What the entry of a row of `journalEndColumns` ended with. */
+export function journalEndOf(row: Row): JournalEnd {
+  return endOf(row, endAt);
+}
+
+function headOf(row: Row, columns: ColumnsOf<typeof journalHeadColumns>): JournalHead {
   return {
-    key: text(row, at.key),
-    kind: oneOf(row, at.kind, kinds),
-    method: isNull(row, at.method) ? null : inputMethodOf(row, at.method),
-    request: textOrNull(row, at.request),
-    requestHash: textOrNull(row, at.request_hash),
-    value: textOrNull(row, at.value),
-    error: textOrNull(row, at.error),
-    deadlineAt: integerOrNull(row, at.deadline_at),
-    doneAt: integerOrNull(row, at.done_at),
-    doneVersion: integerOrNull(row, at.done_version),
+    key: text(row, columns.key),
+    kind: oneOf(row, columns.kind, kinds),
+    method: isNull(row, columns.method) ? null : inputMethodOf(row, columns.method),
+    requestHash: textOrNull(row, columns.request_hash),
+    deadlineAt: integerOrNull(row, columns.deadline_at),
+    doneAt: integerOrNull(row, columns.done_at),
+    doneVersion: integerOrNull(row, columns.done_version),
+  };
+}
+
+function endOf(row: Row, columns: ColumnsOf<typeof journalEndColumns>): JournalEnd {
+  return {
+    key: text(row, columns.key),
+    value: textOrNull(row, columns.value),
+    error: textOrNull(row, columns.error),
   };
 }
 

@@ -5,6 +5,8 @@ import type { Row } from "./row.ts";
 export interface RowStatement {
   get(...values: SQLInputValue[]): Row | undefined;
   all(...values: SQLInputValue[]): Row[];
+  /** Reads a row when it is asked for. */
+  iterate(...values: SQLInputValue[]): Iterable<Row>;
 }
 
 /** Its rows are arrays, since `node:sqlite` takes twice as long or more to make objects of them. */

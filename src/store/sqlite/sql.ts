@@ -1,4 +1,4 @@
-import { journalColumns } from "./journal-row.ts";
+import { journalColumns, journalEndColumns, journalHeadColumns } from "./journal-row.ts";
 import { changingTaskColumns, taskColumns } from "./record-row.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
@@ -35,8 +35,16 @@ export const selectOutcomeBody = "SELECT body FROM outcome WHERE task_id = ?";
 
 export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
 
-/** Without an order: an index by `seq` would cost each write of the journal more than a sort costs its reader. */
-export const selectJournal = `SELECT ${journalColumns.join(", ")}, seq FROM journal WHERE task_id = ?`;
+/**
+ * By key: an index by `seq` would cost each write of the journal more than a sort costs its reader. `octet_length` reads no
+ * text, where `length` would.
+ */
+export const selectJournal = `
+  SELECT ${journalHeadColumns.join(", ")}, seq,
+    coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
+  FROM journal WHERE task_id = ? AND key >= ? ORDER BY key LIMIT ?`;
+
+export const selectJournalEnd = `SELECT ${journalEndColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
 
 export const selectJournalEntry = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
 

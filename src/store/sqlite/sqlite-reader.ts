@@ -1,24 +1,27 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { InputRequest } from "../../task/input.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { HandlerName } from "../../task/owner.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { StoredSession } from "../session-store.ts";
-import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
+import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
-import { inputMethodOf, journalColumns, journalEntryOf } from "./journal-row.ts";
+import { inputMethodOf, journalEndOf, journalEntryOf, listedEntryOf } from "./journal-row.ts";
 import { recordOf, taskColumns } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integer, integerOrNull, isNull, text, textOrNull, type Row } from "./row.ts";
+import { columnsOf, idOf, integerOrNull, isNull, text, textOrNull, type Row } from "./row.ts";
 import { sessionOf } from "./sqlite-sessions.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 import { latestTime } from "../../task/time.ts";
+
+/** Of the texts whose entries one page of a journal shows: SQLite passes them on its way to what is stored behind them. */
+const maxPassedBytes = 4 * 1024 * 1024;
 
 /** SQLite puts every blob behind all texts. */
 const behindAllTexts = new Uint8Array();
@@ -27,7 +30,6 @@ const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_p
 const outcomeAt = columnsOf(["body"]);
 const keyedAt = columnsOf(["id", "idempotency_key"]);
 const requestAt = columnsOf(["origin", "arguments", "prepared"]);
-const journalAt = columnsOf([...journalColumns, "seq"]);
 const sweepAt = columnsOf(["at"]);
 
 /**
@@ -45,6 +47,7 @@ export class SqliteReader {
   readonly #keyed: RowStatement;
   readonly #request: RowStatement;
   readonly #journal: RowStatement;
+  readonly #journalEnd: RowStatement;
   readonly #journalEntry: RowStatement;
   readonly #owned: RowStatement;
   readonly #ofScope: RowStatement;
@@ -67,6 +70,7 @@ export class SqliteReader {
     this.#keyed = prepareRows(db, sql.selectKeyed);
     this.#request = prepareRows(db, sql.selectRequest);
     this.#journal = prepareRows(db, sql.selectJournal);
+    this.#journalEnd = prepareRows(db, sql.selectJournalEnd);
     this.#journalEntry = prepareRows(db, sql.selectJournalEntry);
     this.#owned = prepareRows(db, sql.selectOwned);
     this.#ofScope = prepareRows(db, sql.selectOfScope);
@@ -130,10 +134,21 @@ export class SqliteReader {
     };
   }
 
-  journal(id: string): JournalEntry[] {
-    const rows = this.#journal.all(toStored(id));
-    rows.sort((a, b) => integer(a, journalAt.seq) - integer(b, journalAt.seq));
-    return rows.map(journalEntryOf);
+  journal(id: string, from: string, limit: number): JournalPage {
+    const entries: ListedEntry[] = [];
+    let passed = 0;
+    for (const row of this.#journal.iterate(toStored(id), toStored(from), limit + 1)) {
+      const entry = listedEntryOf(row);
+      if (entries.length === limit || passed >= maxPassedBytes) return { entries, next: entry.key };
+      entries.push(entry);
+      passed += entry.bytes;
+    }
+    return { entries, next: null };
+  }
+
+  journalEnds(id: string, keys: readonly string[]): JournalEnd[] {
+    const rows = keys.map((key) => this.#journalEnd.get(toStored(id), toStored(key)));
+    return rows.flatMap((row) => (row === undefined ? [] : [journalEndOf(row)]));
   }
 
   journalEntry(id: string, key: string): JournalEntry | undefined {

@@ -1,7 +1,7 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { HandlerName, StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed } from "../change-feed.ts";
@@ -11,6 +11,7 @@ import type { SessionCommand } from "../session-command.ts";
 import type { SessionNews, SessionStore } from "../session-store.ts";
 import type {
   ChangeListener,
+  JournalPage,
   KeyedTask,
   Renewal,
   StoreChanges,
@@ -188,8 +189,12 @@ class SqliteStore implements TaskStore {
     return this.#readTask(id, (reader) => reader.request(id));
   }
 
-  journal(id: string): Promise<readonly JournalEntry[]> {
-    return this.#readTask(id, (reader) => reader.journal(id));
+  journal(id: string, from: string, limit: number): Promise<JournalPage> {
+    return this.#readTask(id, (reader) => reader.journal(id, from, limit));
+  }
+
+  journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
+    return this.#readTask(id, (reader) => reader.journalEnds(id, keys));
   }
 
   journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { useTempDirectory } from "./temp-directory.ts";
+import { wholeJournal } from "../../../src/testing/whole-journal.ts";
 
 const files = useTempDirectory();
 const future = 8_000_000_000_000_000;
@@ -24,7 +25,7 @@ function writeSchema7(path: string): void {
 test("in a file of the seventh schema a sleep has ended at its time, or it lasts", async () => {
   writeSchema7(files.path());
   const store = await files.open();
-  const entries = (await store.journal("task-a")).map(({ key, deadlineAt, doneAt, doneVersion }) => ({
+  const entries = (await wholeJournal(store, "task-a")).map(({ key, deadlineAt, doneAt, doneVersion }) => ({
     [key]: [deadlineAt, doneAt, doneVersion],
   }));
   expect(entries).toEqual([

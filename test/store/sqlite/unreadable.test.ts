@@ -201,7 +201,7 @@ test("a page of the journal that was overwritten is a fault of the tasks that ar
   await file.write(new Uint8Array(size), 0, size, (rootpage - 1) * size);
   await file.close();
   const store = await files.open();
-  await expect(store.journal("task-a")).rejects.toMatchObject({ code: "task_unreadable" });
+  await expect(store.journal("task-a", "", 9)).rejects.toMatchObject({ code: "task_unreadable" });
   expect(await store.get("task-a")).toMatchObject({ state: "running" });
 });
 

@@ -1,0 +1,90 @@
+import type { ListedEntry } from "../../store/store.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEnd } from "../../task/journal.ts";
+import { inOrderOfEnds } from "./end-order.ts";
+
+/** What is read at a time, unless one end alone is larger. */
+const pageBytes = 1024 * 1024;
+const pageEntries = 200;
+
+/** An entry, and where it stands among those that have ended. */
+interface Earlier {
+  readonly entry: ListedEntry;
+  readonly rank: number;
+}
+
+/**
+ * What earlier attempts of a task journalled. What the entries ended with stays in the store until the handler comes to
+ * them: it is read in the order in which they ended, which is that of a replay, and let go of when it was handed on.
+ */
+export class EarlierEntries {
+  readonly #taskId: string;
+  readonly #readEnds: (keys: readonly string[]) => Promise<readonly JournalEnd[]>;
+  readonly #byKey = new Map<string, Earlier>();
+  readonly #ended: readonly ListedEntry[];
+  #ahead = new Map<string, JournalEnd>();
+  #readsAhead = true;
+
+  constructor(
+    taskId: string,
+    entries: readonly ListedEntry[],
+    readEnds: (keys: readonly string[]) => Promise<readonly JournalEnd[]>,
+  ) {
+    this.#taskId = taskId;
+    this.#readEnds = readEnds;
+    this.#ended = inOrderOfEnds(entries);
+    for (const [rank, entry] of this.#ended.entries()) this.#byKey.set(entry.key, { entry, rank });
+    for (const entry of entries) if (entry.doneAt === null) this.#byKey.set(entry.key, { entry, rank: -1 });
+  }
+
+  find(key: string): ListedEntry | undefined {
+    return this.#byKey.get(key)?.entry;
+  }
+
+  /** Most of the replay is over: what is still to come is read one by one, so that an attempt that waits keeps none of it. */
+  stopReadingAhead(): void {
+    this.#readsAhead = false;
+    this.#ahead.clear();
+  }
+
+  /** Reads what an entry ended with. Rejects with `task_unreadable` where that is damaged. */
+  async read({ key, bytes }: ListedEntry): Promise<JournalEnd> {
+    if (bytes === 0) return { key, value: null, error: null }; // a sleep, or a step that returned nothing
+    if (!this.#ahead.has(key)) {
+      const ends = await this.#readEnds(this.#pageFrom(key));
+      this.#ahead = new Map(ends.map((end) => [end.key, end]));
+    }
+    const end = this.#ahead.get(key);
+    this.#ahead.delete(key);
+    if (!this.#readsAhead) this.#ahead.clear();
+    if (end === undefined) throw this.#unreadable(`the journal has lost "${key}"`);
+    for (const json of [end.value, end.error]) if (json !== null) this.#assertJson(key, json);
+    return end;
+  }
+
+  /** The entry's key, and those of the entries that ended after it, as far as they fit into a page. */
+  #pageFrom(key: string): readonly string[] {
+    const first = this.#byKey.get(key)?.rank ?? -1;
+    const keys = [key];
+    if (!this.#readsAhead || first < 0) return keys;
+    let bytes = this.#ended[first]?.bytes ?? 0;
+    for (const next of this.#ended.slice(first + 1, first + pageEntries)) {
+      bytes += next.bytes;
+      if (bytes > pageBytes) break;
+      if (next.bytes > 0) keys.push(next.key);
+    }
+    return keys;
+  }
+
+  #assertJson(key: string, json: string): void {
+    try {
+      JSON.parse(json);
+    } catch {
+      throw this.#unreadable(`the journal's "${key}" is not JSON`);
+    }
+  }
+
+  #unreadable(problem: string): HoldfastError {
+    return new HoldfastError("task_unreadable", `Task ${this.#taskId} cannot be read: ${problem}.`);
+  }
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { EarlierEntries } from "../../src/runtime/journal/earlier-entries.ts";
+import type { ListedEntry } from "../../src/store/store.ts";
+import type { JournalEnd } from "../../src/task/journal.ts";
+
+const mebibyte = 1024 * 1024;
+
+function entry(place: number, more: Partial<ListedEntry> = {}): ListedEntry {
+  return {
+    key: `k${place}`,
+    kind: "step",
+    method: null,
+    requestHash: null,
+    deadlineAt: null,
+    doneAt: 1,
+    doneVersion: place + 2,
+    place,
+    bytes: mebibyte / 4,
+    ...more,
+  };
+}
+
+/** Entries whose values are their keys, and the pages in which those were read. */
+function entriesOf(listed: readonly ListedEntry[], values: Readonly<Record<string, string>> = {}) {
+  const pages: (readonly string[])[] = [];
+  const entries = new EarlierEntries("task-a", listed, async (keys) => {
+    pages.push(keys);
+    return keys
+      .filter((key) => key !== "lost")
+      .map((key): JournalEnd => ({ key, value: values[key] ?? JSON.stringify(key), error: null }));
+  });
+  return { entries, pages };
+}
+
+const seven = Array.from({ length: 7 }, (_, place) => entry(place));
+
+describe("what earlier attempts journalled", () => {
+  it("is read a page at a time, in the order of ends, whatever the order of the entries", async () => {
+    const { entries, pages } = entriesOf(seven.toReversed());
+    for (const each of seven) expect(await entries.read(each)).toMatchObject({ value: `"${each.key}"` });
+    expect(pages).toEqual([
+      ["k0", "k1", "k2", "k3"],
+      ["k4", "k5", "k6"],
+    ]);
+  });
+
+  it("is read again where the handler comes to it out of order", async () => {
+    const { entries, pages } = entriesOf(seven);
+    for (const place of [4, 0, 5]) {
+      expect(await entries.read(entry(place))).toMatchObject({ value: `"k${place}"` });
+    }
+    expect(pages).toEqual([
+      ["k4", "k5", "k6"],
+      ["k0", "k1", "k2", "k3"],
+      ["k5", "k6"],
+    ]);
+  });
+
+  it("is read one by one once the handler begins something new", async () => {
+    const { entries, pages } = entriesOf(seven);
+    await entries.read(entry(0));
+    entries.stopReadingAhead();
+    await entries.read(entry(1));
+    await entries.read(entry(2));
+    expect(pages.slice(1)).toEqual([["k1"], ["k2"]]);
+  });
+
+  it("is read in pages of no more than 200, without what has no text or has not ended", async () => {
+    const many = Array.from({ length: 250 }, (_, place) => entry(place, { bytes: 1 }));
+    const sleep = entry(1, { kind: "sleep", bytes: 0 });
+    many[1] = sleep;
+    many[2] = entry(2, { kind: "input", doneAt: null, doneVersion: null });
+    const { entries, pages } = entriesOf(many);
+    await entries.read(entry(0));
+    expect(pages[0]?.slice(0, 3)).toEqual(["k0", "k3", "k4"]);
+    expect(pages[0]).toHaveLength(199);
+    expect(await entries.read(sleep)).toEqual({ key: "k1", value: null, error: null });
+    await entries.read(entry(3));
+    expect(pages).toHaveLength(1);
+  });
+
+  it("is read by itself where it is larger than a page", async () => {
+    const { entries, pages } = entriesOf([entry(0, { bytes: 4 * mebibyte }), entry(1)]);
+    await entries.read(entry(0));
+    expect(pages).toEqual([["k0"]]);
+  });
+
+  it.each([
+    ["not JSON", { k0: "{" }, "k0", 'the journal\'s "k0" is not JSON'],
+    ["gone", {}, "lost", 'the journal has lost "lost"'],
+  ])("cannot be read where it is %s", async (_, values, key, problem) => {
+    const damaged = entry(0, { key });
+    const { entries } = entriesOf([damaged], values);
+    await expect(entries.read(damaged)).rejects.toMatchObject({
+      code: "task_unreadable",
+      message: `Task task-a cannot be read: ${problem}.`,
+    });
+  });
+});
