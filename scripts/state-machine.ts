@@ -30,6 +30,9 @@ its task is refused.
 it lives, or nobody: then any process may claim it. While it runs, its owner is the process that runs it. \`claim\` starts
 several tasks at once, of which each may be claimed by this owner: its own, those of nobody, and those of owners that are gone.
 
+**Parked**: a queued task that cannot be claimed yet. Its handler waited for questions or sleeps when its attempt ended, so
+that nothing of it runs until an answer, a deadline or a cancel has come. A task that crashed more than once pauses in the same way.
+
 \`join\` and \`leave\` say for which tasks callers wait that know no tasks, and when a task is cancelled whose callers have left.
 \`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; none of them depends on a state. A
 task that clients see as \`input_required\` is an unfinished task with open questions.

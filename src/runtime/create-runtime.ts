@@ -151,7 +151,7 @@ class LocalRuntime implements Runtime {
     // A question that was closed since the answers were judged ignores its own.
     const answer = { type: "answer_inputs", now: clock.now(), id, answers: judged } as const;
     const result = await store.write<"answer_inputs">(answer);
-    if (result.ok) this.#parts.attempts.changed(result.task, result.accepted);
+    if (result.ok) this.#changed(result.task, result.accepted);
   }
 
   async secret(name: string): Promise<Uint8Array> {
@@ -162,7 +162,7 @@ class LocalRuntime implements Runtime {
   async cancel(id: string, requestor: Requestor): Promise<void> {
     await this.#record(id, requestor);
     const task = await this.#parts.cancellation.request(id);
-    if (task !== undefined) this.#parts.attempts.changed(task);
+    if (task !== undefined) this.#changed(task);
   }
 
   async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
@@ -211,6 +211,12 @@ class LocalRuntime implements Runtime {
     const request = await this.#services.store.request(id);
     if (request === undefined) throw unknownTask();
     return request.origin;
+  }
+
+  /** A task that was parked runs again for what has come. */
+  #changed(task: TaskRecord, answered?: readonly string[]): void {
+    this.#parts.attempts.changed(task, answered);
+    if (task.state === "queued") this.#parts.dispatcher.wake();
   }
 
   #cancelled(result: CommandResult<"cancel">): TaskRecord {

@@ -43,6 +43,11 @@ export interface RuntimeOptions {
   readonly maxLeakedHandlers: number;
   /** How long a task that expired before its end stays visible as failed. */
   readonly expiredVisibleMs: number;
+  /**
+   * Handlers that may wait for an answer or a sleep with all that they hold in memory. Beyond, and after ten minutes in any
+   * case, the one that has waited longest is dropped, and runs again with its journal when something has come for it.
+   */
+  readonly maxParkedFrames: number;
   /** How long an orderly stop waits for running handlers before it releases their tasks. */
   readonly stopDeadlineMs: number;
   /** Unfinished tasks of one principal; one more is refused. `null`: no limit, as for the three limits below. */
@@ -93,6 +98,7 @@ export const defaultOptions: RuntimeOptions = {
   concurrency: 64,
   cancelGraceMs: 5_000,
   maxLeakedHandlers: 16,
+  maxParkedFrames: 10_000,
   expiredVisibleMs: 60_000,
   stopDeadlineMs: 10_000,
   maxUnfinishedPerPrincipal: 1_000,

@@ -1,4 +1,5 @@
 import { Attempts } from "./execution/attempts.ts";
+import { CancelledTasks } from "./execution/cancelled-tasks.ts";
 import { LeakedHandlers } from "./execution/leaked-handlers.ts";
 import { ChangedTasks } from "./changed-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
@@ -9,6 +10,7 @@ import { Ownership } from "./dispatch/ownership.ts";
 import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import type { Services } from "./services.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { Timers } from "./timers.ts";
 import { Credentials } from "./tool/credentials.ts";
 import { Watchers } from "./watchers.ts";
@@ -18,6 +20,7 @@ export interface Parts {
   readonly timers: Timers;
   readonly changed: ChangedTasks;
   readonly attempts: Attempts;
+  readonly cancelled: CancelledTasks;
   readonly dispatcher: Dispatcher;
   readonly cancellation: Cancellation;
   readonly sweeper: Sweeper;
@@ -31,18 +34,26 @@ export interface Parts {
 export function makeParts(services: Services): Parts {
   const slots = new Slots(services.options.concurrency);
   const timers = new Timers(services.clock);
-  const sweeper = new Sweeper(services);
   const leaked = new LeakedHandlers(services);
+  const cancelled = new CancelledTasks({ services, timers, leaked });
+  const onUnheld = (task: TaskRecord): void => void cancelled.tell(task);
+  const sweeper = new Sweeper(services, { onWoken: () => dispatcher.wake(), onUnheld });
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
   const credentials = new Credentials();
-  const attempts = new Attempts({ services, leaked, slots, timers, credentials, onSweepAt });
-  const dispatcher = new Dispatcher({ services, slots, timers, attempts, leaked, sweeper });
+  const onParked = (task: TaskRecord): void => {
+    if (task.lane === null) sweeper.consider(task.runAfter);
+    else dispatcher.wake(); // something has come for it meanwhile
+  };
+  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked };
+  const attempts = new Attempts(setup);
+  const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper });
   return {
     timers,
     changed: new ChangedTasks(services, [attempts]),
     attempts,
+    cancelled,
     dispatcher,
-    cancellation: new Cancellation(services, sweeper),
+    cancellation: new Cancellation(services, sweeper, onUnheld),
     sweeper,
     ownership: new Ownership(services, sweeper, () => dispatcher.wake()),
     orphans: new Orphans(services),

@@ -25,6 +25,7 @@ const rules: Readonly<Record<NumericOption, Rule>> = {
   concurrency: { min: 1 },
   cancelGraceMs: { min: 0 },
   maxLeakedHandlers: { min: 1 },
+  maxParkedFrames: { min: 0 },
   expiredVisibleMs: { min: 0 },
   stopDeadlineMs: { min: 0 },
   maxUnfinishedPerPrincipal: { min: 1, orNull: true },

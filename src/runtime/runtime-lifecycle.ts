@@ -108,11 +108,12 @@ export class RuntimeLifecycle {
   }
 
   async #close(): Promise<void> {
-    const { ownership, orphans, changed, cancellation, timers, sweeper } = this.#parts;
+    const { ownership, orphans, changed, cancellation, cancelled, timers, sweeper } = this.#parts;
     ownership.stop();
     orphans.stop();
     changed.stop();
     cancellation.stop();
+    cancelled.stop();
     timers.close();
     await sweeper.stop();
     this.#unsubscribe();

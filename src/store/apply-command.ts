@@ -19,7 +19,7 @@ export function applyCommand(tables: TaskTables, owner: string, given: TaskComma
 }
 
 function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts {
-  const { task, sameKey, usage, runnable, running, deletable, secret } = query;
+  const { task, sameKey, usage, runnable, toWake, running, deletable, secret } = query;
   // By far the most commands are about one task.
   if (task !== undefined) return { owner, ...taskFacts(tables, owner, task) };
   return {
@@ -28,6 +28,7 @@ function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts 
     ...(sameKey && { sameKey: tables.taskByIdempotencyKey(sameKey.principal, sameKey.key) }),
     ...(usage && { usage: usageFacts(tables, usage.principal) }),
     ...(runnable && { runnable: tables.runnable(runnable, owner) }),
+    ...(toWake && { toWake: tables.toWake(toWake) }),
     ...(running && { running: tables.running(running) }),
     ...(deletable && { deletable: tables.deletable(deletable.now, deletable.limit) }),
     ...(secret !== undefined && { secret: tables.secret(secret) }),

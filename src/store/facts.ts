@@ -18,15 +18,21 @@ export interface FactsQuery {
   /** How many tasks there are, in total and of a principal. */
   readonly usage?: { readonly principal: string | null };
   readonly runnable?: RunnableQuery;
+  /** Queued tasks that wait, up to a time that has come at `now`. */
+  readonly toWake?: ToWakeQuery;
   readonly running?: RunningQuery;
   /** Finished tasks that may be deleted at `now`. */
   readonly deletable?: { readonly now: number; readonly limit: number };
   readonly secret?: string;
 }
 
-/** Queued tasks that this owner may run, and that one of `handlers` runs. */
+/** Queued tasks in a lane that this owner may run, and that one of `handlers` runs. */
 export interface RunnableQuery {
   readonly handlers: readonly HandlerName[];
+  readonly limit: number;
+}
+
+export interface ToWakeQuery {
   readonly now: number;
   readonly limit: number;
 }
@@ -39,12 +45,10 @@ export interface RunningQuery {
   readonly now: number;
 }
 
-export interface RunnableTasks {
-  /** Those whose `runAfter` has come, earliest first, at most `limit`. */
+/** Queued tasks, earliest `runAfter` first, at most as many as were asked for; those that cannot be read make it no fewer. */
+export interface QueuedTasks {
   readonly tasks: readonly TaskRecord[];
   readonly unreadable: readonly UnreadableTask[];
-  /** The earliest `runAfter` after `now` of those that were looked at; null where there is none. */
-  readonly next: number | null;
 }
 
 export interface RunningTasks {
@@ -68,7 +72,8 @@ export interface Facts {
   readonly awaitedBy?: readonly string[];
   readonly sameKey?: TaskRecord | undefined;
   readonly usage?: { readonly total: Usage; readonly ofPrincipal: Usage | null };
-  readonly runnable?: RunnableTasks;
+  readonly runnable?: QueuedTasks;
+  readonly toWake?: QueuedTasks;
   readonly running?: RunningTasks;
   readonly deletable?: readonly string[];
   readonly secret?: string | undefined;
@@ -85,9 +90,9 @@ export function factsFor(command: TaskCommand): FactsQuery {
       };
     }
     case "claim":
-      return {
-        runnable: { handlers: command.handlers, now: command.now, limit: command.tokens.length },
-      };
+      return { runnable: { handlers: command.handlers, limit: command.tokens.length } };
+    case "wake":
+      return { toWake: { now: command.now, limit: command.limit } };
     case "reclaim": {
       const { owner, after, limit, now } = command;
       return { running: { owner, after, limit, now } };

@@ -53,6 +53,8 @@ export function planFor(command: TaskCommand, facts: Facts): Plan {
       return claim(command, facts);
     case "reclaim":
       return reclaim(command, facts);
+    case "wake":
+      return wake(command, facts);
     case "delete_expired": {
       const deleted = facts.deletable ?? [];
       return removal({ ok: true, deleted }, deleted);
@@ -99,7 +101,7 @@ function fits({ quota }: TaskCommand<"create">, usage: Facts["usage"]): boolean 
 }
 
 function claim({ tokens, now }: TaskCommand<"claim">, { runnable, owner }: Facts): Plan {
-  const { tasks = [], unreadable = [], next = null } = runnable ?? {};
+  const { tasks = [], unreadable = [] } = runnable ?? {};
   const started: Decision[] = [];
   for (const [index, token] of tokens.entries()) {
     const task = tasks[index];
@@ -112,7 +114,15 @@ function claim({ tokens, now }: TaskCommand<"claim">, { runnable, owner }: Facts
     if (decision.ok) started.push(decision);
   }
   const claimed = started.map(({ task }) => task);
-  return { result: { ok: true, tasks: claimed, unreadable, next }, ...saving(started) };
+  return { result: { ok: true, tasks: claimed, unreadable }, ...saving(started) };
+}
+
+function wake({ now }: TaskCommand<"wake">, { toWake, owner }: Facts): Plan {
+  const { tasks = [], unreadable = [] } = toWake ?? {};
+  const woken = tasks
+    .map((task) => decide(task, { type: "wake", now, id: task.id }, { owner, entry: () => undefined }))
+    .filter((decision) => decision.ok);
+  return { result: { ok: true, woken: woken.length, unreadable }, ...saving(woken) };
 }
 
 function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts): Plan {
@@ -182,8 +192,16 @@ function change(
   if (!decision.ok) return { result: decision, writes: [], changes: [] };
   const { task, journal } = decision;
   const effect = task.version === before?.version ? { writes: [], changes: [] } : saving([decision]);
-  if (command.type !== "answer_inputs") return { result: { ok: true, task }, ...effect };
-  return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
+  switch (command.type) {
+    case "answer_inputs":
+      return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
+    case "cancel": {
+      const unheld = before?.state === "queued" && before.journalled;
+      return { result: { ok: true, task, unheld }, ...effect };
+    }
+    default:
+      return { result: { ok: true, task }, ...effect };
+  }
 }
 
 function saving(decisions: readonly Decision[]): Pick<Plan, "writes" | "changes"> {

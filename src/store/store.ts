@@ -113,15 +113,15 @@ export interface TaskStore {
    * `claim` and `reclaim` report those. A page of fewer than `limit` is the last.
    */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
-  /** The earliest `runAfter` of the queued tasks that this owner can claim for the handlers (epoch ms), or null. */
-  claimableAt(handlers: readonly HandlerName[]): Promise<number | null>;
+  /** Whether there is a task that this owner can claim for the handlers. */
+  hasClaimable(handlers: readonly HandlerName[]): Promise<boolean>;
   /** What would have to run the queued tasks that no living owner has a handler for. */
   orphanedHandlers(): Promise<readonly HandlerName[]>;
-  /** The ids of queued tasks that such a handler would run, at most `limit`, those that may run first coming first. */
+  /** The ids of queued tasks that such a handler would run, at most `limit`, in the order of `runAfter`. */
   queued(handler: HandlerName, limit: number): Promise<readonly string[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
   due(now: number, limit: number): Promise<readonly string[]>;
-  /** The earliest time later than `after` at which the sweeper has work, or null. */
+  /** The earliest time later than `after` at which the sweeper has work, be it to wake a task; or null. */
   nextSweepAt(after: number): Promise<number | null>;
 
   /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */

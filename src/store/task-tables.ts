@@ -1,7 +1,7 @@
 import type { JournalEntry } from "../task/journal.ts";
 import type { Usage } from "../task/quota.ts";
 import type { TaskRecord } from "../task/record.ts";
-import type { RunnableQuery, RunnableTasks, RunningQuery, RunningTasks } from "./facts.ts";
+import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks, ToWakeQuery } from "./facts.ts";
 import type { TableWrite } from "./plan.ts";
 
 /** What a synchronous store offers to the code that applies commands, inside one transaction. */
@@ -18,7 +18,8 @@ export interface TaskTables {
   /** Whether an owner is there, or may be stopped and go on. */
   lives(owner: string): boolean;
   /** For this owner. */
-  runnable(query: RunnableQuery, owner: string): RunnableTasks;
+  runnable(query: RunnableQuery, owner: string): QueuedTasks;
+  toWake(query: ToWakeQuery): QueuedTasks;
   running(query: RunningQuery): RunningTasks;
   /** Finished tasks to be deleted at `now`, earliest first. */
   deletable(now: number, limit: number): readonly string[];

@@ -5,6 +5,7 @@ import type { Outcome } from "./outcome.ts";
 import type { HandlerName } from "./owner.ts";
 import type { Quota } from "./quota.ts";
 import type { Progress, TaskRecord, TaskRequest } from "./record.ts";
+import type { Rest } from "./waiting.ts";
 
 /** The part of a record that its creator decides; the rest follows from it. */
 export type NewTask = Pick<
@@ -57,13 +58,18 @@ export interface TaskCommands {
   };
   start: { readonly id: string; readonly token: string };
   /**
-   * Starts queued tasks whose time has come, in the order of `runAfter`: one under each token, as far as there are any. Those
+   * Starts queued tasks that stand in a lane, in the order of `runAfter`: one under each token, as far as there are any. Those
    * that another living owner is to run are not among them, nor are those that none of `handlers` runs.
    */
   claim: { readonly handlers: readonly HandlerName[]; readonly tokens: readonly string[] };
+  /** Gives the task back to the queue; one whose handler rests is parked there, until something comes for it. */
   release: { readonly id: string; readonly token: string };
-  /** Before the first journalled call of an attempt runs, and when an attempt waits for an open input again. */
-  mark: { readonly id: string; readonly token: string; readonly waiting: boolean };
+  /** The same of a process that goes on, which stays the one that runs the task. */
+  park: { readonly id: string; readonly token: string };
+  /** Up to `limit` queued tasks that wait can be claimed from now on, since the time has come until which they waited. */
+  wake: { readonly limit: number };
+  /** Before the first journalled call of an attempt runs, when its handler comes to rest, and before it works again. */
+  mark: { readonly id: string; readonly token: string; readonly rest?: Rest };
   /** A step's end: exactly one of `value` and `error`, or neither for a step that returned nothing. */
   record_step: {
     readonly id: string;
@@ -84,11 +90,20 @@ export interface TaskCommands {
     readonly requestHash: string;
     /** When the attempt gives the question up; answers that come then are too late. */
     readonly deadlineAt: number | null;
+    /** Where the handler rests with it. */
+    readonly rest?: Rest;
   };
   /** Gives up an open input; refused as `state` once it was answered. */
   close_input: { readonly id: string; readonly token: string; readonly key: string; readonly error: string };
   /** A sleep that is to end at `until`, which later attempts find in the journal. */
-  sleep: { readonly id: string; readonly token: string; readonly key: string; readonly until: number };
+  sleep: {
+    readonly id: string;
+    readonly token: string;
+    readonly key: string;
+    readonly until: number;
+    /** Where the handler rests with it. */
+    readonly rest?: Rest;
+  };
   /** Ends a sleep, before its handler goes on. Refused as `state` where no such sleep lasts. */
   end_sleep: { readonly id: string; readonly token: string; readonly key: string };
   /** Takes the answers to open inputs and ignores all others. */
@@ -147,8 +162,8 @@ export interface TaskCommands {
     readonly unlessWanted?: true;
   };
   /**
-   * Gives the running tasks of an owner that is gone back to the queue, where any may claim them; refused as `state` while it
-   * lives. From then on it can write nothing. In pages, so that no transaction grows with the store: up to `limit` tasks with
+   * Gives the running tasks of an owner that is gone back to the queue, where any may claim them; those whose handlers rest are
+   * parked there. Refused as `state` while it lives. From then on it can write nothing. In pages, so that no transaction grows with the store: up to `limit` tasks with
    * ids above `after`. A task that has expired stays as it is, since it can only `expire`; so does one whose record cannot be
    * read, which is named in the result. After the last page the store forgets the owner, unless it runs tasks that cannot be
    * read, or that are to be cancelled.
@@ -217,14 +232,15 @@ interface SpecialResults {
   create: (Changed & { readonly created: boolean }) | Refused;
   /** `accepted`: the keys whose answers were taken; empty when none was open. */
   answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
+  /** `unheld`: its handler had run, and no attempt held it that would hear of the cancel. */
+  cancel: (Changed & { readonly unheld: boolean }) | Refused;
   claim: {
     readonly ok: true;
     /** Running, each under its token. */
     readonly tasks: readonly TaskRecord[];
     readonly unreadable: readonly UnreadableTask[];
-    /** The earliest time at which a task can be claimed that could not be now (epoch ms), or null. */
-    readonly next: number | null;
   };
+  wake: { readonly ok: true; readonly woken: number; readonly unreadable: readonly UnreadableTask[] };
   reclaim:
     | {
         readonly ok: true;

@@ -2,6 +2,7 @@ import type { TaskCommand } from "./command.ts";
 import { expiresAt, storableExpiry } from "./expiry.ts";
 import type { TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
+import { ready, working } from "./waiting.ts";
 
 /** The record that a `create` command of an owner makes. */
 export function createRecord(
@@ -28,12 +29,11 @@ export function createRecord(
     awaitedBy: awaited === true ? [owner] : [],
     promised: promised === true,
     owner: token === null && forAnyOwner === true ? null : owner,
-    runAfter: token === null ? now : null,
     attempt: token === null ? 0 : 1,
     token,
     startedAt: token === null ? null : now,
     journalled: false,
-    waiting: false,
+    ...(token === null ? ready("new", now) : working),
     crashes: 0,
     outcomeKind: null,
   };

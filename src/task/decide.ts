@@ -10,6 +10,7 @@ import { isTerminal } from "./status.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import { deletableAt } from "./ttl.ts";
+import { givenBack, isToWake, pausing, ready, resting, stirred, working } from "./waiting.ts";
 
 /** Commands about several tasks, about a new one, about one that has ended, or about its callers. */
 type OtherName =
@@ -21,7 +22,9 @@ export type TaskChangeName = Exclude<TaskCommandName, OtherName>;
 export type TaskChangeCommand = {
   [N in TaskChangeName]: N extends "reclaim"
     ? Omit<TaskCommand<N>, "owner" | "after" | "limit"> & { readonly id: string }
-    : TaskCommand<N>;
+    : N extends "wake"
+      ? Omit<TaskCommand<N>, "limit"> & { readonly id: string }
+      : TaskCommand<N>;
 }[TaskChangeName];
 
 /** What a decision depends on beside the record. */
@@ -99,6 +102,7 @@ function guard(
   if (command.type === "cancel" && command.unlessWanted === true && isWanted(task, awaitedBy))
     return "awaited";
   if (command.type === "fail" && command.orphaned === true && hasHandler === true) return "state";
+  if (command.type === "wake" && !isToWake(task, now)) return "not_due";
   return undefined;
 }
 
@@ -117,37 +121,36 @@ function effect(
     case "start":
       return decision({
         ...task,
-        runAfter: null,
+        ...working,
         token: command.token,
         attempt: task.attempt + 1,
         startedAt: task.startedAt ?? now,
-        waiting: false,
       });
     case "release":
-      return decision({ ...task, token: null, waiting: false, runAfter: now });
+      return decision({ ...task, ...givenBack(task, ready("recovered", now)), token: null });
+    case "park":
+      // What has come for it meanwhile has woken it.
+      return decision({ ...task, ...givenBack(task, ready("woken", now)), token: null });
+    case "wake":
+      return decision({ ...task, ...ready(task.waiting ? "woken" : "recovered", now) });
     case "reclaim": {
       const crashes = task.crashes + (task.waiting ? 0 : 1);
-      const runAfter = storable(now + crashPause(crashes, command.backoff));
-      return decision({ ...task, token: null, waiting: false, crashes, runAfter });
+      const pause = crashPause(crashes, command.backoff);
+      const otherwise = pause === 0 ? ready("recovered", now) : pausing(now + pause);
+      return decision({ ...task, ...givenBack(task, otherwise), token: null, crashes });
     }
     case "mark":
-      return decision({ ...task, journalled: true, waiting: command.waiting });
+      return decision({ ...task, ...resting(task, command.rest), journalled: true });
     case "record_step":
       if (entry(command.key) !== undefined) return refuse("duplicate");
-      return decision({ ...task, journalled: !command.beforeHandler, waiting: false, crashes: 0 }, [
+      return decision({ ...task, ...working, journalled: !command.beforeHandler, crashes: 0 }, [
         { ...blank, key: command.key, kind: "step", value: command.value, error: command.error, ...done },
       ]);
-    case "open_input":
+    case "open_input": {
       if (entry(command.input.key) !== undefined) return refuse("duplicate");
+      const asking = { ...task, openInputs: task.openInputs + 1 };
       return decision(
-        {
-          ...task,
-          journalled: true,
-          waiting: true,
-          crashes: 0,
-          openInputs: task.openInputs + 1,
-          updatedAt: now,
-        },
+        { ...asking, ...resting(asking, command.rest), journalled: true, crashes: 0, updatedAt: now },
         [
           {
             ...blank,
@@ -160,29 +163,30 @@ function effect(
           },
         ],
       );
+    }
     case "close_input": {
       const open = lasting("input", entry(command.key));
       if (open === undefined) return refuse("state");
       const openInputs = task.openInputs - 1;
-      return decision({ ...task, openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, [
+      return decision({ ...task, ...working, openInputs, crashes: 0, updatedAt: now }, [
         { ...open, error: command.error, ...done },
       ]);
     }
     case "sleep":
       if (entry(command.key) !== undefined) return refuse("duplicate");
-      return decision({ ...task, journalled: true, waiting: true, crashes: 0 }, [
+      return decision({ ...task, ...resting(task, command.rest), journalled: true, crashes: 0 }, [
         { ...blank, key: command.key, kind: "sleep", deadlineAt: storable(command.until) },
       ]);
     case "end_sleep": {
       const asleep = lasting("sleep", entry(command.key));
       if (asleep === undefined) return refuse("state");
-      return decision({ ...task, waiting: task.openInputs > 0, crashes: 0 }, [{ ...asleep, ...done }]);
+      return decision({ ...task, ...working, crashes: 0 }, [{ ...asleep, ...done }]);
     }
     case "answer_inputs": {
       const answered = takeAnswers(command, entry).map((answer) => ({ ...answer, ...done }));
       if (answered.length === 0) return nothing(task);
       const openInputs = task.openInputs - answered.length;
-      return decision({ ...task, openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, answered);
+      return decision({ ...task, ...stirred(task, now), openInputs, crashes: 0, updatedAt: now }, answered);
     }
     case "update":
       return isBehind(task, command) ? nothing(task) : decision(withChanges(task, command));
@@ -199,7 +203,8 @@ function effect(
     case "request_cancel": {
       if (task.cancelRequestedAt !== null) return nothing(task);
       const cancelBy = earlier(task.cancelBy, command.cancelBy);
-      return decision({ ...task, cancelRequestedAt: now, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) });
+      const sweepAt = endsAt({ ...task, cancelBy });
+      return decision({ ...task, ...stirred(task, now), cancelRequestedAt: now, cancelBy, sweepAt });
     }
     case "cancel": {
       // What a sweeper says of a caller that left is not true of one that asked to cancel.
@@ -241,7 +246,8 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
     statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
     pollIntervalMs: storable(changes.pollIntervalMs ?? task.pollIntervalMs),
     progress: changes.progress === undefined ? task.progress : furthest(task.progress, changes.progress),
-    waiting: changes.waiting ?? task.waiting,
+    // What is not in the journal wakes no task that is parked.
+    ...(changes.waiting !== undefined && { ...working, waiting: changes.waiting }),
     expiry,
     sweepAt: endsAt({ ...task, expiry }),
     updatedAt: now,
@@ -266,11 +272,10 @@ function settled(
 function finish(task: TaskRecord, now: number): TaskRecord {
   return {
     ...task,
+    ...working,
     token: null,
-    waiting: false,
     openInputs: 0,
     cancelBy: null,
-    runAfter: null,
     finishedAt: now,
     updatedAt: now,
     sweepAt: deletableAt(task, now),

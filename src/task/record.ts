@@ -12,6 +12,12 @@ export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain";
 export type TaskMethod =
   "tools/call" | "resources/read" | "prompts/get" | "sampling/createMessage" | "elicitation/create" | "other";
 
+/**
+ * Why a queued task can be claimed: nothing of it has run, what it waited for has come, or the attempt that held it is gone. Each
+ * is a line of its own, so that none has to wait behind all of another.
+ */
+export type QueueLane = "new" | "woken" | "recovered";
+
 /** What authentication said of a caller besides the principal: what is kept with a task, and never a token. */
 export interface CallerDetails {
   /** The OAuth client. */
@@ -96,7 +102,13 @@ export interface TaskRecord {
    * and while it runs, the one that runs it. Null once it has finished.
    */
   readonly owner: string | null;
-  /** When a queued task may be run at the earliest (epoch ms); null in every other state. */
+  /** The line in which a queued task stands that can be claimed; null for one that waits, and in every other state. */
+  readonly lane: QueueLane | null;
+  /**
+   * Of a task in a lane: since when it can be claimed (epoch ms). Of another queued task: when it goes on by itself, `latestTime`
+   * for one that only an answer or a cancel can wake. The same of a running task whose handler rests, so that it is parked where its
+   * attempt is lost; null while it works, and where it must not be parked.
+   */
   readonly runAfter: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
@@ -106,7 +118,7 @@ export interface TaskRecord {
   readonly startedAt: number | null;
   /** True once a handler began its first step, input or sleep: from then on a lost attempt can be resumed. */
   readonly journalled: boolean;
-  /** True while the attempt waits for a client or a timer: a crash in that time is not the task's fault. */
+  /** True while the handler waits for a client or a timer: a crash in that time is not the task's fault. */
   readonly waiting: boolean;
   /** Attempts lost since the last journal write. */
   readonly crashes: number;

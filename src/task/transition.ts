@@ -38,7 +38,7 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "nobody",
-    meaning: "an orderly stop gives the task back",
+    meaning: "an orderly stop gives the task back; one whose handler waits is parked",
   },
   reclaim: {
     from: ["running"],
@@ -46,7 +46,24 @@ export const transitions = {
     by: "recovery",
     underToken: false,
     owner: "nobody",
-    meaning: "the process that ran the attempt is gone; the attempt is lost",
+    meaning: "the process that ran the attempt is gone; a task whose handler waited is parked",
+  },
+  park: {
+    from: ["running"],
+    to: "queued",
+    by: "attempt",
+    underToken: true,
+    owner: "same",
+    meaning:
+      "the handler waits, and its frame is dropped: the task runs again when something has come for it",
+  },
+  wake: {
+    from: ["queued"],
+    to: "same",
+    by: "sweeper",
+    underToken: false,
+    owner: "same",
+    meaning: "a deadline of a parked task has come, or its pause after crashes is over: it can be claimed",
   },
   mark: {
     from: ["running"],
@@ -54,7 +71,8 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "the attempt is about to begin its first journalled call, or begins to wait again",
+    meaning:
+      "the attempt is about to begin its first journalled call, its handler comes to rest, or works again",
   },
   record_step: {
     from: ["running"],

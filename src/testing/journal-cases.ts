@@ -248,7 +248,7 @@ export const journalCases = storeCases("journal", {
   "a sleep keeps its first deadline": async ({ store }) => {
     await store.write(createRunning("a"));
     const sleep = { type: "sleep", now: noon, id, token: "t1", key: "s" } as const;
-    assertMembers(await store.write({ ...sleep, until: noon + 50 }), { ok: true, task: { waiting: true } });
+    assertMembers(await store.write({ ...sleep, until: noon + 50 }), { ok: true, task: { waiting: false } });
     const again = await store.write({ ...sleep, until: noon + 90 });
     assert.deepEqual(again, { ok: false, reason: "duplicate" });
     const entry = {

@@ -5,6 +5,8 @@ import { assertMembers } from "./assert-members.ts";
 import { aHandler, createQueued, createRunning, noon } from "./sample-task.ts";
 import { ownerCases, storeCases, type StoresUnderTest } from "./store-case.ts";
 
+/** Of a tool whose tasks are not parked. */
+const rest = { runAfter: null, openInputs: 0 };
 const backoff = { baseMs: 1_000, maxMs: 3_000, maxCrashes: 6 };
 
 function reclaim(
@@ -33,13 +35,13 @@ export const reclaimCases = [
       await lost.write(createRunning("c"));
       await lost.write({ type: "cancel", now: noon, id: "task-c" });
       await lost.write(createRunning("d"));
-      await lost.write({ type: "mark", now: noon, id: "task-d", token: "t1", waiting: true });
+      await lost.write({ type: "mark", now: noon, id: "task-d", token: "t1", rest });
       await store.write(createRunning("e"));
       await kill(owner);
 
       const done = { ok: true, reclaimed: 2, unreadable: [], next: null };
       assert.deepEqual(await reclaim(store, owner, { now: noon + 1 }), done);
-      const given = { state: "queued", token: null, owner: null, runAfter: noon + 1 };
+      const given = { state: "queued", token: null, owner: null, lane: "recovered", runAfter: noon + 1 };
       assertMembers(await store.get("task-a"), { ...given, crashes: 1, version: 2 });
       assertMembers(await store.get("task-b"), { state: "queued", owner, crashes: 0, version: 1 });
       assertMembers(await store.get("task-c"), { state: "cancelled", version: 2 });
@@ -130,10 +132,15 @@ export const reclaimCases = [
         assertMembers(claimed.tasks, [{ id: "task-a" }]);
         await kill(owner);
         await reclaim(store, owner);
-        assertMembers(await store.get("task-a"), { runAfter: noon + pause });
-        // Its time comes at once, so that the next one can claim it.
-        await store.write({ type: "start", now: noon, id: "task-a", token: "t2" });
-        await store.write({ type: "release", now: noon, id: "task-a", token: "t2" });
+        const lane = pause === 0 ? "recovered" : null;
+        assertMembers(await store.get("task-a"), { lane, waiting: false, runAfter: noon + pause });
+        assert.equal(await store.hasClaimable([aHandler]), pause === 0);
+        const woken = await store.write({ type: "wake", now: noon + pause - 1, limit: 9 });
+        assertMembers(woken, { woken: 0 });
+        assertMembers(await store.write({ type: "wake", now: noon + pause, limit: 9 }), {
+          woken: Number(pause > 0),
+        });
+        assertMembers(await store.get("task-a"), { lane: "recovered", runAfter: noon + pause });
       }
     },
 

@@ -13,6 +13,7 @@ import { orderCases } from "./order-cases.ts";
 import { quotaCases } from "./quota-cases.ts";
 import { ownershipCases } from "./ownership-cases.ts";
 import { reclaimCases } from "./reclaim-cases.ts";
+import { waitingCases } from "./waiting-cases.ts";
 import { runCase } from "./run-case.ts";
 import { secretCases } from "./secret-cases.ts";
 import { sessionCases, sharedSessionCases } from "./session-cases.ts";
@@ -47,6 +48,7 @@ const casesOfAll = [
   settleCases,
   claimCases,
   reclaimCases,
+  waitingCases,
   ownershipCases,
   callerCases,
   sharedCallerCases,

@@ -4,11 +4,14 @@ import type { TaskCommand, TaskCommandName } from "../../src/task/command.ts";
 import { inputMethods } from "../../src/task/input.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import type { Progress } from "../../src/task/record.ts";
+import { latestTime } from "../../src/task/time.ts";
+import type { Rest } from "../../src/task/waiting.ts";
 import type { StoreCommand } from "./model.ts";
 import { handlers, ids } from "./view.ts";
 
 // Few names and few times, so that commands meet.
-const id = fc.constantFrom(...ids);
+export const arbitraryId = fc.constantFrom(...ids);
+const id = arbitraryId;
 const now = fc.integer({ min: 0, max: 60 });
 const token = fc.constantFrom("t1", "t1", "t1", "t1", "t2");
 const key = fc.constantFrom("k1", "k2", "k3", "k4");
@@ -47,6 +50,23 @@ const input = fc.record({
   method: fc.constantFrom(...inputMethods),
   params: fc.constantFrom("{}", '{"m":1}'),
 });
+
+/** What attempts say that know of all that has come, and that do not; one that waits for no question waits until a time. */
+const rest: fc.Arbitrary<Rest> = fc.oneof(
+  fc.record({
+    runAfter: fc.oneof({ weight: 6, arbitrary: now }, { weight: 1, arbitrary: fc.constant(null) }),
+    openInputs: fc.constantFrom(0, 0, 0, 1, 1, 2),
+  }),
+  fc.record({ runAfter: fc.constant(latestTime), openInputs: fc.constantFrom(1, 1, 1, 2) }),
+);
+
+/** The handler rests with most of these. */
+function mostlyRests<T extends object>(command: fc.Arbitrary<T>): fc.Arbitrary<T & { readonly rest?: Rest }> {
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.tuple(command, rest).map(([each, said]) => ({ ...each, rest: said })) },
+    { weight: 1, arbitrary: command },
+  );
+}
 
 const newTask = fc.record({
   scope: fc.constantFrom("", "", "s"),
@@ -104,7 +124,9 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     tokens: fc.constantFrom(["t1"], ["t1"], ["t1", "t2"], ["t1", "t1", "t1"], []),
   }),
   release: fc.record(held),
-  mark: fc.record({ ...held, waiting: fc.boolean() }),
+  park: fc.record(held),
+  wake: fc.record({ now: fc.oneof(now, fc.constant(60)), limit: fc.constantFrom(0, 1, 1, 9, 9) }),
+  mark: mostlyRests(fc.record(held)),
   record_step: fc.record(
     {
       ...held,
@@ -115,14 +137,11 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     },
     { requiredKeys: ["id", "now", "token", "key", "value", "error"] },
   ),
-  open_input: fc.record({
-    ...held,
-    input,
-    requestHash: fc.constantFrom("h", "g"),
-    deadlineAt: orNothing(now),
-  }),
+  open_input: mostlyRests(
+    fc.record({ ...held, input, requestHash: fc.constantFrom("h", "g"), deadlineAt: orNothing(now) }),
+  ),
   close_input: fc.record({ ...held, key, error: text }),
-  sleep: fc.record({ ...held, key, until: now }),
+  sleep: mostlyRests(fc.record({ ...held, key, until: now })),
   end_sleep: fc.record({ ...held, key }),
   answer_inputs: fc.record({
     ...about,
@@ -216,16 +235,20 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   create: 10,
   start: 3,
   claim: 6,
-  mark: 2,
+  release: 4,
+  park: 4,
+  wake: 5,
+  mark: 9,
   update: 2,
   record_step: 4,
-  sleep: 3,
+  sleep: 5,
   end_sleep: 4,
-  open_input: 5,
+  open_input: 7,
   close_input: 4,
   join: 3,
   leave: 3,
   answer_inputs: 4,
+  request_cancel: 3,
   cancel: 6,
   reclaim: 2,
   delete_expired: 2,
@@ -243,9 +266,9 @@ export const arbitraryCommand: fc.Arbitrary<StoreCommand> = fc.oneof(
   { weight: 1, arbitrary: messageCommand.map(plain) },
 );
 
-function commandOf(type: TaskCommandName): fc.Arbitrary<TaskCommand> {
-  const rest: fc.Arbitrary<object> = members[type];
-  return rest.map((each) => plain({ type, ...each }) as TaskCommand);
+export function commandOf<N extends TaskCommandName>(type: N): fc.Arbitrary<TaskCommand<N>> {
+  const others: fc.Arbitrary<object> = members[type];
+  return others.map((each) => plain({ type, ...each }) as TaskCommand<N>);
 }
 
 /** A copy, since fast-check's records have no prototype, and what goes through a store has one. */

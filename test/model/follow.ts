@@ -4,7 +4,7 @@ import type { Renewal } from "../../src/store/store.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import { assertHears } from "./mirror.ts";
 import { end, isAlive, join, renewal } from "./model-owners.ts";
-import { applyAll, comparable, type Group, type Written } from "./model-groups.ts";
+import { applyAll, type Group, type Written } from "./model-groups.ts";
 import { emptyModel, type Answer } from "./model-state.ts";
 import type { Act, Move } from "./moves.ts";
 import type { StoreSubject } from "./store-subject.ts";
@@ -161,7 +161,7 @@ class Owners {
   async #writeGroup({ by, commands }: Group): Promise<Written> {
     const owner = this.#owner(by);
     const answers = await owner.write(commands);
-    return { answers: comparable(commands, answers), changes: owner.toldOfOwn() };
+    return { answers, changes: owner.toldOfOwn() };
   }
 
   async #renew(id: string): Promise<Renewal> {

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import type { TaskRecord } from "../../src/task/record.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { commandNames } from "./arbitrary-command.ts";
@@ -19,13 +20,16 @@ function place(): Place {
 
 test("memory stores of one database do what the model does", { timeout: modelTimeoutMs }, async () => {
   const seen = new Set<string>();
+  const waits = new Set<string>();
   const property = fc.asyncProperty(arbitraryMoves(60), (moves) =>
     follow(place(), moves, (type, answer) => {
       if ("rejected" in answer) seen.add(answer.rejected);
       else seen.add("ok" in answer && !answer.ok ? answer.reason : `${type}: done`);
+      if ("woken" in answer && answer.woken > 0) waits.add(`${type}: some`);
+      if ("task" in answer) waits.add(`${type}: ${waitOf(answer.task)}`);
     }),
   );
-  await fc.assert(property, modelRuns(400));
+  await fc.assert(property, modelRuns(1_500));
   // Sequences that never get anywhere would prove nothing.
   const refusals = [
     "unknown",
@@ -43,4 +47,30 @@ test("memory stores of one database do what the model does", { timeout: modelTim
   ];
   const done = [...commandNames, "put_message", "take_messages"].map((name) => `${name}: done`);
   expect([...seen].sort()).toEqual([...done, ...refusals].sort());
+  expect([...waits]).toEqual(expect.arrayContaining(waitsToSee));
 });
+
+/** Where a command leaves a task that waits, or that waited. */
+function waitOf({ state, lane, waiting, runAfter, openInputs }: TaskRecord): string {
+  if (state === "queued") return lane ?? (waiting ? "parked" : "pausing");
+  if (runAfter === null) return state;
+  return openInputs === 0 ? "rests" : "rests with a question";
+}
+
+const waitsToSee = [
+  "mark: rests",
+  "mark: rests with a question",
+  "mark: running",
+  "sleep: rests",
+  "sleep: running",
+  "open_input: rests with a question",
+  "open_input: running",
+  "release: parked",
+  "release: recovered",
+  "park: parked",
+  "park: woken",
+  "answer_inputs: woken",
+  "request_cancel: woken",
+  "request_cancel: recovered",
+  "wake: some",
+];

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { StoreChanges, TaskStore } from "../../src/store/store.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { claimableAt, orphanedHandlers } from "./model-queue.ts";
+import { hasClaimable, orphanedHandlers } from "./model-queue.ts";
 import type { Model } from "./model-state.ts";
 import { byName, ids } from "./view.ts";
 
@@ -13,7 +13,7 @@ const deadlineMs = 10_000;
 /** What an owner holds of a store, and what it could claim. */
 export interface Held {
   readonly tasks: readonly (TaskRecord | null)[];
-  readonly claimableAt: number | null;
+  readonly hasClaimable: boolean;
   readonly orphaned: readonly HandlerName[];
 }
 
@@ -21,7 +21,7 @@ export interface Held {
 export function heldOf(model: Model, by: string): Held {
   return {
     tasks: ids.map((id) => toldOf(model.tasks.get(id)?.task)),
-    claimableAt: claimableAt(model, by, model.owners.get(by)?.handlers ?? []),
+    hasClaimable: hasClaimable(model, by, model.owners.get(by)?.handlers ?? []),
     orphaned: orphanedHandlers(model),
   };
 }
@@ -39,7 +39,7 @@ function toldOf(task: TaskRecord | undefined): TaskRecord | null {
 export class Mirror {
   readonly #store: TaskStore;
   readonly #handlers: readonly HandlerName[];
-  #held: Held = { tasks: ids.map(() => null), claimableAt: null, orphaned: [] };
+  #held: Held = { tasks: ids.map(() => null), hasClaimable: false, orphaned: [] };
   readonly #stop: () => void;
   #reading: Promise<void>;
   #onRead: () => void = () => undefined;
@@ -82,7 +82,7 @@ export class Mirror {
     );
     this.#held = {
       tasks,
-      claimableAt: await this.#store.claimableAt(this.#handlers),
+      hasClaimable: await this.#store.hasClaimable(this.#handlers),
       orphaned: byName(await this.#store.orphanedHandlers()),
     };
     this.#onRead();

@@ -31,16 +31,7 @@ export function applyAll(
       answers.push(step.answer);
       changes.push(...step.changes);
     }
-    return { answers: comparable(commands, answers), changes };
+    return { answers, changes };
   });
   return { model, written };
-}
-
-/** Without what a store need not know: a claim that leaves no token finds no time for the next one. */
-export function comparable(commands: readonly StoreCommand[], answers: readonly Answer[]): readonly Answer[] {
-  return answers.map((answer, index) => {
-    const command = commands[index];
-    if (command?.type !== "claim" || !("tasks" in answer)) return answer;
-    return answer.tasks.length < command.tokens.length ? answer : { ...answer, next: null };
-  });
 }

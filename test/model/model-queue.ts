@@ -3,26 +3,34 @@ import type { HandlerName } from "../../src/task/owner.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { isAlive, isServed, mayTake, retire, runs } from "./model-owners.ts";
 import { byId, put, refuse, step, type Model, type ModelStep } from "./model-state.ts";
-import { given, started, type ModelTask } from "./model-task.ts";
+import { given, started, woken, type ModelTask } from "./model-task.ts";
 
-// The queued tasks, in the order in which they may run, and how they come into the queue again.
+// The queued tasks: those in a lane can be claimed, in the order in which they came there, and the others wait.
 
 /** One task under each token, as far as there are any. */
 export function claim(model: Model, by: string, { handlers, tokens, now }: TaskCommand<"claim">): ModelStep {
-  const claimable = claimableBy(model, by, handlers);
-  const claimed = claimable
-    .filter(({ task }) => Number(task.runAfter) <= now)
+  const claimed = claimableBy(model, by, handlers)
     .slice(0, tokens.length)
     .map((old, index) => started(old, by, tokens[index] ?? "", now));
-  const later = claimable.flatMap(({ task }) => (Number(task.runAfter) > now ? Number(task.runAfter) : []));
   const tasks = claimed.map(({ task }) => task);
-  const next = later.length === 0 ? null : Math.min(...later);
-  return step(
-    put(model, ...claimed),
-    { ok: true, tasks, unreadable: [], next },
-    ...tasks.map(({ id }) => id),
-  );
+  return step(put(model, ...claimed), { ok: true, tasks, unreadable: [] }, ...tasks.map(({ id }) => id));
 }
+
+/** Those whose time has come can be claimed from now on, whoever is to run them. */
+export function wake(model: Model, { now, limit }: TaskCommand<"wake">): ModelStep {
+  const due = queued(model).filter(({ task }) => (timeOf(task) ?? Infinity) <= now);
+  const tasks = due.slice(0, limit).map((old) => woken(old, now));
+  const answer = { ok: true, woken: tasks.length, unreadable: [] } as const;
+  return step(put(model, ...tasks), answer, ...tasks.map(({ task }) => task.id));
+}
+
+/** When a queued task that waits goes on by itself; null for every other one, and for one that waits for answers alone. */
+export function timeOf({ state, lane, runAfter }: TaskRecord): number | null {
+  return state === "queued" && lane === null && runAfter !== lastTime ? runAfter : null;
+}
+
+/** The last one that a `Date` can show. */
+const lastTime = 8_640_000_000_000_000;
 
 /** A page of what an owner ran that is gone. It is forgotten when nothing is left that may have to be given back. */
 export function reclaim(model: Model, by: string, command: TaskCommand<"reclaim">): ModelStep {
@@ -43,8 +51,8 @@ export function reclaim(model: Model, by: string, command: TaskCommand<"reclaim"
   return step(retire(reclaimed, owner, isForgotten), answer, ...page.map(({ task }) => task.id));
 }
 
-export function claimableAt(model: Model, by: string, handlers: readonly HandlerName[]): number | null {
-  return claimableBy(model, by, handlers)[0]?.task.runAfter ?? null;
+export function hasClaimable(model: Model, by: string, handlers: readonly HandlerName[]): boolean {
+  return claimableBy(model, by, handlers).length > 0;
 }
 
 /** In the order of their names. */
@@ -65,7 +73,9 @@ function isRunBy(owner: string): (task: ModelTask) => boolean {
 }
 
 function claimableBy(model: Model, by: string, handlers: readonly HandlerName[]): readonly ModelTask[] {
-  return queued(model).filter(({ task }) => mayTake(model, by, task.owner) && runs(handlers, task));
+  return queued(model).filter(
+    ({ task }) => task.lane !== null && mayTake(model, by, task.owner) && runs(handlers, task),
+  );
 }
 
 function queued(model: Model): readonly ModelTask[] {

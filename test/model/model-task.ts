@@ -3,6 +3,7 @@ import type { CrashBackoff } from "../../src/task/crash-backoff.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
+import type { Rest } from "../../src/task/waiting.ts";
 
 // What may happen to one task, said once more in the words of the design: nothing of src runs here. A command that
 // is new to the project becomes a case of `effect`.
@@ -19,6 +20,7 @@ export interface ModelTask {
 type Elsewhere =
   | "create"
   | "claim"
+  | "wake"
   | "reclaim"
   | "join"
   | "leave"
@@ -66,7 +68,7 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
       : { task: { journalled: true, crashes: 0, ...members }, entries: [{ ...blank, ...entry }] };
   const close = (entries: readonly JournalEntry[]): Effect => {
     const openInputs = open.length - entries.length;
-    return { task: { openInputs, waiting: openInputs > 0, crashes: 0, updatedAt: now }, entries };
+    return { task: { openInputs, ...goesOn(task, now), crashes: 0, updatedAt: now }, entries };
   };
   const finish = (
     state: "settled" | "cancelled",
@@ -79,27 +81,33 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
     case "start":
       return { task: begun(task, by, command.token, now) };
     case "release":
-      return { task: { state: "queued", ...nobodys, runAfter: now } };
+      return { task: { ...letGo(task, now, "recovered"), owner: null } };
+    case "park":
+      return { task: letGo(task, now, "woken") };
     case "mark":
-      return { task: { journalled: true, waiting: command.waiting } };
+      return { task: { journalled: true, ...said(task, open.length, command.rest) } };
     case "record_step": {
       const { key, value, error, beforeHandler } = command;
-      const change = { waiting: false, journalled: beforeHandler === undefined };
+      const change = { ...works, journalled: beforeHandler === undefined };
       return write({ key, kind: "step", value, error, ...done }, change);
     }
     case "sleep":
-      return write({ key: command.key, kind: "sleep", deadlineAt: command.until }, { waiting: true });
+      return write(
+        { key: command.key, kind: "sleep", deadlineAt: command.until },
+        said(task, open.length, command.rest),
+      );
     case "end_sleep": {
       const lasts = ({ key, kind, doneAt }: JournalEntry): boolean =>
         key === command.key && kind === "sleep" && doneAt === null;
       const asleep = journal.find(lasts);
       if (asleep === undefined) return "state";
-      return { task: { waiting: open.length > 0, crashes: 0 }, entries: [{ ...asleep, ...done }] };
+      return { task: { ...works, crashes: 0 }, entries: [{ ...asleep, ...done }] };
     }
     case "open_input": {
       const { input, requestHash, deadlineAt } = command;
       const { key, method, params: request } = input;
-      const asks = { openInputs: open.length + 1, waiting: true, updatedAt: now };
+      const openInputs = open.length + 1;
+      const asks = { openInputs, ...said(task, openInputs, command.rest), updatedAt: now };
       return write({ key, kind: "input", method, request, requestHash, deadlineAt }, asks);
     }
     case "close_input": {
@@ -119,12 +127,15 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
       const { progress, ...others } = command.changes;
       const isBehind = (progress?.progress ?? Infinity) < (task.progress?.progress ?? -Infinity);
       if (isBehind && Object.keys(others).length === 0) return idle;
-      return { task: { ...others, ...(progress && !isBehind && { progress }), updatedAt: now } };
+      // Whoever tells of waits beside the journal is the only one who knows when they end.
+      const rest = others.waiting === undefined ? {} : { runAfter: null };
+      return { task: { ...others, ...rest, ...(progress && !isBehind && { progress }), updatedAt: now } };
     }
     case "request_cancel": {
       if (task.cancelRequestedAt !== null) return idle;
       const first = Math.min(task.cancelBy ?? Infinity, command.cancelBy ?? Infinity);
-      return { task: { cancelRequestedAt: now, cancelBy: first === Infinity ? null : first } };
+      const cancelBy = first === Infinity ? null : first;
+      return { task: { cancelRequestedAt: now, cancelBy, ...goesOn(task, now) } };
     }
     case "settle":
     case "fail":
@@ -150,15 +161,46 @@ export function started(old: ModelTask, by: string, token: string, now: number):
 
 function begun(task: TaskRecord, owner: string, token: string, now: number): Partial<TaskRecord> {
   const first = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now };
-  return { state: "running", owner, token, runAfter: null, waiting: false, ...first };
+  return { state: "running", owner, token, lane: null, ...works, ...first };
+}
+
+/** A handler that runs, or is about to. */
+const works = { waiting: false, runAfter: null };
+
+/**
+ * What an attempt says of its handler is so where it knows of as many questions as are open, or it would sleep through an answer.
+ * A task that is to be cancelled waits for nothing else.
+ */
+function said({ cancelRequestedAt }: TaskRecord, open: number, rest: Rest | undefined): Partial<TaskRecord> {
+  if (rest?.openInputs !== open) return works;
+  return { waiting: true, runAfter: cancelRequestedAt === null ? rest.runAfter : null };
+}
+
+/** Something has come for the task, whose handler is to see it. It is no reason to try one sooner that crashes. */
+function goesOn({ state, waiting }: TaskRecord, now: number): Partial<TaskRecord> {
+  if (state === "running") return works;
+  return waiting ? { waiting: false, lane: "woken", runAfter: now } : {};
+}
+
+/** Its attempt gives the task up: it waits for what its handler waited for, or can be claimed at once. */
+function letGo(task: TaskRecord, now: number, lane: "woken" | "recovered"): Partial<TaskRecord> {
+  const free = { state: "queued", token: null } as const;
+  return task.runAfter === null ? { ...free, lane, waiting: false, runAfter: now } : free;
+}
+
+/** The task, whose time has come. */
+export function woken(old: ModelTask, now: number): ModelTask {
+  const lane = old.task.waiting ? "woken" : "recovered";
+  return changed(old, { task: { lane, waiting: false, runAfter: now } });
 }
 
 /** The task, given back to the queue. A crash is the task's fault where its handler ran, and not where it waited. */
 export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }: CrashBackoff): ModelTask {
   const crashes = old.task.crashes + (old.task.waiting ? 0 : 1);
   const pauses = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
-  const runAfter = now + (crashes < maxCrashes ? Math.min(pauses[crashes] ?? Infinity, maxMs) : 0);
-  return changed(old, { task: { state: "queued", ...nobodys, crashes, runAfter } });
+  const pause = crashes < maxCrashes ? Math.min(pauses[crashes] ?? Infinity, maxMs) : 0;
+  const later = pause > 0 && old.task.runAfter === null ? { lane: null, runAfter: now + pause } : {};
+  return changed(old, { task: { ...letGo(old.task, now, "recovered"), ...later, owner: null, crashes } });
 }
 
 /** The task after an effect: one version on, its journal in the order of first writes. */
@@ -219,4 +261,4 @@ const blank = {
 };
 
 /** No attempt holds the task. */
-const nobodys = { owner: null, token: null, runAfter: null, waiting: false };
+const nobodys = { owner: null, token: null, lane: null, ...works };

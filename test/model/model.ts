@@ -4,7 +4,7 @@ import type { Allowance, Quota } from "../../src/task/quota.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { join, leave, othersOf } from "./model-callers.ts";
 import { isHeld, isServed } from "./model-owners.ts";
-import { claim, reclaim } from "./model-queue.ts";
+import { claim, reclaim, wake } from "./model-queue.ts";
 import { byId, put, refuse, step, unchanged, type Model, type ModelStep } from "./model-state.ts";
 import { changed, effect, refusal, withSweepAt, type ChangeCommand } from "./model-task.ts";
 
@@ -19,6 +19,8 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       return create(model, by, command);
     case "claim":
       return claim(model, by, command);
+    case "wake":
+      return wake(model, command);
     case "reclaim":
       return reclaim(model, by, command);
     case "join":
@@ -92,7 +94,8 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
   const marks = { progress: null, journalled: false, waiting: false, cancelRequestedAt: null, sweepAt: null };
   const ends = { cancelBy: null, outcomeKind: null };
   const state = runs ? "running" : "queued";
-  const whose = { owner: !runs && forAnyOwner ? null : by, runAfter: runs ? null : now };
+  const line = runs ? { lane: null, runAfter: null } : { lane: "new" as const, runAfter: now };
+  const whose = { owner: !runs && forAnyOwner ? null : by, ...line };
   const callers = { awaitedBy: awaited ? [by] : [], promised: promised ?? false };
   const all = { ...counts, ...times, ...marks, ...ends, ...whose, ...callers };
   const task = withSweepAt({ ...wanted, state, token, ...all });
@@ -117,7 +120,11 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   if (typeof done === "string") return refuse(model, done);
   const next = done.idle ? old : changed(old, done);
   const accepted = (done.entries ?? []).map(({ key }) => key);
-  const more = command.type === "answer_inputs" ? { accepted } : {};
+  const { journalled, token } = old.task;
+  const more = {
+    ...(command.type === "answer_inputs" && { accepted }),
+    ...(command.type === "cancel" && { unheld: journalled && token === null }),
+  };
   const answer = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, answer);
   return step(put(model, next), answer, command.id);

@@ -6,6 +6,7 @@ import {
   arbitraryLook,
   arbitraryTaskCommand,
 } from "./arbitrary-command.ts";
+import { arbitraryWait } from "./arbitrary-wait.ts";
 import type { StoreCommand } from "./model.ts";
 import type { Look } from "./view.ts";
 
@@ -48,7 +49,11 @@ const group = fc.array(arbitraryCommand, { minLength: 2, maxLength: 8, size: "ma
 const few = fc.array(arbitraryTaskCommand, { minLength: 1, maxLength: 3, size: "max" });
 
 const acts: { readonly [D in Act["do"]]: fc.Arbitrary<Act & { readonly do: D }> } = {
-  write: fc.record({ do: fc.constant("write"), by, commands: fc.oneof(one, group) }),
+  write: fc.record({
+    do: fc.constant("write"),
+    by,
+    commands: fc.oneof(one, one, group, group, arbitraryWait),
+  }),
   race: fc.record({ do: fc.constant("race"), by, commands: fc.tuple(few, few) }),
   join: fc.record({ do: fc.constant("join"), handlers: arbitraryHandlers }),
   close: fc.record({ do: fc.constant("close"), which }),

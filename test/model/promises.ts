@@ -3,13 +3,20 @@ import type { TaskRecord } from "../../src/task/record.ts";
 import type { Model } from "./model-state.ts";
 import type { StoreCommand } from "./model.ts";
 import type { ModelTask } from "./model-task.ts";
+import { assertWait, assertWaitMoved, assertWoken } from "./wait-promises.ts";
 
 // What the guarantees need of every step, whichever owner makes it. The model says what a step does, and these say what none
 // may do: stores that do as the model keeps them too.
 
-export function assertPromises(before: Model, after: Model, { type }: StoreCommand): void {
+export function assertPromises(before: Model, after: Model, command: StoreCommand): void {
+  const { type } = command;
   const tasks = [...after.tasks.values()];
-  for (const { task } of tasks) assertHolder(task);
+  for (const each of tasks) {
+    assertHolder(each.task);
+    assertWait(each);
+  }
+  // One that is taken for dead wakes nothing.
+  if (command.type === "wake" && after !== before) assertWoken(before, after, command);
   // A handler can take the end from its task; but none is left where nobody knows its owner, and no real token is guessed.
   if (type !== "update") assertEnds(before, after);
   assertUnique(tasks.map(({ task }) => task));
@@ -20,13 +27,13 @@ export function assertPromises(before: Model, after: Model, { type }: StoreComma
     assertKept(old, now);
     assertMoved(before, old.task, now.task);
     assertCancelled(old.task, now.task);
+    assertWaitMoved(old, now, command);
   }
 }
 
 /** A task is held by one attempt of one owner while it runs, and by none before and after. */
-function assertHolder({ state, token, owner, runAfter, finishedAt }: TaskRecord): void {
+function assertHolder({ state, token, owner, finishedAt }: TaskRecord): void {
   assert.equal(token !== null, state === "running");
-  assert.equal(runAfter !== null, state === "queued");
   assert.equal(finishedAt !== null, state === "settled" || state === "cancelled");
   if (state === "running") assert.notEqual(owner, null);
   if (finishedAt !== null) assert.equal(owner, null);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { HandlerName } from "../../src/task/owner.ts";
 import { assertHears } from "./mirror.ts";
-import { applyAll, comparable } from "./model-groups.ts";
+import { applyAll } from "./model-groups.ts";
 import { end, join, renewal } from "./model-owners.ts";
 import { emptyModel, type Answer, type Model } from "./model-state.ts";
 import type { StoreCommand } from "./model.ts";
@@ -151,7 +151,7 @@ export class StorePair {
   }
 
   async #writeOne(child: StoreChild, command: StoreCommand): Promise<Answer> {
-    const found = comparable([command], (await child.write([command])) ?? []);
+    const found = (await child.write([command])) ?? [];
     const runs = this.#possible.map((before) => applyAll(before, [{ by: child.id, commands: [command] }]));
     const right = runs.filter(({ written: [written] }) => isDeepStrictEqual(written?.answers, found));
     if (right.length === 0) assert.deepEqual(found, runs[0]?.written[0]?.answers);

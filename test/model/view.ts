@@ -2,7 +2,7 @@ import type { TaskFilter, TaskStore } from "../../src/store/store.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { sweepable } from "./model.ts";
-import { claimableAt, orphanedHandlers, queuedFor } from "./model-queue.ts";
+import { hasClaimable, orphanedHandlers, queuedFor, timeOf } from "./model-queue.ts";
 import { byId, type Model } from "./model-state.ts";
 import { wholeJournal } from "../../src/testing/whole-journal.ts";
 
@@ -53,7 +53,7 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
     await store.unfinished(after, limit),
     await store.due(now, limit),
     await store.nextSweepAt(now),
-    await Promise.all(handlerSets.map((each) => store.claimableAt(each))),
+    await Promise.all(handlerSets.map((each) => store.hasClaimable(each))),
     byName(await store.orphanedHandlers()),
     await Promise.all(handlers.map((handler) => store.queued(handler, limit))),
     await Promise.all(filters.map((filter) => store.list(filter, before, limit, now))),
@@ -74,7 +74,8 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
   });
   const all = [...model.tasks.values()].sort(byId).map(({ task }) => task);
   const unfinished = all.filter(({ finishedAt }) => finishedAt === null);
-  const sweeps = all.flatMap(({ sweepAt }) => (sweepAt !== null && sweepAt > now ? sweepAt : []));
+  const times = all.flatMap((task) => [task.sweepAt, timeOf(task)]);
+  const sweeps = times.filter((at) => at !== null && at > now).map(Number);
   const listed = all.reverse().filter(({ id }) => before === null || id < before);
   const kept = listed.filter(({ finishedAt, sweepAt }) => finishedAt === null || (sweepAt ?? Infinity) > now);
   return [
@@ -83,7 +84,7 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
     unfinished.filter(({ id }) => id > after).slice(0, limit),
     sweepable(model, false, now).slice(0, limit),
     sweeps.length === 0 ? null : Math.min(...sweeps),
-    handlerSets.map((each) => claimableAt(model, by, each)),
+    handlerSets.map((each) => hasClaimable(model, by, each)),
     orphanedHandlers(model),
     handlers.map((handler) => queuedFor(model, handler, limit)),
     filters.map((filter) => kept.filter((task) => isOf(task, filter)).slice(0, limit)),

@@ -42,7 +42,7 @@ export class CrashableStore {
     journalEntry: (id, key) => this.#alive(() => this.#inner.journalEntry(id, key)),
     list: (...page) => this.#alive(() => this.#inner.list(...page)),
     unfinished: (after, limit) => this.#alive(() => this.#inner.unfinished(after, limit)),
-    claimableAt: (handlers) => this.#alive(() => this.#inner.claimableAt(handlers)),
+    hasClaimable: (handlers) => this.#alive(() => this.#inner.hasClaimable(handlers)),
     orphanedHandlers: () => this.#alive(() => this.#inner.orphanedHandlers()),
     queued: (handler, limit) => this.#alive(() => this.#inner.queued(handler, limit)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),

@@ -150,7 +150,7 @@ describe("ends of this attempt", () => {
     slots.tryTake();
     const slot = new SlotHolder(slots);
     const order = new EndOrder([], 1, noInputs, slot);
-    void slot.whileWaiting(new Promise(() => undefined));
+    void slot.whileWaiting(() => new Promise(() => undefined));
     slots.tryTake(); // somebody else
     let has = false;
     const write = new Write();

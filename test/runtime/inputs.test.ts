@@ -208,6 +208,7 @@ describe("questions", () => {
     const changed: Handler = async (_, task) =>
       text((await task.elicit("go", { ...question, message: "Really?" })).action);
     const second = await first.crash({ tools: { ask: changed } });
+    await second.answer(id, "go", yes); // until then nothing runs
     expect(bodyOf(await second.ended(id))).toMatchObject({
       code: -32603,
       message: expect.stringContaining("another question"),

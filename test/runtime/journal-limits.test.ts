@@ -8,7 +8,10 @@ const tooMany = expect.stringContaining("and maxJournalEntries is 3") as unknown
 const tooLarge = expect.stringContaining("and maxJournalBytes is 100") as unknown;
 
 function resumable(handler: Handler, options: Setup["options"]): Setup {
-  return { tools: { work: { config: { onCrash: "resume" }, handler } }, ...(options && { options }) };
+  return {
+    tools: { work: { config: { onCrash: "resume", park: false }, handler } },
+    ...(options && { options }),
+  };
 }
 
 /** Counts one more step than there is room for, and says what it ran. */

@@ -64,8 +64,9 @@ describe("processes on one store", () => {
   it("take over at once what one gives back that stops", async () => {
     const host = new Host();
     const asks: Handler = async (_, task) => text((await task.elicit("q", question)).action);
-    const { process: a } = await host.start({ tools: { asks } });
-    const { process: b } = await host.start({ tools: { asks } });
+    const tools = { asks: { config: { park: false }, handler: asks } };
+    const { process: a } = await host.start({ tools });
+    const { process: b } = await host.start({ tools });
     const id = await a.callId("asks");
     await a.asked(id);
     await a.runtime.stop();

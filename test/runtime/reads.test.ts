@@ -128,10 +128,11 @@ describe("of many open questions", () => {
   });
 
   it("a later attempt, and a deadline, look a few times at each and not once for each other", async () => {
-    const first = await Process.started({ tools: { asks } });
+    const first = await Process.started({ tools: { asks: { config: { park: false }, handler: asks } } });
     const id = await first.callId("asks");
     await first.asked(id, questions);
-    const { setup, reads } = watched({ asks: { config: { inputTimeoutMs: 1_000 }, handler: asks } });
+    const config = { inputTimeoutMs: 1_000, park: false };
+    const { setup, reads } = watched({ asks: { config, handler: asks } });
     const second = await first.crash(setup);
     await second.until(id, ({ task }) => task.attempt === 2 && task.waiting);
     await second.answer(id, "q0", yes);

@@ -77,11 +77,12 @@ describe("after a crash", () => {
   it("counts no crash against a task that waited for its client", async () => {
     const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
     const handler: Handler = async (_, task) => text((await task.elicit("q", question)).action);
-    let process = await Process.started({ tools: { handler } });
+    const tools = { handler: { config: { park: false }, handler } };
+    let process = await Process.started({ tools });
     const id = await process.callId("handler");
     for (let crash = 0; crash < 8; crash++) {
       await process.until(id, ({ task }) => task.waiting && task.state === "running");
-      process = await process.crash({ tools: { handler } });
+      process = await process.crash({ tools });
     }
     await process.until(id, ({ task }) => task.waiting);
     await process.answer(id, "q", { action: "accept", content: {} });

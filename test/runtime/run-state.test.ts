@@ -11,6 +11,7 @@ const expected: Record<RunEvent, readonly (RunState | undefined)[]> = {
   hold: ["running", undefined, undefined, undefined],
   drain: [undefined, "draining", undefined, undefined],
   end: ["ended", "ended", "ended", undefined],
+  park: [undefined, "released", undefined, undefined],
   release: [undefined, "released", "released", "released"],
   fence: ["fenced", "fenced", "fenced", "fenced"],
 };

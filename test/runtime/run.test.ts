@@ -1,15 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { errorReporter } from "../../src/runtime/error-reporter.ts";
+import type { HeldTask } from "../../src/runtime/journal/held-task.ts";
 import { Run } from "../../src/runtime/journal/run.ts";
 import { resolveOptions } from "../../src/runtime/resolve-options.ts";
 import type { Services } from "../../src/runtime/services.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
 import { createRunning } from "../contract/sample-task.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
 
-const noop = (): void => undefined;
 const names = { taskId: "task-a", wireId: "task-a", attempt: 1, maxBodyBytes: 1_000 };
 
 async function services(): Promise<Services> {
@@ -52,12 +53,26 @@ describe("a run without a task", () => {
   });
 });
 
+function hold(run: Run, all: Services, task: TaskRecord): HeldTask {
+  return run.hold({
+    services: all,
+    task,
+    entries: [],
+    parks: true,
+    onRest: ignore,
+    onStir: ignore,
+    onUnreadable: ignore,
+  });
+}
+
+const ignore = (): void => undefined;
+
 describe("a run whose task is made later", () => {
   it("makes it before the first call that is journalled, and writes to it from there on", async () => {
     const all = await services();
     const made = await all.store.write(createRunning("a"));
     if (!made.ok) throw new Error(made.reason);
-    const run: Run = new Run({ ...names, promote: async () => run.hold(all, made.task, [], noop) });
+    const run: Run = new Run({ ...names, promote: async () => hold(run, all, made.task) });
     await run.begin();
     await run.recordStep("s", "1", null);
     expect(run.life.state).toBe("running");
@@ -70,7 +85,7 @@ describe("a run whose task is made later", () => {
     if (!made.ok) throw new Error(made.reason);
     const run = new Run(names);
     run.life.fence(new Error("The server stops."));
-    expect(() => run.hold(all, made.task, [], noop)).toThrow(expect.objectContaining({ code: "fenced" }));
+    expect(() => hold(run, all, made.task)).toThrow(expect.objectContaining({ code: "fenced" }));
     await rest();
     expect(await all.store.get("task-a")).toMatchObject({ state: "queued", token: null });
   });

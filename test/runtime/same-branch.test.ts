@@ -165,19 +165,16 @@ it("sleeps that were over while nobody ran end in the order of their deadlines",
 
 it("the answer to a question that is put again ends before a later one, whatever the store still has to write", async () => {
   const branches: Branches = (task) => ({ a: task.elicit("a", question), b: task.elicit("b", question) });
-  const first = await started(branches);
+  const tools = { race: { config: { park: false }, handler: race(branches, true) } };
+  const first = await started(branches, { tools });
   const id = await first.callId("race");
   await first.asked(id, 2);
-  const marking = Promise.withResolvers<void>();
-  let marks = 0;
-  const second = await first.crash({
-    tools: { race: race(branches, true) },
-    before: (call) => (call === "mark" && ++marks === 2 ? marking.promise : undefined),
-  });
-  await second.until(id, ({ task }) => task.waiting && marks === 2);
+  const marking = new Held("mark");
+  const second = await first.crash({ tools, before: marking.before });
+  await marking.reached;
   for (const key of ["b", "a"]) await second.answer(id, key, yes);
   await rest();
-  marking.resolve();
+  marking.open();
   await expectAgain(second, id, "b", branches);
 });
 
@@ -194,7 +191,7 @@ it("answers that come while the journal is read, one page after the other, end i
         return typeof member === "function" ? member.bind(target) : member;
       },
     });
-  const setup: Setup = { tools: { race: race(branches, true) } };
+  const setup: Setup = { tools: { race: { config: { park: false }, handler: race(branches, true) } } };
   const first = new Process(setup, new FakeClock(), new CrashableStore(paged));
   await first.runtime.start();
   const id = await first.callId("race");

@@ -5,7 +5,7 @@ import type { ChangeListener, TaskStore } from "../../src/store/store.ts";
 import { fullForm } from "../full-form.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { Process, text, type Handler } from "./harness.ts";
+import { nobody, Process, text, type Handler } from "./harness.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 const value = JSON.stringify({ action: "accept", content: {} });
@@ -106,7 +106,7 @@ async function happen(process: Process, id: string, what: Event): Promise<void> 
   const chosen = [...inputs.slice(what.from), ...inputs].slice(0, what.count);
   const answers = chosen.reverse().map(({ key }) => ({ key, value }));
   // It is on its way while other things happen.
-  void process.store.write({ type: "answer_inputs", now: process.clock.now(), id, answers });
+  process.runtime.answer(id, nobody, answers).catch(() => undefined);
 }
 
 it(

@@ -34,15 +34,13 @@ describe("sleep", () => {
     await first.until(id, ({ task }) => task.waiting);
     await first.clock.advance(day / 24);
     const second = await first.restart(setup);
-    await second.until(id, ({ task }) => task.waiting);
     second.clock.jump(28 * day);
     const third = await second.crash(setup);
-    await third.until(id, ({ task }) => task.waiting);
     await third.clock.advance(day / 24);
-    expect((await third.get(id)).task).toMatchObject({ state: "running", crashes: 0 });
+    expect((await third.get(id)).task).toMatchObject({ state: "queued", waiting: true, crashes: 0 });
     third.clock.jump(2 * day - day / 12);
     await third.clock.advance(60_000);
-    expect(bodyOf(await third.ended(id))).toEqual(text("woke in attempt 3"));
+    expect(bodyOf(await third.ended(id))).toEqual(text("woke in attempt 2"));
   });
 
   it("that ended while nobody ran is over at once", async () => {
@@ -67,7 +65,7 @@ describe("sleep", () => {
     process.clock.jump(-day);
     process.clock.jump(10 * day);
     await process.clock.advance(60_000);
-    expect((await process.get(back)).task.state).toBe("running");
+    expect((await process.get(back)).task.finishedAt).toBeNull();
     process.clock.jump(day);
     await process.clock.advance(60_000);
     await process.ended(back);

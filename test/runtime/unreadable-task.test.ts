@@ -20,7 +20,8 @@ afterEach(async () => {
 /** A server of one slot on the file. */
 async function serve(tools: Record<string, Handler>, errors: unknown[] = []): Promise<Runtime> {
   const registry = new Registry();
-  for (const [name, handler] of Object.entries(tools)) registry.add(name, { onCrash: "resume" }, handler);
+  for (const [name, handler] of Object.entries(tools))
+    registry.add(name, { onCrash: "resume", park: false }, handler);
   const options = { concurrency: 1, stopDeadlineMs: 0 };
   const onError = (error: unknown): void => void errors.push(error);
   const runtime = createRuntime({ store: sqliteStore(files.path()), registry, options, onError });

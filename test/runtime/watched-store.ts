@@ -31,7 +31,7 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
       await before("unfinished", undefined),
       inner.unfinished(after, limit)
     ),
-    claimableAt: async (handlers) => (await before("claimableAt", undefined), inner.claimableAt(handlers)),
+    hasClaimable: async (handlers) => (await before("hasClaimable", undefined), inner.hasClaimable(handlers)),
     orphanedHandlers: async () => (await before("orphanedHandlers", undefined), inner.orphanedHandlers()),
     queued: async (...page) => (await before("queued", undefined), inner.queued(...page)),
     due: async (now, limit) => (await before("due", undefined), inner.due(now, limit)),

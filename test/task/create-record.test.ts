@@ -3,7 +3,7 @@ import { createRecord, isSameCall } from "../../src/task/create-record.ts";
 import { createQueued, createRunning, noon, owner, sampleTask } from "../contract/sample-task.ts";
 
 describe("createRecord", () => {
-  test("without a token the task waits for an attempt", () => {
+  test("without a token the task stands in the lane of new ones", () => {
     expect(createRecord(createQueued("a"), owner)).toEqual({
       ...sampleTask("a"),
       state: "queued",
@@ -19,6 +19,7 @@ describe("createRecord", () => {
       awaitedBy: [],
       promised: false,
       owner,
+      lane: "new",
       runAfter: noon,
       attempt: 0,
       token: null,
@@ -34,6 +35,7 @@ describe("createRecord", () => {
     expect(createRecord(createRunning("a"), owner)).toEqual({
       ...createRecord(createQueued("a"), owner),
       state: "running",
+      lane: null,
       runAfter: null,
       attempt: 1,
       token: "t1",

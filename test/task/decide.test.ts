@@ -1,95 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { decide, type TaskChangeCommand, type TaskChangeName } from "../../src/task/decide.ts";
-import type { JournalEntry } from "../../src/task/journal.ts";
-import type { TaskRecord } from "../../src/task/record.ts";
+import { decide, type TaskChangeCommand } from "../../src/task/decide.ts";
 import { isTerminal, taskStates } from "../../src/task/status.ts";
 import { nextState, transitions } from "../../src/task/transition.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
-
-const now = noon + 100;
-const token = "t1";
-const outcome = { kind: "result", body: "{}" } as const;
-const failure = { kind: "error", body: "{}" } as const;
-const input = { key: "ask", method: "elicitation/create", params: '{"message":"?"}' } as const;
-
-type Samples = { readonly [N in TaskChangeName]: Extract<TaskChangeCommand, { readonly type: N }> };
-const id = "task-a";
-const samples: Samples = {
-  start: { type: "start", now, id, token: "t2" },
-  release: { type: "release", now, id, token },
-  reclaim: { type: "reclaim", now, id, backoff: { baseMs: 10, maxMs: 15, maxCrashes: 4 } },
-  mark: { type: "mark", now, id, token, waiting: true },
-  record_step: { type: "record_step", now, id, token, key: "k", value: "1", error: null },
-  open_input: { type: "open_input", now, id, token, input, requestHash: "h", deadlineAt: null },
-  close_input: { type: "close_input", now, id, token, key: "ask", error: "{}" },
-  sleep: { type: "sleep", now, id, token, key: "nap", until: now + 50 },
-  end_sleep: { type: "end_sleep", now, id, token, key: "nap" },
-  answer_inputs: { type: "answer_inputs", now, id, answers: [{ key: "ask", value: "{}" }] },
-  update: { type: "update", now, id, token, changes: {} },
-  settle: { type: "settle", now, id, token, outcome },
-  fail: { type: "fail", now, id, outcome: failure, statusMessage: "failed" },
-  expire: { type: "expire", now, id, outcome: failure, statusMessage: "expired", visibleUntil: now + 9 },
-  request_cancel: { type: "request_cancel", now, id },
-  cancel: { type: "cancel", now, id },
-};
-const names = Object.keys(samples) as TaskChangeName[];
-
-function asked(key: string, members: Partial<JournalEntry> = {}): JournalEntry {
-  const { method, params: request } = input;
-  return {
-    key,
-    kind: "input",
-    method,
-    request,
-    requestHash: "h",
-    value: null,
-    error: null,
-    deadlineAt: null,
-    doneAt: null,
-    doneVersion: null,
-    ...members,
-  };
-}
-
-/** What the journal has of the sample sleep while it lasts. */
-const asleep: JournalEntry = {
-  ...asked("nap", { method: null, request: null, requestHash: null }),
-  kind: "sleep",
-  deadlineAt: now + 50,
-};
-
-/** The journal in which the sample command does something. */
-function journalFor(name: TaskChangeName): JournalEntry[] {
-  if (name === "end_sleep") return [asleep];
-  return name === "answer_inputs" || name === "close_input" ? [asked("ask")] : [];
-}
-
-function decideWith(task: TaskRecord | undefined, command: TaskChangeCommand, ...journal: JournalEntry[]) {
-  return decide(task, command, {
-    owner: "causer",
-    entry: (key) => journal.find((entry) => entry.key === key),
-  });
-}
-
-/** The decision, for a command that has to be accepted. */
-function accepted(task: TaskRecord, command: TaskChangeCommand, ...journal: JournalEntry[]) {
-  const decision = decideWith(task, command, ...journal);
-  if (!decision.ok) throw new Error(`refused: ${decision.reason}`);
-  return decision;
-}
-
-/** What the command changed in the record. */
-function changed(
-  before: TaskRecord,
-  command: TaskChangeCommand,
-  ...journal: JournalEntry[]
-): Partial<TaskRecord> {
-  const { task } = accepted(before, command, ...journal);
-  const was = new Map<string, unknown>(Object.entries(before));
-  return Object.fromEntries(Object.entries(task).filter(([name, value]) => was.get(name) !== value));
-}
-
-const refused = (reason: string) => ({ ok: false, reason });
+import {
+  accepted,
+  asked,
+  asleep,
+  changed,
+  decideWith,
+  failure,
+  journalFor,
+  names,
+  now,
+  outcome,
+  refused,
+  samples,
+  token,
+  type Samples,
+} from "./decided.ts";
 
 describe("guards", () => {
   test.each(names)("%s on no task is unknown", (name) => {
@@ -98,7 +27,9 @@ describe("guards", () => {
 
   test.each(names)("%s follows the transition table in every state", (name) => {
     for (const state of taskStates) {
-      const task = runningRecord({ state, token: state === "running" ? token : null, sweepAt: now });
+      // It may rest, be parked or pause, so that each of the events finds something to do.
+      const due = { sweepAt: now, runAfter: now };
+      const task = runningRecord({ state, token: state === "running" ? token : null, ...due });
       const next = nextState(state, name);
       const decision = decideWith(task, samples[name], ...journalFor(name));
       if (next !== undefined) expect(decision).toMatchObject({ ok: true, task: { state: next } });
@@ -118,15 +49,17 @@ describe("guards", () => {
   );
 
   test.each(names)("%s counts as one change", (name) => {
-    const record = name === "start" || name === "fail" ? queuedRecord : runningRecord;
-    const task = record({ version: 7, sweepAt: now });
+    const isOfQueued = name === "start" || name === "fail" || name === "wake";
+    const task = isOfQueued
+      ? queuedRecord({ version: 7, lane: null, runAfter: now })
+      : runningRecord({ version: 7, sweepAt: now });
     expect(accepted(task, samples[name], ...journalFor(name)).task.version).toBe(8);
   });
 });
 
 describe("attempts", () => {
   test("the first start gives the token and notes the time", () => {
-    const held = { owner: "causer", runAfter: null, token: "t2" };
+    const held = { owner: "causer", lane: null, runAfter: null, token: "t2" };
     const expected = { ...held, state: "running", attempt: 1, startedAt: now, version: 2 };
     expect(changed(queuedRecord(), samples.start)).toEqual(expected);
   });
@@ -139,7 +72,7 @@ describe("attempts", () => {
       crashes: 2,
       journalled: true,
     });
-    const held = { owner: "causer", runAfter: null, token: "t2" };
+    const held = { owner: "causer", lane: null, runAfter: null, token: "t2" };
     const expected = { ...held, state: "running", attempt: 4, waiting: false, version: 2 };
     expect(changed(before, samples.start)).toEqual(expected);
   });
@@ -149,6 +82,7 @@ describe("attempts", () => {
     expect(changed(before, samples.release)).toEqual({
       state: "queued",
       owner: null,
+      lane: "recovered",
       runAfter: now,
       token: null,
       waiting: false,
@@ -159,18 +93,20 @@ describe("attempts", () => {
   test("recovery counts a crash, unless the attempt only waited", () => {
     const lost = { state: "queued", token: null, owner: null, version: 2 };
     const crashes = (count: number) => changed(runningRecord({ crashes: count }), samples.reclaim);
-    expect(crashes(0)).toEqual({ ...lost, crashes: 1, runAfter: now });
+    const ready = { ...lost, lane: "recovered", runAfter: now };
+    expect(crashes(0)).toEqual({ ...ready, crashes: 1 });
+    // A pause has no lane, and nothing that is waited for.
     expect(crashes(1)).toEqual({ ...lost, crashes: 2, runAfter: now + 10 });
     expect(crashes(2)).toEqual({ ...lost, crashes: 3, runAfter: now + 15 });
-    expect(crashes(3)).toEqual({ ...lost, crashes: 4, runAfter: now });
+    expect(crashes(3)).toEqual({ ...ready, crashes: 4 });
     const waited = changed(runningRecord({ crashes: 1, waiting: true }), samples.reclaim);
-    expect(waited).toEqual({ ...lost, waiting: false, runAfter: now });
+    expect(waited).toEqual({ ...ready, waiting: false });
   });
 
-  test("mark says that the attempt can be resumed, and whether it waits", () => {
-    expect(changed(runningRecord(), samples.mark)).toEqual({ journalled: true, waiting: true, version: 2 });
-    const waiting = runningRecord({ journalled: true, waiting: true });
-    expect(changed(waiting, { ...samples.mark, waiting: false })).toEqual({ waiting: false, version: 2 });
+  test("mark says that the attempt can be resumed, and that it works unless it brings a rest", () => {
+    expect(changed(runningRecord(), samples.mark)).toEqual({ journalled: true, version: 2 });
+    const rests = runningRecord({ journalled: true, waiting: true, runAfter: now + 5 });
+    expect(changed(rests, samples.mark)).toEqual({ waiting: false, runAfter: null, version: 2 });
   });
 });
 
@@ -215,7 +151,7 @@ describe("journal", () => {
   test("a question is open, and shows", () => {
     const before = runningRecord({ openInputs: 1, crashes: 2 });
     const { task, journal } = accepted(before, samples.open_input, asked("other"));
-    const effect = { journalled: true, waiting: true, crashes: 0, openInputs: 2, updatedAt: now, version: 2 };
+    const effect = { journalled: true, crashes: 0, openInputs: 2, updatedAt: now, version: 2 };
     expect(task).toEqual({ ...before, ...effect });
     expect(journal).toEqual([asked("ask")]);
   });
@@ -235,9 +171,9 @@ describe("answers", () => {
     expect(journal).toEqual([asked("ask", { value: '"yes"', doneAt: now, doneVersion: 2 })]);
   });
 
-  test("with another question open the attempt goes on waiting", () => {
+  test("with another question open the attempt goes on, too: it may have waited for this one alone", () => {
     const before = runningRecord({ openInputs: 2, waiting: true });
-    const expected = { openInputs: 1, updatedAt: now, version: 2 };
+    const expected = { openInputs: 1, waiting: false, updatedAt: now, version: 2 };
     expect(changed(before, answer(["ask", "1"]), asked("ask"), asked("other"))).toEqual(expected);
   });
 
@@ -283,7 +219,7 @@ describe("deadlines", () => {
     const open = asked("ask", { deadlineAt: now });
     const task = runningRecord({ openInputs: 2, waiting: true, crashes: 1 });
     const { task: after, journal } = accepted(task, samples.close_input, open);
-    expect(after).toMatchObject({ openInputs: 1, waiting: true, crashes: 0, updatedAt: now });
+    expect(after).toMatchObject({ openInputs: 1, waiting: false, crashes: 0, updatedAt: now });
     expect(journal).toEqual([{ ...open, error: "{}", doneAt: now, doneVersion: 2 }]);
     const [closed] = journal;
     if (closed === undefined) throw new Error("nothing was closed");
@@ -301,18 +237,19 @@ describe("deadlines", () => {
 
   test("a sleep enters the journal with its deadline, under a key of its own", () => {
     const { task, journal } = accepted(runningRecord({ crashes: 2 }), samples.sleep);
-    expect(task).toMatchObject({ waiting: true, journalled: true, crashes: 0 });
+    expect(task).toMatchObject({ waiting: false, journalled: true, crashes: 0 });
     expect(journal).toEqual([asleep]);
     expect(decideWith(task, samples.sleep, ...journal)).toEqual(refused("duplicate"));
   });
 
-  test("a sleep ends once, which is progress; an open question still waits", () => {
+  test("a sleep ends once, which is progress, and the handler goes on, whatever question is open", () => {
     const sleeping = runningRecord({ waiting: true, crashes: 2 });
     const { task, journal } = accepted(sleeping, samples.end_sleep, asleep);
     expect(task).toEqual({ ...sleeping, waiting: false, crashes: 0, version: 2 });
     expect(journal).toEqual([{ ...asleep, doneAt: now, doneVersion: 2 }]);
     expect(decideWith(task, samples.end_sleep, ...journal)).toEqual(refused("state"));
     expect(changed({ ...sleeping, openInputs: 1 }, samples.end_sleep, asleep)).toEqual({
+      waiting: false,
       crashes: 0,
       version: 2,
     });
@@ -372,9 +309,9 @@ describe("update", () => {
 });
 
 describe("ends", () => {
-  const nobody = { owner: null, runAfter: null, token: null, waiting: false };
+  const nobody = { owner: null, lane: null, runAfter: null, token: null, waiting: false };
   const end = { ...nobody, finishedAt: now, updatedAt: now, openInputs: 0, version: 2 };
-  const held = runningRecord({ waiting: true, openInputs: 1, statusMessage: "x" });
+  const held = runningRecord({ waiting: true, runAfter: now + 5, openInputs: 1, statusMessage: "x" });
 
   test("settle keeps the outcome, and the status text unless it brings one", () => {
     const { task, journal, outcome: kept } = accepted(held, samples.settle);
@@ -415,7 +352,8 @@ describe("ends", () => {
   });
 
   test("a request to cancel is noted, its first time stays, and the task goes on", () => {
-    expect(changed(held, samples.request_cancel)).toEqual({ cancelRequestedAt: now, version: 2 });
+    const told = { cancelRequestedAt: now, waiting: false, runAfter: null, version: 2 };
+    expect(changed(held, samples.request_cancel)).toEqual(told);
     const requested = runningRecord({ cancelRequestedAt: noon + 1 });
     expect(changed(requested, samples.request_cancel)).toEqual({});
   });

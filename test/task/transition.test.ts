@@ -8,6 +8,8 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     start: ["running", undefined],
     release: [undefined, "queued"],
     reclaim: [undefined, "queued"],
+    park: [undefined, "queued"],
+    wake: ["queued", undefined],
     mark: [undefined, "running"],
     record_step: [undefined, "running"],
     open_input: [undefined, "running"],

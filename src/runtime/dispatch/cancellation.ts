@@ -6,18 +6,21 @@ import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 /**
- * Cancels tasks. Cooperatively: the request is durable, the handler is told through the change feed, and a task whose handler
- * has not ended after the grace is ended by a sweeper, of whichever process. Or at once: the task has ended before its
+ * Cancels tasks. Cooperatively: the request is durable, the handler is told through the change feed, or by running it once more where the
+ * task was parked, and a task whose handler has not ended after the grace is ended by a sweeper, of whichever process. Or at once: the task has ended before its
  * handler is told.
  */
 export class Cancellation {
   readonly #services: Services;
   readonly #sweeper: Sweeper;
+  /** Hears of tasks that were cancelled while nothing of them ran. */
+  readonly #onUnheld: (task: TaskRecord) => void;
   readonly #stopped = new AbortController();
 
-  constructor(services: Services, sweeper: Sweeper) {
+  constructor(services: Services, sweeper: Sweeper, onUnheld: (task: TaskRecord) => void) {
     this.#services = services;
     this.#sweeper = sweeper;
+    this.#onUnheld = onUnheld;
   }
 
   /** Resolves with the task once the request is durable; does nothing to a finished one. */
@@ -27,16 +30,22 @@ export class Cancellation {
     const cancelBy = deadlineAfter(now, options.cancelGraceMs);
     const result = await store.write<"request_cancel">({ type: "request_cancel", now, id, cancelBy });
     if (!result.ok) return undefined;
-    if (result.task.state === "queued") await this.#finish(id);
-    else this.#sweeper.consider(result.task.sweepAt);
+    const { state, journalled, sweepAt } = result.task;
+    // Of what has journalled nothing, there is nothing to run again for its handler's sake.
+    if (state === "queued" && !journalled) await this.#finish(id);
+    else this.#sweeper.consider(sweepAt);
     return result.task;
   }
 
   /** Resolves once the task has ended as cancelled, or with the refusal of one that had ended before. */
-  now(id: string, unless?: "unless wanted"): Promise<CommandResult<"cancel">> {
+  async now(id: string, unless?: "unless wanted"): Promise<CommandResult<"cancel">> {
     const { store, clock } = this.#services;
     const cancel = { type: "cancel", now: clock.now(), id } as const;
-    return store.write(unless === undefined ? cancel : { ...cancel, unlessWanted: true });
+    const result = await store.write<"cancel">(
+      unless === undefined ? cancel : { ...cancel, unlessWanted: true },
+    );
+    if (result.ok && result.unheld) this.#onUnheld(result.task);
+    return result;
   }
 
   stop(): void {

@@ -89,7 +89,7 @@ export class Creation {
     promoteAfterMs: number,
     signal: AbortSignal,
   ): Promise<CallEnd> {
-    const { services, slots, timers, sweeper, attempts, leaked } = this.#setup;
+    const { services, slots, timers, sweeper, attempts, leaked, credentials } = this.#setup;
     const { store, clock, options, onError } = services;
     let snapshot: TaskSnapshot | undefined;
     const promotable = new PromotableRun({
@@ -115,6 +115,7 @@ export class Creation {
         const result = await store.write({ type: "create", now: clock.now(), ...fresh, token });
         if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
         sweeper.consider(result.task.sweepAt);
+        credentials.keep(result.task.id, call.credentials); // for a later run, where this one is parked
         snapshot = { task: result.task, inputs: [], outcome: null };
         return attempts.hold(run, result.task, tool, call.origin);
       },

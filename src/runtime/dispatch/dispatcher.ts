@@ -5,7 +5,6 @@ import { isLost } from "../../store/lost-store.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
-import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
@@ -18,7 +17,6 @@ const mostClaims = 100;
 export interface DispatcherSetup {
   readonly services: Services;
   readonly slots: Slots;
-  readonly timers: Timers;
   readonly attempts: Attempts;
   readonly leaked: LeakedHandlers;
   readonly sweeper: Pick<Sweeper, "ended">;
@@ -37,7 +35,6 @@ export class Dispatcher {
   #backlog = false;
   /** True where there may be something to claim, which has to be found out. */
   #looks = false;
-  #callOff: () => void = () => undefined;
 
   constructor(setup: DispatcherSetup) {
     this.#setup = setup;
@@ -74,7 +71,6 @@ export class Dispatcher {
   /** Starts nothing more. */
   pause(): void {
     this.#open = false;
-    this.#callOff();
   }
 
   /** Starts nothing more; resolves when starts that are under way have come to their end. */
@@ -128,17 +124,9 @@ export class Dispatcher {
   /** A look costs a read, where a claim would wait for the writers of other processes. */
   async #findsWork(handlers: readonly HandlerName[]): Promise<boolean> {
     if (this.#backlog) return true;
-    const { store, clock } = this.#setup.services;
+    const { services } = this.#setup;
     this.#looks = false;
-    const at = await untilStoreAnswers(
-      () => store.claimableAt(handlers),
-      this.#setup.services,
-      this.#closing.signal,
-    );
-    if (at === null) return false;
-    if (at <= clock.now()) return true;
-    this.#wakeAt(at);
-    return false;
+    return untilStoreAnswers(() => services.store.hasClaimable(handlers), services, this.#closing.signal);
   }
 
   #takeSlots(): readonly string[] {
@@ -164,7 +152,6 @@ export class Dispatcher {
       }
       free -= claimed.tasks.length;
       if (free === 0) this.#backlog = true;
-      if (claimed.next !== null) this.#wakeAt(claimed.next);
       for (const task of claimed.tasks) this.#track(this.#begin(task));
       return true;
     } catch (error) {
@@ -214,11 +201,6 @@ export class Dispatcher {
       const tool = registry.handlerOf(handler);
       return tool !== undefined && !leaked.blocks(tool);
     });
-  }
-
-  #wakeAt(at: number): void {
-    this.#callOff();
-    this.#callOff = this.#setup.timers.at(at, () => this.wake());
   }
 
   #track(work: Promise<void>): void {

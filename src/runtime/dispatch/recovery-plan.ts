@@ -22,7 +22,9 @@ export function planClaimed(
   now: number,
 ): ClaimPlan {
   if (hasExpired(task, now)) return { do: "end" };
-  if (task.cancelRequestedAt !== null) return { do: "cancel" };
+  const isCancelled = task.cancelRequestedAt !== null;
+  // Its handler is told to end, for what it has to stop elsewhere.
+  if (isCancelled && !(task.journalled && mayRun(task, tool))) return { do: "cancel" };
   if (task.crashes >= maxCrashes) {
     return failed(
       `Gave up after ${task.crashes} crashes of the server in a row while this task ran, without progress between them.`,
@@ -41,7 +43,8 @@ export function orphanFailure(tool: string): Failure {
   return failed(`This server no longer has a tool "${tool}".`);
 }
 
-function mayRun(task: TaskRecord, tool: Tool): boolean {
+/** Whether the tool allows that the task is run, maybe again. */
+export function mayRun(task: TaskRecord, tool: Tool): boolean {
   const isFirstAttempt = task.attempt === 1;
   if (isFirstAttempt || tool.onCrash === "resume") return true;
   if (tool.onCrash === "fail") return false;

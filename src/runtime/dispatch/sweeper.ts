@@ -1,6 +1,7 @@
 import { expiredError } from "../../task/expired-error.ts";
 import { hasExpired } from "../../task/expiry.ts";
-import { isUnreadable } from "../../task/fault.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { isLost } from "../../store/lost-store.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { RuntimeOptions } from "../options.ts";
@@ -18,9 +19,17 @@ export interface SweeperServices extends Pick<Services, "store" | "clock" | "onE
   readonly options: Pick<RuntimeOptions, "expiredVisibleMs">;
 }
 
-/** Ends tasks whose time is over and deletes finished ones after theirs, in batches (A-30). */
+export interface SweeperListeners {
+  /** Called when tasks were woken. */
+  readonly onWoken?: () => void;
+  /** Hears of tasks that were cancelled while nothing of them ran. */
+  readonly onUnheld?: (task: TaskRecord) => void;
+}
+
+/** Ends tasks whose time is over, deletes finished ones after theirs, and wakes those that wait until a time, in batches (A-30). */
 export class Sweeper {
   readonly #services: SweeperServices;
+  readonly #listeners: SweeperListeners;
   #callOff: (() => void) | undefined;
   /** What the timer is armed for; while a sweep runs, the earliest time that came up meanwhile. */
   #armedFor = Number.POSITIVE_INFINITY;
@@ -29,8 +38,9 @@ export class Sweeper {
   /** Tasks whose record cannot be read: they stay due, and are left alone until another process starts. */
   readonly #unreadable = new Set<string>();
 
-  constructor(services: SweeperServices) {
+  constructor(services: SweeperServices, listeners: SweeperListeners = {}) {
     this.#services = services;
+    this.#listeners = listeners;
   }
 
   /** Resolves after the first sweep, which is long where many tasks fell due before. */
@@ -83,13 +93,13 @@ export class Sweeper {
     const { store, clock, onError } = this.#services;
     try {
       const sweptUntil = await this.#endDue();
-      await this.#deleteDue();
+      await Promise.all([this.#wakeDue(), this.#deleteDue()]); // in one commit
       // What could not be ended is still due: to try again at once would be a loop without a pause.
       this.consider(
         sweptUntil === undefined ? clock.now() + pauseAfterErrorMs : await store.nextSweepAt(sweptUntil),
       );
     } catch (error) {
-      onError(error);
+      if (!isLost(error)) onError(error); // which is said once, and not here
       this.consider(clock.now() + pauseAfterErrorMs);
     }
   }
@@ -120,8 +130,7 @@ export class Sweeper {
     try {
       const expiry = { type: "expire", now, id, outcome, statusMessage, visibleUntil } as const;
       const result = await store.write<"expire">(expiry);
-      if (!result.ok && result.reason === "not_due")
-        await store.write({ type: "cancel", now, id, statusMessage: callerLeft, scheduled: true });
+      if (!result.ok && result.reason === "not_due") await this.#cancel(id, now);
       return true;
     } catch (error) {
       if (!isUnreadable(error)) {
@@ -131,6 +140,25 @@ export class Sweeper {
       this.#unreadable.add(id);
       unreadable.report(id, error);
       return true;
+    }
+  }
+
+  async #cancel(id: string, now: number): Promise<void> {
+    const { store } = this.#services;
+    const cancel = { type: "cancel", now, id, statusMessage: callerLeft, scheduled: true } as const;
+    const result = await store.write<"cancel">(cancel);
+    if (result.ok && result.unheld) this.#listeners.onUnheld?.(result.task);
+  }
+
+  async #wakeDue(): Promise<void> {
+    const { store, clock, unreadable } = this.#services;
+    for (;;) {
+      const result = await store.write({ type: "wake", now: clock.now(), limit: batch });
+      for (const { id, problem } of result.unreadable) {
+        unreadable.report(id, new HoldfastError("task_unreadable", problem));
+      }
+      if (result.woken > 0) this.#listeners.onWoken?.();
+      if (result.woken < batch || this.#stopped) return;
     }
   }
 

@@ -10,15 +10,14 @@ import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/caller.ts";
 import type { Credentials } from "../tool/credentials.ts";
-import { runToEnd } from "../tool/run-to-end.ts";
-import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { loadTask, type LoadedTask } from "./load-task.ts";
-import { makeContext, type CallContext } from "./make-context.ts";
-import { prepareInTask } from "./prepare-in-task.ts";
+import type { CallContext } from "./make-context.ts";
+import { Parking } from "./parking.ts";
+import { runHandler } from "./run-handler.ts";
 
 export interface AttemptsSetup {
   readonly services: Services;
@@ -26,6 +25,8 @@ export interface AttemptsSetup {
   readonly timers: Timers;
   readonly leaked: LeakedHandlers;
   readonly credentials: Credentials;
+  /** Hears of tasks whose handlers' frames were dropped. */
+  readonly onParked: (task: TaskRecord) => void;
   /** Hears when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
 }
@@ -39,6 +40,7 @@ export class Attempts implements TaskHolder {
   readonly #live = new Map<string, HeldRun>();
   /** The newest records of tasks whose attempt is still to begin; undefined for one that was deleted. */
   readonly #loading = new Map<string, TaskRecord | undefined>();
+  readonly #parking: Parking;
   readonly #closing = new AbortController();
   #draining = false;
   #stopped = false;
@@ -46,6 +48,9 @@ export class Attempts implements TaskHolder {
   constructor(setup: AttemptsSetup) {
     this.#setup = setup;
     this.#services = setup.services;
+    const { services, timers, onParked } = setup;
+    const onDrop = ({ run }: HeldRun): void => void this.#live.delete(run.taskId);
+    this.#parking = new Parking({ services, timers, onDrop, onParked });
   }
 
   /**
@@ -83,14 +88,7 @@ export class Attempts implements TaskHolder {
       caller: taskCaller(task.principal, origin.caller),
       credentials: () => this.#setup.credentials.of(task.id),
     };
-    const contextFor = async (validated: unknown): Promise<TaskContext> => {
-      const prepared =
-        origin.prepareInTask === true
-          ? await prepareInTask(tool, validated, run, held.effects, call.caller)
-          : loaded.prepared;
-      return makeContext(run, held.effects, this.#services.clock, call, prepared);
-    };
-    void runToEnd(tool, loaded.arguments, contextFor, maxBodyBytes).then((handlerEnd) => {
+    void runHandler(run, held, tool, loaded, call, this.#services).then((handlerEnd) => {
       unwatch();
       return held.end(handlerEnd);
     });
@@ -107,8 +105,10 @@ export class Attempts implements TaskHolder {
     const { services, timers, onSweepAt } = this.#setup;
     const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
     const onEnd = (): void => this.forget(run);
-    const ends = { onSweepAt, onUnreadable, onEnd };
-    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...ends });
+    const onRest = (resting: HeldRun): void => this.#parking.rests(resting);
+    const onStir = (stirred: HeldRun): void => this.#parking.forget(stirred);
+    const hooks = { onSweepAt, onRest, onStir, onUnreadable, onEnd };
+    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
     if (this.#draining) run.drain();
     this.#live.set(record.id, held);
     return held;
@@ -159,6 +159,7 @@ export class Attempts implements TaskHolder {
   /** Drains until `deadline` resolves, and then releases the rest. */
   async stop(deadline: Promise<void>): Promise<void> {
     this.drain();
+    await this.#parking.stop(deadline);
     const gone = [...this.#live.values()].map(({ run }) => run.life.gone);
     await Promise.race([Promise.all(gone), deadline]);
     this.#stopped = true;
@@ -169,7 +170,9 @@ export class Attempts implements TaskHolder {
   /** The run needs its task no more. A later one may hold that here, after it was taken from this run. */
   forget(run: Run): void {
     run.life.setGone();
-    if (this.#live.get(run.taskId)?.run !== run) return;
+    const held = this.#live.get(run.taskId);
+    if (held?.run !== run) return;
+    this.#parking.forget(held);
     this.#live.delete(run.taskId);
     this.#setup.credentials.forget(run.taskId);
   }

@@ -27,6 +27,10 @@ export interface HeldRunSetup {
   readonly entries: readonly ListedEntry[];
   /** Hears when the task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
+  /** Called when the handler rests, and its task can be parked. */
+  readonly onRest: (held: HeldRun) => void;
+  /** Called when it has to go on. */
+  readonly onStir: (held: HeldRun) => void;
   /** Ends the task, of which something cannot be read that the handler needs. */
   readonly onUnreadable: (problem: HoldfastError) => void;
   /** Called when all is stored that comes of the run, or nothing more can be. */
@@ -46,7 +50,11 @@ export class HeldRun {
     const { services, timers, run, record } = setup;
     this.#setup = setup;
     this.run = run;
-    this.task = run.hold(services, record, setup.entries, setup.onUnreadable);
+    const { entries, tool, onUnreadable } = setup;
+    const parks = tool.park !== false && tool.onCrash !== "fail" && tool.raw !== true;
+    const onRest = (): void => setup.onRest(this);
+    const onStir = (): void => setup.onStir(this);
+    this.task = run.hold({ services, task: record, entries, parks, onRest, onStir, onUnreadable });
     this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
       if (ttlMs === undefined) return this.#write(changes);
       const from = record.generation === "sep-1686" ? "terminal" : "created";
@@ -66,7 +74,11 @@ export class HeldRun {
         return questions.ask(...question);
       },
       sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
-      update: (changes) => this.task.journal.updating(this.#updates.update(changes)),
+      update: (changes) => {
+        const update = this.#updates.update(changes);
+        this.task.rests.busyWhile(update);
+        return this.task.journal.updating(update);
+      },
       progress: (progress) => reports.report(progress),
     };
   }

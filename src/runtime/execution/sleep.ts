@@ -6,6 +6,7 @@ import type { LifeLimit } from "../journal/life-limit.ts";
 import type { Clock } from "../clock.ts";
 import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
+import { waitFor } from "../wait-for.ts";
 
 /** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
 export async function sleep(
@@ -31,15 +32,19 @@ export async function sleep(
     return;
   }
   const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
-  await run.begin(entry === undefined);
-  if (entry === undefined) {
-    if (!limit.reaches(until)) await limit.assertReaches(until, `The sleep "${claimed}"`);
-    await task.write("sleep", { key: claimed, until });
-  } else if (until > clock.now()) await task.write("mark", { waiting: true });
-  task.journal.sleeps(claimed);
+  await run.beginWait(entry === undefined);
+  if (entry === undefined && !limit.reaches(until))
+    await limit.assertReaches(until, `The sleep "${claimed}"`);
   const slept = async (): Promise<void> => {
-    await timers.until(until, run.signal);
+    if (entry === undefined) await task.writeWithRest("sleep", { key: claimed, until });
+    task.journal.sleeps(claimed);
+    let callOff = (): void => undefined;
+    try {
+      await waitFor((done) => (callOff = run.life.holdTimer(timers.at(until, done))), run.signal);
+    } finally {
+      callOff();
+    }
     await task.journal.endSleep(claimed);
   };
-  await run.whileWaiting(slept());
+  await run.whileWaiting(slept, until);
 }

@@ -50,6 +50,8 @@ export class EndOrder {
   /** True where questions may have ended that nothing in the queue waits for. */
   #looks = false;
   #running = false;
+  /** Those of the writes that end something. */
+  #endings = 0;
   #justReleased = false;
 
   /** `keys` is what earlier attempts journalled, read since the record had this version. */
@@ -58,6 +60,11 @@ export class EndOrder {
     this.#slot = slot;
     this.#unreplayed = new Set(keys);
     this.#complete = version;
+  }
+
+  /** True where no end is known, or being written, that the handler has not seen. */
+  get isQuiet(): boolean {
+    return this.#queue.length === 0 && !this.#running && this.#endings === 0;
   }
 
   /** The handler has come to an entry that had not ended. */
@@ -95,11 +102,13 @@ export class EndOrder {
   /** Waits for a write that ends something, and then for the turn of that end. */
   async ending(write: Promise<EndResult>): Promise<void> {
     this.#writes.add(write);
+    this.#endings++;
     let result: EndResult;
     try {
       result = await write;
     } finally {
       this.#writes.delete(write);
+      this.#endings--;
     }
     if (!result.ok) {
       this.check();

@@ -7,6 +7,7 @@ import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { Journal, type HeldCommand, type HeldCommandName } from "./journal.ts";
 import { forEver, type RunLife } from "./run-life.ts";
+import { Rests } from "./rests.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
 export interface HeldTaskSetup {
@@ -16,6 +17,12 @@ export interface HeldTaskSetup {
   readonly entries: readonly ListedEntry[];
   readonly life: RunLife;
   readonly slot: SlotHolder;
+  /** Whether the task may be parked. */
+  readonly parks: boolean;
+  /** Called when the handler rests, and the task can be parked. */
+  readonly onRest: () => void;
+  /** Called when it has to go on. */
+  readonly onStir: () => void;
   /** Ends the task, of which something cannot be read that the handler needs. */
   readonly onUnreadable: (problem: HoldfastError) => void;
 }
@@ -24,6 +31,7 @@ export interface HeldTaskSetup {
 export class HeldTask {
   readonly id: string;
   readonly journal: Journal;
+  readonly rests: Rests;
   readonly #services: Services;
   readonly #life: RunLife;
   readonly #onUnreadable: HeldTaskSetup["onUnreadable"];
@@ -33,7 +41,7 @@ export class HeldTask {
   /** The highest version of the record that was seen. */
   #seen: number;
 
-  constructor({ services, task, entries, life, slot, onUnreadable }: HeldTaskSetup) {
+  constructor({ services, task, entries, life, slot, parks, onRest, onStir, onUnreadable }: HeldTaskSetup) {
     if (task.token === null) throw new HoldfastError("internal", `Task ${task.id} is held by no attempt.`);
     this.id = task.id;
     this.#services = services;
@@ -51,6 +59,16 @@ export class HeldTask {
       write: (type, command) => this.write(type, command),
       persist: (ask) => this.persist(ask),
     });
+    this.rests = new Rests({
+      clock: services.clock,
+      parks,
+      idleUntil: () => (life.signal.aborted ? undefined : slot.idleUntil),
+      openInputs: () => this.journal.openInputs,
+      mark: (rest) => this.write("mark", rest === undefined ? {} : { rest }),
+      onRest,
+      onStir,
+    });
+    slot.onIdle(() => this.rests.check());
     if (task.journalled) this.#marked = Promise.resolve();
     if (task.cancelRequestedAt !== null) life.requestCancel();
   }
@@ -68,6 +86,7 @@ export class HeldTask {
       if (state !== "ended") this.journal.saw(task);
       if (task.version <= this.#seen) return;
       this.#seen = task.version;
+      this.rests.saw(task);
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
     if (task?.token !== this.#token) this.#life.fence(this.#fenced(this.#whyFenced(task)));
@@ -75,7 +94,7 @@ export class HeldTask {
 
   /** Marks the task, once, as one that a later attempt can go on with. */
   mark(): Promise<unknown> {
-    this.#marked ??= this.write("mark", { waiting: false });
+    this.#marked ??= this.write("mark", {});
     return this.#marked;
   }
 
@@ -133,6 +152,24 @@ export class HeldTask {
       if (isUnreadable(error)) this.#services.unreadable.report(this.id, error);
       throw error;
     }
+  }
+
+  /** Writes with what there is to say of the handler's rest. */
+  writeWithRest<N extends "open_input" | "sleep">(
+    type: N,
+    command: HeldCommand<N>,
+  ): Promise<CommandResult<N>> {
+    const rest = this.rests.current();
+    const write = this.write<N>(type, rest === undefined ? command : { ...command, rest });
+    return rest === undefined ? write : this.rests.saying(write);
+  }
+
+  /** Gives the task back until something has come for it, however long the store fails; rejects when `over` aborts. */
+  async park(over: AbortSignal): Promise<TaskRecord | undefined> {
+    const { store, clock } = this.#services;
+    const park = { type: "park", now: clock.now(), id: this.id, token: this.#token } as const;
+    const result = await untilStoreAnswers(() => store.write<"park">(park), this.#services, over);
+    return result.ok ? result.task : undefined; // it has ended, or was taken
   }
 
   /** Gives the task back to the queue. Never rejects: what the store does not take, the next start recovers. */

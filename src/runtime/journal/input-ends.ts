@@ -67,6 +67,11 @@ export class InputEnds {
     return openInputs === this.#open.size;
   }
 
+  /** How many questions are not known to have ended. */
+  get open(): number {
+    return this.#open.size;
+  }
+
   /** The handler is about to put a question, or to put it again. */
   ask(key: string): Asker {
     const asker = Promise.withResolvers<JournalEnd>();

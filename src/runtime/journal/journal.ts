@@ -59,6 +59,11 @@ export class Journal {
     this.#ends = new EndOrder(keys, task.version, this.#inputs, slot);
   }
 
+  /** How many questions are open; undefined where something has ended that the handler has not seen. */
+  get openInputs(): number | undefined {
+    return this.#ends.isQuiet ? this.#inputs.open : undefined;
+  }
+
   /** What an earlier attempt journalled under the key. */
   find(key: string): ListedEntry | undefined {
     return this.#earlier.find(key);
@@ -97,10 +102,14 @@ export class Journal {
     return this.#inputs.ask(key);
   }
 
-  async openInput(question: HeldCommand<"open_input">): Promise<void> {
-    const { key, params } = question.input;
+  /** Takes the room for a question; throws `limit_reached` where it is too large. */
+  addQuestion(key: string, params: string): void {
     this.#size.add(key, params);
-    const opening = this.#write("open_input", question).then((result) => {
+  }
+
+  /** Waits for the write that puts a question into the journal. */
+  async opening(key: string, write: Promise<CommandResult<"open_input">>): Promise<void> {
+    const opening = write.then((result) => {
       if (result.ok) this.#inputs.opened(key, result.task.version);
     });
     await this.#ends.pending(opening);

@@ -6,6 +6,8 @@ export class RunLife {
   readonly #abort = new AbortController();
   readonly #over = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
+  /** What is called off when the handler's frame is dropped. */
+  #timers: Set<() => void> | undefined;
   #state: RunState = "direct";
   #cancelRequested = false;
 
@@ -52,6 +54,23 @@ export class RunLife {
     if (!this.change("fence")) return;
     this.#over.abort(reason);
     if (!ended) this.#abort.abort(reason);
+  }
+
+  /** Keeps the way to call off a timer that would hold the frame of the handler; returns the way to do so, or to forget it. */
+  holdTimer(callOff: () => void): () => void {
+    this.#timers ??= new Set();
+    this.#timers.add(callOff);
+    return () => {
+      this.#timers?.delete(callOff);
+      callOff();
+    };
+  }
+
+  /** Nothing is left that would wake the handler, so that its frame goes where nobody else holds it. */
+  drop(): void {
+    for (const callOff of this.#timers ?? []) callOff();
+    this.#timers = undefined;
+    this.setGone();
   }
 
   /** Tells the handler, whose task was released, that the server stops. */

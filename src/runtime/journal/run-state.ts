@@ -31,6 +31,12 @@ export const runTransitions = {
     to: "released",
     meaning: "the task goes back to the queue, and what the handler still does counts for nothing",
   },
+  park: {
+    from: ["running"],
+    to: "released",
+    meaning:
+      "the handler waits, and its frame is dropped: the task is given back until something has come for it",
+  },
   fence: {
     from: ["direct", "running", "draining", "ended"],
     to: "fenced",

@@ -3,9 +3,9 @@ import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Slots } from "../dispatch/slots.ts";
-import type { Services } from "../services.ts";
+import { nextTurn } from "../next-turn.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
-import { HeldTask } from "./held-task.ts";
+import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
 import { SlotHolder } from "./slot-holder.ts";
 
@@ -51,12 +51,13 @@ export class Run {
 
   /** Holds its task from now on, with what earlier attempts journalled. */
   hold(
-    services: Services,
-    task: TaskRecord,
-    entries: readonly ListedEntry[],
-    onUnreadable: (problem: HoldfastError) => void,
+    setup: Pick<
+      HeldTaskSetup,
+      "services" | "task" | "entries" | "parks" | "onRest" | "onStir" | "onUnreadable"
+    >,
   ): HeldTask {
-    const held = new HeldTask({ services, task, entries, life: this.life, slot: this.#slot, onUnreadable });
+    const { task } = setup;
+    const held = new HeldTask({ ...setup, life: this.life, slot: this.#slot });
     if (!this.life.change("hold")) {
       void held.giveBack(); // the run was given up while its task was made
       throw new HoldfastError("fenced", `Task ${task.id} was made too late for its run.`);
@@ -109,9 +110,18 @@ export class Run {
     await this.#task.mark();
   }
 
+  /** As `begin`, before a wait: the handler has gone on in what it does beside it, so that it is known whether it rests. */
+  async beginWait(isNew: boolean): Promise<void> {
+    await this.begin(isNew);
+    await nextTurn();
+    await this.checkpoint();
+  }
+
   /** Runs a step and records it: work, for which a slot is needed. */
   working<T>(work: () => Promise<T>): Promise<T> {
-    return this.#task === undefined ? work() : this.#slot.whileWorking(work);
+    const rests = this.#task?.rests;
+    if (rests === undefined) return work();
+    return this.#slot.whileWorking(rests.isSaid ? () => rests.unsay().then(work) : work);
   }
 
   recordStep(key: string, value: string | null, error: string | null): Promise<void> {
@@ -124,11 +134,11 @@ export class Run {
   }
 
   /**
-   * Needs no slot while `wait` lasts. A server that stops does not wait for a client: the task goes back to the queue,
-   * and the handler is dropped here.
+   * Needs no slot while the wait lasts that `begin` begins, until it ends by itself (epoch ms). A server that stops does not wait
+   * for a client: the task goes back to the queue, and the handler is dropped here.
    */
-  async whileWaiting<T>(wait: Promise<T>): Promise<T> {
-    const waiting = this.#slot.whileWaiting(wait);
+  async whileWaiting<T>(begin: () => Promise<T>, until?: number): Promise<T> {
+    const waiting = this.#slot.whileWaiting(begin, until);
     waiting.catch(() => undefined); // it is dropped, and not handled, where the task was released meanwhile
     this.#releaseWhereItWaits();
     try {
@@ -142,6 +152,22 @@ export class Run {
   drain(): void {
     this.life.change("drain");
     this.#releaseWhereItWaits();
+  }
+
+  /** Whether the handler rests, so that its frame can be dropped. */
+  get canPark(): boolean {
+    return this.life.state === "running" && this.#task?.rests.canPark === true;
+  }
+
+  /**
+   * Drops the handler, and the frame in which it waits: it writes nothing from now on. Resolves with the task that was given
+   * back, for another run when something has come for it; undefined where it was lost.
+   */
+  async park(over: AbortSignal): Promise<TaskRecord | undefined> {
+    this.life.change("park");
+    this.life.drop();
+    this.#slot.end();
+    return this.#task?.park(over);
   }
 
   /** Gives the task back now; the handler, if it still runs, is told that the server stops. */
@@ -170,7 +196,7 @@ export class Run {
   async #release(): Promise<boolean> {
     if (!this.life.change("release")) return false;
     await this.#task?.giveBack();
-    this.life.setGone();
+    this.life.drop();
     return true;
   }
 }

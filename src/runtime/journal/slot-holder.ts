@@ -1,3 +1,4 @@
+import { latestTime } from "../../task/time.ts";
 import type { Slots } from "../dispatch/slots.ts";
 
 /**
@@ -9,9 +10,12 @@ export class SlotHolder {
   #holds = true;
   #ended = false;
   readonly #end = Promise.withResolvers<void>();
-  #waits = 0;
+  /** When each of its waits ends by itself (epoch ms). */
+  readonly #waits = new Set<{ readonly until: number }>();
   #works = 0;
   #taking: Promise<void> | undefined;
+  #looks = false;
+  #onIdle: () => void = () => undefined;
 
   constructor(slots: Slots | undefined) {
     this.#slots = slots;
@@ -22,7 +26,20 @@ export class SlotHolder {
   }
 
   get waiting(): boolean {
-    return this.#waits > 0;
+    return this.#waits.size > 0;
+  }
+
+  /** When the first of its waits ends by itself (epoch ms); undefined where not all that goes on is waiting. */
+  get idleUntil(): number | undefined {
+    if (this.#works > 0 || this.#waits.size === 0 || this.#taking !== undefined) return undefined;
+    let first = latestTime;
+    for (const { until } of this.#waits) first = Math.min(first, until);
+    return first;
+  }
+
+  /** Called a turn of the event loop after the handler did something, where all that goes on may be waiting. */
+  onIdle(listener: () => void): void {
+    this.#onIdle = listener;
   }
 
   /** True while a step runs, or its result is on its way into the journal. */
@@ -42,15 +59,17 @@ export class SlotHolder {
     }
   }
 
-  /** Needs no slot while `wait` lasts, and has one again when it settles. */
-  async whileWaiting<T>(wait: Promise<T>): Promise<T> {
-    this.#waits++;
+  /** Needs no slot while the wait lasts that `begin` begins, until it ends by itself, and has one again when it settles. */
+  async whileWaiting<T>(begin: () => Promise<T>, until = latestTime): Promise<T> {
+    const wait = { until };
+    this.#waits.add(wait);
     if (this.#works === 0) this.#give();
+    this.giveWhenIdle();
     try {
-      return await wait;
+      return await begin();
     } finally {
       await this.take();
-      this.#waits--;
+      this.#waits.delete(wait);
       this.giveWhenIdle();
     }
   }
@@ -64,9 +83,13 @@ export class SlotHolder {
 
   /** After the handler has done what it does next: another branch may be all that goes on, and it waits. */
   giveWhenIdle(): void {
-    if (this.#waits === 0 || this.#works > 0) return;
+    if (this.#looks || this.idleUntil === undefined) return;
+    this.#looks = true;
     setImmediate(() => {
-      if (this.#waits > 0 && this.#works === 0) this.#give();
+      this.#looks = false;
+      if (this.idleUntil === undefined) return;
+      this.#give();
+      this.#onIdle();
     });
   }
 

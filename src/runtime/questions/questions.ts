@@ -63,7 +63,7 @@ export class Questions {
     if (entry !== undefined) assertSameQuestion(entry, method, hash);
     if (entry !== undefined && entry.doneAt !== null) return answerOf(await run.replayed(entry));
     const raw = this.#encode(claimed, params);
-    await run.begin(entry === undefined);
+    await run.beginWait(entry === undefined);
     const deadlineAt =
       entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
     // A timeout that is not the question's own says how long any question may wait, within the life of its task.
@@ -71,26 +71,28 @@ export class Questions {
       await limit.assertReaches(deadlineAt, `The question "${claimed}"`);
     }
     const question = { key: claimed, method, params: raw, hash, deadlineAt };
-    return answerOf(await run.whileWaiting(this.#put(question, entry !== undefined)));
+    const put = (): Promise<JournalEnd> => this.#put(question, entry !== undefined);
+    return answerOf(await run.whileWaiting(put, deadlineAt ?? undefined));
   }
 
   async #put(question: Question, again: boolean): Promise<JournalEnd> {
     const { run, task, timers } = this.#setup;
     const { key, method, params, hash, deadlineAt } = question;
+    run.signal.throwIfAborted();
+    if (!again) task.journal.addQuestion(key, params);
     const end = task.journal.ask(key);
     const onAbort = (): void => end.reject(run.signal.reason as Error);
     end.promise.catch(() => undefined); // the write below may reject first
     run.signal.addEventListener("abort", onAbort, { once: true });
     let callOff = (): void => undefined;
     try {
-      const input = { key, method, params };
-      const put = again
-        ? task.write("mark", { waiting: true })
-        : task.journal.openInput({ input, requestHash: hash, deadlineAt });
-      // Put again, a question may have ended already: then its turn may come before the write is done.
-      await Promise.race([put, end.promise]);
+      if (!again) {
+        const input = { key, method, params };
+        const opening = task.writeWithRest("open_input", { input, requestHash: hash, deadlineAt });
+        await task.journal.opening(key, opening);
+      }
       if (deadlineAt !== null)
-        callOff = timers.at(deadlineAt, () => void this.#giveUp(key).catch(end.reject));
+        callOff = run.life.holdTimer(timers.at(deadlineAt, () => void this.#giveUp(key).catch(end.reject)));
       return await end.promise;
     } finally {
       callOff();

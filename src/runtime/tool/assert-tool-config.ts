@@ -15,6 +15,7 @@ const toolOptions: OptionNames<ToolConfig> = {
   task: true,
   requires: true,
   onCrash: true,
+  park: true,
   prepare: true,
   promoteAfterMs: true,
   immediateResponse: true,
@@ -31,6 +32,7 @@ const choices = {
   task: ["optional", "required", "forbidden"],
   onCrash: ["auto", "resume", "fail"],
   plain: ["wait", "ticket"],
+  park: [true, false],
 } as const;
 
 /** Throws `configuration`, with the right form, where a tool lacks its name, its options or its handler. */
@@ -60,7 +62,7 @@ export function assertToolConfig(
   for (const [option, allowed] of Object.entries(choices)) {
     const value: unknown = config[option as keyof typeof choices];
     if (value === undefined || allowed.some((choice) => choice === value)) continue;
-    throw wrong(name, `${option} has to be ${allowed.map((choice) => `"${choice}"`).join(" or ")}`);
+    throw wrong(name, `${option} has to be ${allowed.map((choice) => JSON.stringify(choice)).join(" or ")}`);
   }
   const { ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs, promoteAfterMs } = config;
   assertOptions({ ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs });

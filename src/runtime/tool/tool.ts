@@ -49,6 +49,13 @@ export interface ToolConfig<
   /** Default `auto`. */
   readonly onCrash?: OnCrash;
   /**
+   * `false`: a handler that waits for an answer or a sleep always keeps its memory, and runs again as soon as a server starts. Left
+   * out, it may be dropped while all that it does is wait, and then runs again with its journal when something has come. So
+   * `false` is for handlers that do something of their own beside a wait, outside of steps: a timer, a request, a listener of `signal`.
+   * Has no effect with `onCrash: "fail"`, which never runs a handler again.
+   */
+  readonly park?: boolean;
+  /**
    * Runs before there is a task, and asks the client on its call. It returns plain JSON data, which the handler finds in
    * `task.prepared`. What it throws answers the call as if the handler had thrown it, and no task is made. Nothing is
    * stored between its questions: it starts again with each answer, so it should only read and ask. Before protocol

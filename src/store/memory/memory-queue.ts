@@ -11,10 +11,12 @@ interface Queued {
 interface Line {
   readonly owner: string | null;
   readonly handler: HandlerName;
+  /** False for tasks that wait. */
+  readonly ready: boolean;
   readonly tasks: SortedSet<Queued>;
 }
 
-/** The queued tasks, in a line for each owner and handler. */
+/** The queued tasks, in a line for each owner and handler, those that wait apart from the others. */
 export class MemoryQueue {
   readonly #lines = new Map<string, Line>();
 
@@ -22,10 +24,11 @@ export class MemoryQueue {
     const queued = queuedOf(task);
     if (queued === undefined) return;
     const name = lineOf(task);
-    const { owner, method, tool } = task;
+    const { owner, method, tool, lane } = task;
     const line = this.#lines.get(name) ?? {
       owner,
       handler: { method, tool },
+      ready: lane !== null,
       tasks: new SortedSet(compareQueued),
     };
     this.#lines.set(name, line);
@@ -40,24 +43,15 @@ export class MemoryQueue {
     if (line?.tasks.first() === undefined) this.#lines.delete(lineOf(task));
   }
 
-  /** The ids of those that an owner may take, earliest first, and when the next one may run. */
+  /** The ids of those that an owner may take, earliest first. */
   runnable(
-    { handlers, now, limit }: RunnableQuery,
+    { handlers, limit }: RunnableQuery,
     mayTake: (owner: string | null) => boolean,
-  ): { readonly ids: readonly string[]; readonly next: number | null } {
-    const found: Queued[] = [];
-    let next: number | null = null;
-    for (const { owner, handler, tasks } of this.#lines.values()) {
-      if (!mayTake(owner) || !hasHandler(handlers, handler)) continue;
-      let left = limit;
-      for (const queued of tasks.from(first)) {
-        if (queued.runAfter > now) next = Math.min(next ?? Infinity, queued.runAfter);
-        if (queued.runAfter > now || left-- <= 0) break;
-        found.push(queued);
-      }
-    }
-    const ids = found.sort(compareQueued).slice(0, limit);
-    return { ids: ids.map(({ id }) => id), next };
+  ): readonly string[] {
+    return this.#first(
+      limit,
+      ({ owner, handler, ready }) => ready && mayTake(owner) && hasHandler(handlers, handler),
+    );
   }
 
   /** What would have to run them. */
@@ -65,18 +59,24 @@ export class MemoryQueue {
     return [...this.#lines.values()].map(({ handler }) => handler);
   }
 
-  ids({ method, tool }: HandlerName, limit: number): readonly string[] {
+  ids(handler: HandlerName, limit: number): readonly string[] {
+    return this.#first(limit, (line) => hasHandler([handler], line.handler));
+  }
+
+  #first(limit: number, isMeant: (line: Line) => boolean): readonly string[] {
     const found: Queued[] = [];
-    for (const { handler, tasks } of this.#lines.values()) {
-      if (handler.method !== method || handler.tool !== tool) continue;
+    for (const line of this.#lines.values()) {
+      if (!isMeant(line)) continue;
       let left = limit;
-      for (const queued of tasks.from(first)) {
+      for (const queued of line.tasks.from(first)) {
         if (left-- <= 0) break;
         found.push(queued);
       }
     }
-    const ids = found.sort(compareQueued).slice(0, limit);
-    return ids.map(({ id }) => id);
+    return found
+      .sort(compareQueued)
+      .slice(0, limit)
+      .map(({ id }) => id);
   }
 }
 
@@ -86,8 +86,8 @@ function queuedOf({ state, runAfter, id }: TaskRecord): Queued | undefined {
   return state === "queued" && runAfter !== null ? { runAfter, id } : undefined;
 }
 
-function lineOf({ owner, method, tool }: TaskRecord): string {
-  return JSON.stringify([owner, method, tool]);
+function lineOf({ owner, method, tool, lane }: TaskRecord): string {
+  return JSON.stringify([owner, method, tool, lane !== null]);
 }
 
 function compareQueued(a: Queued, b: Queued): number {

@@ -167,9 +167,9 @@ class MemoryStore implements TaskStore {
     return this.#tables.unfinishedAfter(after, limit);
   }
 
-  async claimableAt(handlers: readonly HandlerName[]): Promise<number | null> {
+  async hasClaimable(handlers: readonly HandlerName[]): Promise<boolean> {
     this.#lifecycle.assertOpen();
-    return this.#tables.claimableAt(handlers, this.#owner);
+    return this.#tables.runnable({ handlers, limit: 1 }, this.#owner).tasks.length > 0;
   }
 
   async orphanedHandlers(): Promise<readonly HandlerName[]> {

@@ -1,5 +1,6 @@
 import type { TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
+import { isToWake } from "../../task/waiting.ts";
 import { compareText } from "./memory-lists.ts";
 import { SortedSet } from "./sorted-set.ts";
 
@@ -8,17 +9,27 @@ interface Sweep {
   readonly id: string;
 }
 
-/** When the sweeper has work: unfinished tasks to end, and finished ones to delete. */
+/** When the sweeper has work: unfinished tasks to end or to wake, and finished ones to delete. */
 export class MemorySweeps {
   readonly #due = new SortedSet<Sweep>(compareSweeps);
   readonly #done = new SortedSet<Sweep>(compareSweeps);
+  readonly #waiting = new SortedSet<Sweep>(compareSweeps);
 
-  add({ id, state, sweepAt }: TaskRecord): void {
+  add(task: TaskRecord): void {
+    const { id, state, sweepAt } = task;
     if (sweepAt !== null) (isTerminal(state) ? this.#done : this.#due).add({ at: sweepAt, id });
+    if (task.runAfter !== null && isToWake(task, Infinity)) this.#waiting.add({ at: task.runAfter, id });
   }
 
-  delete({ id, state, sweepAt }: TaskRecord): void {
+  delete(task: TaskRecord): void {
+    const { id, state, sweepAt } = task;
     if (sweepAt !== null) (isTerminal(state) ? this.#done : this.#due).delete({ at: sweepAt, id });
+    if (task.runAfter !== null && isToWake(task, Infinity)) this.#waiting.delete({ at: task.runAfter, id });
+  }
+
+  /** Queued tasks that wait, up to a time that has come at `now`, earliest first. */
+  toWake(now: number, limit: number): readonly string[] {
+    return idsUntil(this.#waiting, now, limit);
   }
 
   /** Unfinished tasks whose end of life has come at `now`, earliest first. */
@@ -33,7 +44,7 @@ export class MemorySweeps {
 
   /** The earliest time after `after`. */
   nextAfter(after: number): number | null {
-    const times = [this.#due, this.#done].flatMap((sweeps) => {
+    const times = [this.#due, this.#done, this.#waiting].flatMap((sweeps) => {
       for (const { at } of sweeps.from({ at: after, id: "" })) if (at > after) return [at];
       return [];
     });

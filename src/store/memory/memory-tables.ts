@@ -1,13 +1,12 @@
 import { hasExpired, isOver } from "../../task/expiry.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { HandlerName } from "../../task/owner.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
 import type { TaskTables } from "../task-tables.ts";
-import type { RunnableQuery, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
+import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
 import type { TableWrite } from "../plan.ts";
 import { compareText, MemoryLists } from "./memory-lists.ts";
 import { MemoryOwners } from "./memory-owners.ts";
@@ -81,15 +80,13 @@ export class MemoryTables implements TaskTables {
     return this.owners.serve(task);
   }
 
-  /** The earliest `runAfter` of what an owner can claim. */
-  claimableAt(handlers: readonly HandlerName[], owner: string): number | null {
-    const query = { handlers, now: -Infinity, limit: 0 };
-    return this.queue.runnable(query, (of) => this.#mayTake(of, owner)).next;
+  runnable(query: RunnableQuery, owner: string): QueuedTasks {
+    const ids = this.queue.runnable(query, (of) => this.#mayTake(of, owner));
+    return { tasks: this.#records(ids), unreadable: [] };
   }
 
-  runnable(query: RunnableQuery, owner: string): RunnableTasks {
-    const { ids, next } = this.queue.runnable(query, (of) => this.#mayTake(of, owner));
-    return { tasks: this.#records(ids), unreadable: [], next };
+  toWake({ now, limit }: ToWakeQuery): QueuedTasks {
+    return { tasks: this.#records(this.sweeps.toWake(now, limit)), unreadable: [] };
   }
 
   running({ owner, after, limit, now }: RunningQuery): RunningTasks {

@@ -1,7 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Expiry } from "../../task/expiry.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
-import type { GenerationName, Progress, TaskMethod, TaskRecord } from "../../task/record.ts";
+import type { GenerationName, Progress, QueueLane, TaskMethod, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
 import { readTask } from "./read-task.ts";
 import {
@@ -67,6 +67,7 @@ const columns = [
   changing("awaited_by", (task) => task.awaitedBy.join(" ")),
   changing("promised", (task) => Number(task.promised)),
   changing("owner", (task) => stored(task.owner)),
+  changing("lane", (task) => task.lane),
   changing("run_after", (task) => task.runAfter),
   changing("attempt", (task) => task.attempt),
   changing("token", (task) => stored(task.token)),
@@ -114,6 +115,8 @@ const states: Readonly<Record<TaskState, true>> = {
 };
 const expiryStarts: Readonly<Record<Expiry["from"], true>> = { created: true, terminal: true };
 
+const lanes: Readonly<Record<QueueLane, true>> = { new: true, woken: true, recovered: true };
+
 const outcomeKinds: Readonly<Record<OutcomeKind, true>> = { result: true, error_result: true, error: true };
 
 const at = columnsOf(taskColumns);
@@ -152,6 +155,7 @@ function decode(row: Row): TaskRecord {
     awaitedBy: words(text(row, at.awaited_by)),
     promised: flag(row, at.promised),
     owner: textOrNull(row, at.owner),
+    lane: isNull(row, at.lane) ? null : oneOf(row, at.lane, lanes),
     runAfter: integerOrNull(row, at.run_after),
     attempt: integer(row, at.attempt),
     token: textOrNull(row, at.token),

@@ -79,23 +79,41 @@ export const selectRunning = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${isRunningOf} AND (sweep_at IS NULL OR sweep_at > ?2) AND id > ?3 ORDER BY id LIMIT ?4`;
 
-const isQueued = "state = 'queued' AND run_after IS NOT NULL";
+const isReady = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
+const isParked = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
 
 /**
  * One seek for each owner that has queued tasks, and for each of its handlers, however many tasks there are: to compare pairs of
  * method and tool would pass all tasks of a pair.
  */
-export const selectQueuedOwner = `
-  SELECT owner FROM task INDEXED BY task_queue WHERE ${isQueued} AND owner > ? ORDER BY owner LIMIT 1`;
-export const selectQueuedMethod = `
-  SELECT method, tool FROM task INDEXED BY task_queue
-  WHERE ${isQueued} AND owner IS ? AND method > ? ORDER BY method, tool LIMIT 1`;
-export const selectQueuedTool = `
-  SELECT method, tool FROM task INDEXED BY task_queue
-  WHERE ${isQueued} AND owner IS ? AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
-export const selectQueued = `
-  SELECT ${allOfTask} FROM task INDEXED BY task_queue
-  WHERE ${isQueued} AND owner IS ? AND method = ? AND tool = ? AND (run_after, id) > (?, ?) ORDER BY run_after, id LIMIT ?`;
+export const selectReadyOwner = `
+  SELECT owner FROM task INDEXED BY task_ready WHERE ${isReady} AND owner > ? ORDER BY owner LIMIT 1`;
+export const selectReadyMethod = `
+  SELECT method, tool FROM task INDEXED BY task_ready
+  WHERE ${isReady} AND owner IS ? AND method > ? ORDER BY method, tool LIMIT 1`;
+export const selectReadyTool = `
+  SELECT method, tool FROM task INDEXED BY task_ready
+  WHERE ${isReady} AND owner IS ? AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
+export const selectReady = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_ready
+  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND (run_after, id) > (?, ?) ORDER BY run_after, id LIMIT ?`;
+
+/** The same of tasks that wait, whoever is to run them. */
+export const selectParkedMethod = `
+  SELECT method, tool FROM task INDEXED BY task_parked
+  WHERE ${isParked} AND method > ? ORDER BY method, tool LIMIT 1`;
+export const selectParkedTool = `
+  SELECT method, tool FROM task INDEXED BY task_parked
+  WHERE ${isParked} AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
+/** Up to a time. */
+export const selectParked = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_parked
+  WHERE ${isParked} AND method = ? AND tool = ? AND run_after <= ? AND (run_after, id) > (?, ?)
+  ORDER BY run_after, id LIMIT ?`;
+/** The first time between two. */
+export const selectNextWake = `
+  SELECT run_after AS at FROM task INDEXED BY task_parked
+  WHERE ${isParked} AND method = ? AND tool = ? AND run_after > ? AND run_after < ? ORDER BY run_after LIMIT 1`;
 
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
 /** Those whose tasks were not given to others. Read at the beginning of every transaction. */

@@ -3,18 +3,20 @@ import type { UnreadableTask } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { hasHandler, uniqueHandlers, type HandlerName } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { RunnableQuery, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
+import { latestTime } from "../../task/time.ts";
+import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks } from "../facts.ts";
 import { methods, recordOf, taskColumns } from "./record-row.ts";
 import { readTask } from "./read-task.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, oneOf, text, type Row } from "./row.ts";
+import { columnsOf, idOf, integer, oneOf, text, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
 const taskAt = columnsOf(taskColumns);
 const handlerAt = columnsOf(["method", "tool"]);
+const wakeAt = columnsOf(["at"]);
 
-/** What a page of rows came to. */
+/** What pages of rows came to. */
 interface Page {
   readonly tasks: TaskRecord[];
   readonly unreadable: UnreadableTask[];
@@ -25,53 +27,54 @@ export class SqliteQueue {
   readonly #nextOwner: RowStatement;
   readonly #nextMethod: RowStatement;
   readonly #nextTool: RowStatement;
-  readonly #queued: RowStatement;
+  readonly #ready: RowStatement;
+  readonly #nextParkedMethod: RowStatement;
+  readonly #nextParkedTool: RowStatement;
+  readonly #parked: RowStatement;
+  readonly #nextWake: RowStatement;
   readonly #running: RowStatement;
 
   constructor(db: DatabaseSync) {
-    this.#nextOwner = prepareRows(db, sql.selectQueuedOwner);
-    this.#nextMethod = prepareRows(db, sql.selectQueuedMethod);
-    this.#nextTool = prepareRows(db, sql.selectQueuedTool);
-    this.#queued = prepareRows(db, sql.selectQueued);
+    this.#nextOwner = prepareRows(db, sql.selectReadyOwner);
+    this.#nextMethod = prepareRows(db, sql.selectReadyMethod);
+    this.#nextTool = prepareRows(db, sql.selectReadyTool);
+    this.#ready = prepareRows(db, sql.selectReady);
+    this.#nextParkedMethod = prepareRows(db, sql.selectParkedMethod);
+    this.#nextParkedTool = prepareRows(db, sql.selectParkedTool);
+    this.#parked = prepareRows(db, sql.selectParked);
+    this.#nextWake = prepareRows(db, sql.selectNextWake);
     this.#running = prepareRows(db, sql.selectRunning);
   }
 
-  runnable(
-    { handlers, now, limit }: RunnableQuery,
-    mayTake: (owner: string | null) => boolean,
-  ): RunnableTasks {
-    const found: TaskRecord[] = [];
-    const unreadable: UnreadableTask[] = [];
-    let next: number | null = null;
-    for (const owner of this.#owners()) {
-      if (!mayTake(owner)) continue;
-      for (const handler of this.#handlersOf(owner)) {
-        if (!hasHandler(handlers, handler)) continue;
-        const page = this.#page(owner, handler, limit);
-        unreadable.push(...page.unreadable);
-        for (const task of page.tasks) {
-          const runAfter = task.runAfter ?? 0;
-          if (runAfter <= now) found.push(task);
-          else next = Math.min(next ?? Infinity, runAfter);
-        }
-      }
-    }
-    found.sort(byTime);
-    return { tasks: found.slice(0, limit), unreadable, next };
+  runnable({ handlers, limit }: RunnableQuery, mayTake: (owner: string | null) => boolean): QueuedTasks {
+    const found: Page = { tasks: [], unreadable: [] };
+    for (const [owner, handler] of this.#lines(handlers, mayTake))
+      add(found, this.#readyPage(owner, handler, limit));
+    return { tasks: found.tasks.sort(byTime).slice(0, limit), unreadable: found.unreadable };
   }
 
-  /** The earliest `runAfter` of what may be taken. */
-  claimableAt(handlers: readonly HandlerName[], mayTake: (owner: string | null) => boolean): number | null {
-    let earliest: number | null = null;
-    for (const owner of this.#owners()) {
-      if (!mayTake(owner)) continue;
-      for (const handler of this.#handlersOf(owner)) {
-        if (!hasHandler(handlers, handler)) continue;
-        const [first] = this.#page(owner, handler, 1).tasks;
-        if (first !== undefined) earliest = Math.min(earliest ?? Infinity, first.runAfter ?? 0);
-      }
+  hasRunnable(handlers: readonly HandlerName[], mayTake: (owner: string | null) => boolean): boolean {
+    for (const line of this.#lines(handlers, mayTake)) {
+      if (this.#readyPage(...line, 1).tasks.length > 0) return true;
     }
-    return earliest;
+    return false;
+  }
+
+  /** Those that wait, up to a time that has come at `now`. */
+  toWake(now: number, limit: number): QueuedTasks {
+    const found: Page = { tasks: [], unreadable: [] };
+    for (const handler of this.#parkedHandlers()) add(found, this.#parkedPage(handler, now, limit));
+    return { tasks: found.tasks.sort(byTime).slice(0, limit), unreadable: found.unreadable };
+  }
+
+  /** The first time after `after` until which one of them waits. */
+  nextWakeAt(after: number): number | null {
+    let next: number | null = null;
+    for (const { method, tool } of this.#parkedHandlers()) {
+      const row = this.#nextWake.get(method, toStored(tool), after, latestTime);
+      if (row !== undefined) next = Math.min(next ?? Infinity, integer(row, wakeAt.at));
+    }
+    return next;
   }
 
   /** Of an owner that is gone. */
@@ -84,32 +87,36 @@ export class SqliteQueue {
 
   /** What would have to run the queued tasks. */
   handlers(): readonly HandlerName[] {
-    return uniqueHandlers([...this.#owners()].flatMap((owner) => [...this.#handlersOf(owner)]));
+    const ready = [...this.#owners()].flatMap((owner) => [...this.#handlersOf(owner)]);
+    return uniqueHandlers([...ready, ...this.#parkedHandlers()]);
   }
 
   ids(handler: HandlerName, limit: number): readonly string[] {
-    const tasks = [...this.#owners()].flatMap((owner) => this.#page(owner, handler, limit).tasks);
-    return tasks
+    const ready = [...this.#owners()].flatMap((owner) => this.#readyPage(owner, handler, limit).tasks);
+    return [...ready, ...this.#parkedPage(handler, latestTime, limit).tasks]
       .sort(byTime)
       .slice(0, limit)
       .map(({ id }) => id);
   }
 
-  /** Up to `limit` of a line; those that cannot be read make it no shorter. */
-  #page(owner: string | null, { method, tool }: HandlerName, limit: number): Page {
-    const line = [owner, method, toStored(tool)];
-    const page: Page = { tasks: [], unreadable: [] };
-    for (let from: readonly SQLInputValue[] = [-Infinity, ""]; page.tasks.length < limit;) {
-      const wanted = limit - page.tasks.length;
-      const rows = this.#queued.all(...line, ...from, wanted);
-      const { tasks, unreadable } = readable(rows);
-      page.tasks.push(...tasks);
-      page.unreadable.push(...unreadable);
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < wanted) break;
-      from = [last[taskAt.run_after.place] ?? null, last[taskAt.id.place] ?? null];
+  #readyPage(owner: string | null, { method, tool }: HandlerName, limit: number): Page {
+    return page(this.#ready, [owner, method, toStored(tool)], limit);
+  }
+
+  #parkedPage({ method, tool }: HandlerName, until: number, limit: number): Page {
+    return page(this.#parked, [method, toStored(tool), until], limit);
+  }
+
+  /** What may be taken for the handlers. */
+  *#lines(
+    handlers: readonly HandlerName[],
+    mayTake: (owner: string | null) => boolean,
+  ): Generator<[string | null, HandlerName]> {
+    for (const owner of this.#owners()) {
+      if (!mayTake(owner)) continue;
+      for (const handler of this.#handlersOf(owner))
+        if (hasHandler(handlers, handler)) yield [owner, handler];
     }
-    return page;
   }
 
   *#owners(): Generator<string | null> {
@@ -120,14 +127,46 @@ export class SqliteQueue {
     }
   }
 
-  *#handlersOf(owner: string | null): Generator<HandlerName> {
-    for (let row = this.#nextMethod.get(owner, ""); row !== undefined;) {
-      const handler = handlerOf(row);
-      if (handler !== undefined) yield handler;
-      const [method = null] = row;
-      row = this.#nextTool.get(owner, ...row) ?? this.#nextMethod.get(owner, method);
-    }
+  #handlersOf(owner: string | null): Generator<HandlerName> {
+    return handlersIn(this.#nextMethod, this.#nextTool, [owner]);
   }
+
+  #parkedHandlers(): Generator<HandlerName> {
+    return handlersIn(this.#nextParkedMethod, this.#nextParkedTool, []);
+  }
+}
+
+/** A seek for each of them. */
+function* handlersIn(
+  nextMethod: RowStatement,
+  nextTool: RowStatement,
+  of: readonly SQLInputValue[],
+): Generator<HandlerName> {
+  for (let row = nextMethod.get(...of, ""); row !== undefined;) {
+    const handler = handlerOf(row);
+    if (handler !== undefined) yield handler;
+    const [method = null] = row;
+    row = nextTool.get(...of, ...row) ?? nextMethod.get(...of, method);
+  }
+}
+
+/** Up to `limit` of a line; those that cannot be read make it no shorter. */
+function page(statement: RowStatement, line: readonly SQLInputValue[], limit: number): Page {
+  const found: Page = { tasks: [], unreadable: [] };
+  for (let from: readonly SQLInputValue[] = [-Infinity, ""]; found.tasks.length < limit;) {
+    const wanted = limit - found.tasks.length;
+    const rows = statement.all(...line, ...from, wanted);
+    add(found, readable(rows));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < wanted) break;
+    from = [last[taskAt.run_after.place] ?? null, last[taskAt.id.place] ?? null];
+  }
+  return found;
+}
+
+function add(to: Page, { tasks, unreadable }: Page): void {
+  to.tasks.push(...tasks);
+  to.unreadable.push(...unreadable);
 }
 
 function byTime(a: TaskRecord, b: TaskRecord): number {
@@ -151,15 +190,15 @@ function recordWithId(row: Row): TaskRecord {
 }
 
 function readable(rows: readonly Row[]): Page {
-  const page: Page = { tasks: [], unreadable: [] };
+  const found: Page = { tasks: [], unreadable: [] };
   for (const row of rows) {
     try {
-      page.tasks.push(readTask(idOf(row), () => recordWithId(row)));
+      found.tasks.push(readTask(idOf(row), () => recordWithId(row)));
     } catch (error) {
       // Only of the record itself: what the disk or the memory fails with concerns all of them.
       if (!(error instanceof HoldfastError) || !isUnreadable(error)) throw error;
-      page.unreadable.push({ id: idOf(row), problem: error.message });
+      found.unreadable.push({ id: idOf(row), problem: error.message });
     }
   }
-  return page;
+  return found;
 }

@@ -185,7 +185,9 @@ export class SqliteReader {
 
   nextSweepAt(after: number): number | null {
     const row = this.#nextSweep.get(after, latestTime);
-    return row === undefined ? null : integerOrNull(row, sweepAt.at);
+    const times = [row === undefined ? null : integerOrNull(row, sweepAt.at), this.#queue.nextWakeAt(after)];
+    const found = times.filter((at) => at !== null);
+    return found.length === 0 ? null : Math.min(...found);
   }
 
   session(id: string): StoredSession | undefined {
@@ -201,8 +203,8 @@ export class SqliteReader {
     return rows.map(idOf);
   }
 
-  claimableAt(handlers: readonly HandlerName[], own: string): number | null {
-    return this.#queue.claimableAt(handlers, this.#owners.mayTake(own));
+  hasClaimable(handlers: readonly HandlerName[], own: string): boolean {
+    return this.#queue.hasRunnable(handlers, this.#owners.mayTake(own));
   }
 
   orphanedHandlers(): readonly HandlerName[] {

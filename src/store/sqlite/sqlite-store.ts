@@ -217,8 +217,8 @@ class SqliteStore implements TaskStore {
     return this.#read((reader) => reader.unfinished(after, limit));
   }
 
-  claimableAt(handlers: readonly HandlerName[]): Promise<number | null> {
-    return this.#read((reader) => reader.claimableAt(handlers, this.#open().owner));
+  hasClaimable(handlers: readonly HandlerName[]): Promise<boolean> {
+    return this.#read((reader) => reader.hasClaimable(handlers, this.#open().owner));
   }
 
   orphanedHandlers(): Promise<readonly HandlerName[]> {

@@ -3,7 +3,7 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import type { RunnableQuery, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
+import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
 import type { TableWrite } from "../plan.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
@@ -103,8 +103,12 @@ export class SqliteTables implements TaskTables {
     return this.#owners.serve(task);
   }
 
-  runnable(query: RunnableQuery, own: string): RunnableTasks {
+  runnable(query: RunnableQuery, own: string): QueuedTasks {
     return this.#queue.runnable(query, this.#owners.mayTake(own));
+  }
+
+  toWake({ now, limit }: ToWakeQuery): QueuedTasks {
+    return this.#queue.toWake(now, limit);
   }
 
   running(query: RunningQuery): RunningTasks {

@@ -24,7 +24,7 @@ function writeStep(store: TaskStore, key: string, bytes: number) {
 
 /** The thread that writes takes the next command after it has tidied up. */
 const afterTidying = (store: TaskStore) =>
-  store.write({ type: "mark", now: noon, id: "task-a", token: "t1", waiting: false });
+  store.write({ type: "mark", now: noon, id: "task-a", token: "t1" });
 
 test("large writes that are made together are cut into groups of a bounded size", async () => {
   const store = await opened();

@@ -5,12 +5,34 @@ import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import { OwnerWrites, SqliteOwners } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { SqliteQueue } from "../../../src/store/sqlite/sqlite-queue.ts";
-import { aHandler, createQueued, noHandler, noon, owner } from "../../../src/testing/sample-task.ts";
+import type { TaskCommand } from "../../../src/task/command.ts";
+import { latestTime } from "../../../src/task/time.ts";
+import {
+  aHandler,
+  createQueued,
+  createRunning,
+  noHandler,
+  noon,
+  owner,
+} from "../../../src/testing/sample-task.ts";
 
 const other = "other";
 const many = 100_000;
+/** When the first of the tasks wakes that are parked. */
+const later = noon + 1_000;
 
-/** The queue of `owner` in a database where another one, and a tool that `owner` has not, wait for `waiting` tasks each. */
+/** A task that is parked until a time, with a question. */
+function park(name: string, runAfter: number): TaskCommand[] {
+  const held = { now: noon, id: `task-${name}`, token: "t1" } as const;
+  const input = { key: "q", method: "roots/list", params: "{}" } as const;
+  const asked = { input, requestHash: "hash", deadlineAt: runAfter, rest: { runAfter, openInputs: 1 } };
+  return [createRunning(name), { ...held, type: "open_input", ...asked }, { ...held, type: "park" }];
+}
+
+/**
+ * The queue of `owner` in a database where `waiting` tasks each wait for another one, for a tool that `owner` has not, for a
+ * time, and for answers alone.
+ */
 function queueBeside(waiting: number) {
   const db = new DatabaseSync(":memory:");
   migrate(db);
@@ -19,6 +41,7 @@ function queueBeside(waiting: number) {
   new GroupWriter(db, ":memory:", other).commit([createQueued("other")]);
   const writer = new GroupWriter(db, ":memory:", owner);
   writer.commit([createQueued("none", { tool: noHandler.tool })]);
+  writer.commit([...park("timed", later), ...park("endless", latestTime)]);
   const copied = taskColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
   db.prepare(
     `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
@@ -46,10 +69,16 @@ function shortest(run: () => unknown): number {
   return least;
 }
 
+/** The task that a round made. */
+function forget(db: DatabaseSync): void {
+  db.exec("DELETE FROM task WHERE id = 'task-new'");
+  for (const table of ["request", "journal"]) db.exec(`DELETE FROM ${table} WHERE task_id = 'task-new'`);
+}
+
 test.each<[what: string, run: (given: ReturnType<typeof queueBeside>) => unknown]>([
   [
     "to look for something to claim",
-    ({ queue, owners }) => queue.claimableAt([aHandler], owners.mayTake(owner)),
+    ({ queue, owners }) => queue.hasRunnable([aHandler], owners.mayTake(owner)),
   ],
   [
     "to claim a new task",
@@ -57,15 +86,28 @@ test.each<[what: string, run: (given: ReturnType<typeof queueBeside>) => unknown
       const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["c1"] } as const;
       const { answers } = writer.commit([createQueued("new"), claim]);
       expect(answers[1]).toMatchObject({ result: { tasks: [{ id: "task-new" }] } });
-      for (const table of ["task", "request"]) {
-        db.exec(`DELETE FROM ${table} WHERE ${table === "task" ? "id" : "task_id"} = 'task-new'`);
-      }
+      forget(db);
     },
   ],
+  [
+    "to wake a task",
+    ({ db, writer }) => {
+      const wake = { type: "wake", now: noon + 5, limit: 9 } as const;
+      const { answers } = writer.commit([...park("new", noon + 5), wake]);
+      expect(answers.at(-1)).toMatchObject({ result: { woken: 1 } });
+      forget(db);
+    },
+  ],
+  ["to look for something to wake", ({ queue }) => expect(queue.toWake(noon, 9).tasks).toEqual([])],
+  ["to find the next time to wake one", ({ queue }) => expect(queue.nextWakeAt(noon)).toBe(later)],
+  ["to find that no later time wakes one", ({ queue }) => expect(queue.nextWakeAt(later)).toBeNull()],
   ["to find out what has no handler", ({ queue }) => queue.handlers()],
   ["to find tasks without a handler", ({ queue }) => queue.ids(noHandler, 10)],
-])("%s takes no longer beside 100,000 that are queued for another owner, or for no tool", (_, run) => {
-  const [few = 0, lots = 0] = beside.map((given) => shortest(() => run(given)));
-  // A scan takes several hundred times as long.
-  expect(lots / few).toBeLessThan(10);
-});
+])(
+  "%s takes no longer beside 100,000 that are queued for another owner, for no tool, for a time or for an answer",
+  (_, run) => {
+    const [few = 0, lots = 0] = beside.map((given) => shortest(() => run(given)));
+    // A scan takes several hundred times as long.
+    expect(lots / few).toBeLessThan(10);
+  },
+);

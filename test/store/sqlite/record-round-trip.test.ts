@@ -52,6 +52,7 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   cancelRequestedAt: fc.option(time),
   cancelBy: fc.option(time),
   owner: fc.option(text),
+  lane: fc.constantFrom("new", "woken", "recovered", null),
   runAfter: fc.option(time),
   awaitedBy: fc.array(fc.uuid()),
   promised: fc.boolean(),

@@ -37,6 +37,7 @@ const full: TaskRecord = {
   cancelRequestedAt: 9,
   cancelBy: 14,
   owner: "owner",
+  lane: "woken",
   runAfter: 15,
   awaitedBy: ["own", "other"],
   promised: true,
@@ -62,6 +63,7 @@ const sparse: TaskRecord = {
   cancelRequestedAt: null,
   cancelBy: null,
   owner: null,
+  lane: null,
   runAfter: null,
   awaitedBy: [],
   promised: false,
@@ -128,6 +130,7 @@ describe("a record as a row", () => {
     ["a text for a number", { version: "1" }],
     ["a number for a text", { tool: 1 }],
     ["progress that is no JSON", { progress: "{" }],
+    ["a lane that there is not", { lane: "fast" }],
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {
     const damaged = row({ ...named(taskColumns, rowOf(full)), ...damage });

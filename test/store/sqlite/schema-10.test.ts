@@ -58,18 +58,19 @@ const settled = queuedRecord({
 test("what ran in a file of the tenth schema is given back by the first renewal, and what was queued is for anybody", async () => {
   writeSchema10(files.path(), [queued, running, waiting, cancelled, settled]);
   const store = await files.open();
-  const nobodys = { owner: null, runAfter: null };
-  expect(await store.get("queued")).toEqual({ ...queued, owner: null, runAfter: noon - 5 });
+  const nobodys = { owner: null, lane: null, runAfter: null };
+  expect(await store.get("queued")).toEqual({ ...queued, owner: null, lane: "new", runAfter: noon - 5 });
   expect(await store.get("running")).toEqual({ ...running, owner: "before-owners", runAfter: null });
   expect(await store.get("cancelled")).toEqual({ ...cancelled, ...nobodys });
   expect(await store.get("settled")).toEqual({ ...settled, ...nobodys });
-  expect(await store.claimableAt([aHandler])).toBe(noon - 5);
+  expect(await store.hasClaimable([aHandler])).toBe(true);
 
   expect(await store.renew()).toEqual({ held: true, gone: ["before-owners"], others: 0 });
   await reclaimGone(store);
   expect(await store.get("running")).toMatchObject({
     state: "queued",
     owner: null,
+    lane: "recovered",
     runAfter: noon,
     crashes: 1,
   });

@@ -50,8 +50,17 @@ test.each([
   expect(stateLists(definition(name))).toEqual([states]);
 });
 
-test("the queue has the state that tasks are claimed from, and no other", () => {
-  expect(singleStates(definition("task_queue"))).toEqual(transitions.start.from);
+test("the tasks that can be claimed, and those that wait, are in the state that tasks are claimed from", () => {
+  for (const name of ["task_ready", "task_parked"])
+    expect(singleStates(definition(name))).toEqual(transitions.start.from);
+  expect(transitions.wake.from).toEqual(transitions.start.from);
+});
+
+test("a queued task is either among those that can be claimed, or among those that wait", () => {
+  const conditions = ["task_ready", "task_parked"].map((name) => definition(name).split(" WHERE ")[1] ?? "");
+  const [ready = "", parked = ""] = conditions.map((text) => text.replaceAll(/\s+/g, " "));
+  expect(ready).toContain("lane IS NOT NULL");
+  expect(parked).toBe(ready.replace("lane IS NOT NULL", "lane IS NULL"));
 });
 
 test("no index knows other states than these", () => {

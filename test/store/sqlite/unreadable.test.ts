@@ -2,30 +2,11 @@ import { open } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { CommandResult } from "../../../src/task/command.ts";
-import type { TaskStore } from "../../../src/store/store.ts";
-import { aHandler } from "../../../src/testing/sample-task.ts";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
+import { claim, handlers, ids, park, reclaimAll, wake } from "./queue-steps.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const files = useTempDirectory();
-
-const handlers = [aHandler];
-
-/** Gives back what owners left that are gone, as a runtime does, and resolves with what each reclaim came to. */
-async function reclaimAll(store: TaskStore) {
-  const backoff = { baseMs: 0, maxMs: 0, maxCrashes: 9 };
-  const reclaim = (owner: string) =>
-    store.write<"reclaim">({ type: "reclaim", now: noon, owner, after: "", limit: 9, backoff });
-  const { gone } = await store.renew();
-  return Promise.all(gone.map(reclaim));
-}
-
-function claim(store: TaskStore) {
-  const tokens = Array.from({ length: 9 }, (_, index) => `c${index}`);
-  return store.write({ type: "claim", now: noon, handlers, tokens });
-}
-
-const ids = (tasks: readonly { readonly id: string }[]) => tasks.map(({ id }) => id);
 
 /** A store of the tasks a to e, of which b and d were damaged by another program; a, b and c ran when its owner ended. */
 async function damagedStore() {
@@ -98,8 +79,8 @@ describe("a task whose row cannot be read", () => {
     expect(ids(tasks)).toEqual(["task-a", "task-c", "task-e"]);
     expect(ids(unreadable)).toEqual(["task-d"]);
     expect(unreadable[0]?.problem).toContain("later in the column generation");
-    expect(await store.claimableAt(handlers)).toBeNull();
-    expect(await claim(store)).toMatchObject({ tasks: [], unreadable: [{ id: "task-d" }], next: null });
+    expect(await store.hasClaimable(handlers)).toBe(false);
+    expect(await claim(store)).toMatchObject({ tasks: [], unreadable: [{ id: "task-d" }] });
   });
 
   test("makes no page shorter than it has to be", async () => {
@@ -123,10 +104,13 @@ describe("a task whose row cannot be read", () => {
   });
 });
 
-/** A store of the tasks a to d, in which `damage` was done to b. */
-async function storeWith(damage: string, create: typeof createRunning) {
+/** A store of the tasks a to d, in which `damage` was done to b; `parked`: each sleeps until a second after noon. */
+async function storeWith(damage: string, create: typeof createRunning, parked = false) {
   const before = await files.open();
-  for (const name of ["a", "b", "c", "d"]) await before.write(create(name));
+  for (const name of ["a", "b", "c", "d"]) {
+    await before.write(create(name));
+    if (parked) await park(before, name, noon + 1_000);
+  }
   await before.close();
   const db = new DatabaseSync(files.path());
   db.exec(`UPDATE task SET ${damage} WHERE id = 'task-b'`);
@@ -172,8 +156,20 @@ describe.each([
     const { tasks, unreadable } = await claim(store);
     expect(ids(tasks)).toEqual(readable);
     expect(unreadable).toHaveLength(1);
-    expect(await store.claimableAt(handlers)).toBeNull();
+    expect(await store.hasClaimable(handlers)).toBe(false);
     for (const id of readable) expect(await store.get(id)).toMatchObject({ state: "running" });
+  });
+
+  test("is passed over when the others are woken, and keeps nobody from finding their time", async () => {
+    const store = await storeWith(damage, createRunning, true);
+    expect(await store.nextSweepAt(noon)).toBe(noon + 1_000);
+    const { woken, unreadable } = await wake(store);
+    expect(woken).toBe(3);
+    // One that looks as if it waited for ever is met by nobody before its time.
+    expect(unreadable).toHaveLength(damage === "run_after = 9007199254740993" ? 0 : 1);
+    const { tasks } = await claim(store);
+    expect(ids(tasks)).toEqual(readable);
+    expect(await wake(store)).toMatchObject({ woken: 0, unreadable });
   });
 });
 

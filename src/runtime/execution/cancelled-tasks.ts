@@ -1,0 +1,75 @@
+import { isUnreadable, type HoldfastError } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { mayRun } from "../dispatch/recovery-plan.ts";
+import { Run } from "../journal/run.ts";
+import type { Services } from "../services.ts";
+import type { Timers } from "../timers.ts";
+import { taskCaller } from "../tool/caller.ts";
+import { credentialsOf } from "../tool/credentials.ts";
+import type { Tool } from "../tool/tool.ts";
+import { HeldRun } from "./held-run.ts";
+import type { LeakedHandlers } from "./leaked-handlers.ts";
+import { loadTask } from "./load-task.ts";
+import { runHandler } from "./run-handler.ts";
+
+export interface CancelledTasksSetup {
+  readonly services: Services;
+  readonly timers: Timers;
+  readonly leaked: LeakedHandlers;
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * Tells handlers of a cancel whose tasks have ended with it while nothing of them ran: they run once more with their
+ * signal aborted, so that they can stop what they started elsewhere. Nothing of that is stored, and it is not repeated.
+ */
+export class CancelledTasks {
+  readonly #setup: CancelledTasksSetup;
+  readonly #stopped = new AbortController();
+
+  constructor(setup: CancelledTasksSetup) {
+    this.#setup = setup;
+  }
+
+  /** Never rejects. */
+  async tell(cancelled: TaskRecord): Promise<void> {
+    const { services, leaked } = this.#setup;
+    // A token that no task has: the store refuses whatever is written under it.
+    const task = { ...cancelled, token: services.clock.uniqueName(), attempt: cancelled.attempt + 1 };
+    const { unreadable, onError } = services;
+    const tool = services.registry.handlerOf(task);
+    if (tool === undefined || !services.options.roles.includes("work")) return;
+    if (leaked.blocks(tool) || !mayRun(task, tool)) return;
+    try {
+      await this.#run(task, tool);
+    } catch (error) {
+      if (isUnreadable(error)) unreadable.report(task.id, error);
+      else if (!this.#stopped.signal.aborted) onError(error);
+    }
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #run(record: TaskRecord, tool: Tool): Promise<void> {
+    const { services, timers, leaked } = this.#setup;
+    const loaded = await loadTask(record, services, this.#stopped.signal);
+    const { origin, entries } = loaded;
+    const { id: taskId, wireId, attempt } = record;
+    const run = new Run({ taskId, wireId, attempt, maxBodyBytes: services.options.maxBodyBytes });
+    const onUnreadable = (problem: HoldfastError): void => services.unreadable.report(record.id, problem);
+    const hooks = { onSweepAt: ignore, onRest: ignore, onStir: ignore, onUnreadable, onEnd: ignore };
+    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
+    const call = {
+      caller: taskCaller(record.principal, origin.caller),
+      credentials: () => credentialsOf(undefined),
+    };
+    const unwatch = leaked.watch(run, tool, ignore);
+    void runHandler(run, held, tool, loaded, call, services).then((end) => {
+      unwatch();
+      return held.end(end);
+    });
+  }
+}

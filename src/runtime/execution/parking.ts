@@ -1,0 +1,93 @@
+import type { TaskRecord } from "../../task/record.ts";
+import type { Services } from "../services.ts";
+import type { Timers } from "../timers.ts";
+import type { HeldRun } from "./held-run.ts";
+
+/** How long a handler that waits keeps its frame: what holds it may hold much memory. */
+const longestMs = 600_000;
+
+export interface ParkingSetup {
+  readonly services: Services;
+  readonly timers: Timers;
+  /** The frame of the run is about to be dropped: it holds its task no more. */
+  readonly onDrop: (held: HeldRun) => void;
+  /** Hears of tasks that were given back. */
+  readonly onParked: (task: TaskRecord) => void;
+}
+
+/** The handlers that wait. Beyond a number, and after a while, their frames are dropped: then they cost nothing but their rows. */
+export class Parking {
+  readonly #setup: ParkingSetup;
+  /** When each of them came to rest (epoch ms), the one that has waited longest first. */
+  readonly #resting = new Map<HeldRun, number>();
+  readonly #writes = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+  #callOff: (() => void) | undefined;
+
+  constructor(setup: ParkingSetup) {
+    this.#setup = setup;
+  }
+
+  /** The handler rests. */
+  rests(held: HeldRun): void {
+    if (this.#closing.signal.aborted) return;
+    const { services } = this.#setup;
+    this.#resting.set(held, services.clock.now());
+    if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
+    this.#arm();
+  }
+
+  /** It has to go on, or has ended. */
+  forget(held: HeldRun): void {
+    this.#resting.delete(held);
+  }
+
+  /** Parks no more; resolves when what is under way has been written, or `deadline` has. */
+  async stop(deadline: Promise<void>): Promise<void> {
+    this.#callOff?.();
+    this.#resting.clear();
+    await Promise.race([Promise.all(this.#writes), deadline]);
+    this.#closing.abort();
+  }
+
+  #arm(): void {
+    const [since] = this.#resting.values();
+    if (since === undefined || this.#callOff !== undefined) return;
+    this.#callOff = this.#setup.timers.at(since + longestMs, () => {
+      this.#callOff = undefined;
+      this.#dropOld();
+      this.#arm();
+    });
+  }
+
+  #dropOld(): void {
+    const now = this.#setup.services.clock.now();
+    for (const [held, since] of this.#resting) {
+      if (since + longestMs > now) break;
+      this.#drop(held);
+    }
+  }
+
+  #dropFirst(): void {
+    const [first] = this.#resting.keys();
+    if (first !== undefined) this.#drop(first);
+  }
+
+  #drop(held: HeldRun): void {
+    this.#resting.delete(held);
+    if (!held.run.canPark) return; // it is about to work, and comes back when it rests again
+    this.#setup.onDrop(held);
+    const write = this.#park(held).finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
+  }
+
+  async #park({ run }: HeldRun): Promise<void> {
+    const { signal } = this.#closing;
+    try {
+      const task = await run.park(signal);
+      if (task !== undefined) this.#setup.onParked(task);
+    } catch (error) {
+      if (!signal.aborted) this.#setup.services.onError(error);
+    }
+  }
+}

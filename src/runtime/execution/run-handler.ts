@@ -1,0 +1,28 @@
+import type { Run } from "../journal/run.ts";
+import type { Services } from "../services.ts";
+import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
+import type { TaskContext } from "../tool/task-context.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { HeldRun } from "./held-run.ts";
+import type { LoadedTask } from "./load-task.ts";
+import { makeContext, type CallContext } from "./make-context.ts";
+import { prepareInTask } from "./prepare-in-task.ts";
+
+/** Runs the handler of a task that is held, with what is stored of the task. Never rejects. */
+export function runHandler(
+  run: Run,
+  held: HeldRun,
+  tool: Tool,
+  loaded: LoadedTask,
+  call: CallContext,
+  { clock, options }: Services,
+): Promise<HandlerEnd> {
+  const contextFor = async (validated: unknown): Promise<TaskContext> => {
+    const prepared =
+      loaded.origin.prepareInTask === true
+        ? await prepareInTask(tool, validated, run, held.effects, call.caller)
+        : loaded.prepared;
+    return makeContext(run, held.effects, clock, call, prepared);
+  };
+  return runToEnd(tool, loaded.arguments, contextFor, options.maxBodyBytes);
+}

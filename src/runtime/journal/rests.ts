@@ -1,0 +1,128 @@
+import type { TaskRecord } from "../../task/record.ts";
+import type { Rest } from "../../task/waiting.ts";
+import type { Clock } from "../clock.ts";
+
+/** A handler that goes on so soon by itself is not worth another run. */
+const shortestMs = 1_000;
+
+export interface RestsSetup {
+  readonly clock: Pick<Clock, "now">;
+  /** Whether the task may be parked while its handler rests. */
+  readonly parks: boolean;
+  /** When the first wait of the handler ends by itself (epoch ms); undefined while not all that goes on in it is waiting. */
+  readonly idleUntil: () => number | undefined;
+  /** How many questions are known to be open; undefined where something has ended that the handler has not seen. */
+  readonly openInputs: () => number | undefined;
+  readonly mark: (rest?: Rest) => Promise<unknown>;
+  /** The handler rests, and the store knows it: the task can be parked. */
+  readonly onRest: () => void;
+  /** Something has come for it since. */
+  readonly onStir: () => void;
+}
+
+/**
+ * Knows when the handler of a run rests: all that goes on in it waits for questions or sleeps. The record says so too, and never
+ * too early: a task that is parked is not run again before something has come for it.
+ */
+export class Rests {
+  readonly #setup: RestsSetup;
+  /** Writes under way that say that the handler rests. */
+  readonly #writes = new Set<Promise<unknown>>();
+  readonly #busy = new Set<Promise<unknown>>();
+  #unsaying: Promise<void> | undefined;
+  /** What the newest record says. */
+  #said: Pick<TaskRecord, "waiting" | "runAfter"> = { waiting: false, runAfter: null };
+
+  constructor(setup: RestsSetup) {
+    this.#setup = setup;
+  }
+
+  /** What is to be said of the handler now; undefined while it works. */
+  current(): Rest | undefined {
+    const idleUntil = this.#setup.idleUntil();
+    if (idleUntil === undefined || idleUntil <= this.#setup.clock.now() || this.#busy.size > 0)
+      return undefined;
+    const openInputs = this.#setup.openInputs();
+    return openInputs === undefined
+      ? undefined
+      : { openInputs, runAfter: this.#setup.parks ? idleUntil : null };
+  }
+
+  /** Whether the task can be parked now. */
+  get canPark(): boolean {
+    const { runAfter } = this.#said;
+    if (this.current() === undefined || runAfter === null || this.#writes.size > 0) return false;
+    return runAfter - this.#setup.clock.now() >= shortestMs;
+  }
+
+  /** The handler may go on when this has ended, of which nothing is journalled. */
+  busyWhile(work: Promise<unknown>): void {
+    if (this.#busy.has(work)) return;
+    this.#busy.add(work);
+    const forget = (): void => {
+      this.#busy.delete(work);
+      setImmediate(() => this.check());
+    };
+    work.then(forget, forget);
+  }
+
+  /** Waits for a write that says what is current. */
+  async saying<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await this.#during(write);
+    } finally {
+      setImmediate(() => this.check());
+    }
+  }
+
+  /** What a record says of the rest. */
+  saw({ waiting, runAfter }: TaskRecord): void {
+    const rested = this.#said.runAfter;
+    this.#said = { waiting, runAfter };
+    if (rested !== null && rested !== runAfter) this.#setup.onStir();
+  }
+
+  /** To be called a turn of the event loop after the handler did something: it may have come to rest. */
+  check(): void {
+    const rest = this.current();
+    if (rest === undefined || this.#writes.size > 0) return;
+    const { waiting, runAfter } = this.#said;
+    if (!waiting || runAfter !== rest.runAfter) void this.#say(rest);
+    else if (runAfter !== null) this.#setup.onRest();
+  }
+
+  /** Whether the store may take the handler for one that rests. */
+  get isSaid(): boolean {
+    return this.#said.waiting || this.#writes.size > 0;
+  }
+
+  /** Resolves once the store knows that the handler works. */
+  unsay(): Promise<void> {
+    this.#unsaying ??= this.#unsay().finally(() => (this.#unsaying = undefined));
+    return this.#unsaying;
+  }
+
+  async #unsay(): Promise<void> {
+    while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
+    if (this.#said.waiting) await this.#setup.mark();
+  }
+
+  async #say(rest: Rest): Promise<void> {
+    try {
+      await this.#during(this.#setup.mark(rest));
+    } catch {
+      return; // the run has lost its task, or the task has reported what is wrong
+    }
+    // Where the record says something else, something has come that the handler is about to see.
+    if (this.canPark) this.#setup.onRest();
+  }
+
+  async #during<T>(write: Promise<T>): Promise<T> {
+    this.#writes.add(write);
+    try {
+      return await write;
+    } finally {
+      this.#writes.delete(write);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { QueueLane, TaskRecord } from "./record.ts";
+import { latestTime, storable } from "./time.ts";
+
+/** What an attempt says of its handler when that rests: no step of it runs, and it waits for questions or sleeps. */
+export interface Rest {
+  /** When the first of them ends by itself (epoch ms), `latestTime` where none does; null for a task that is not to be parked. */
+  readonly runAfter: number | null;
+  /** How many questions the attempt knows to be open. */
+  readonly openInputs: number;
+}
+
+/** The part of a record that says what it waits for. */
+type Waiting = Pick<TaskRecord, "waiting" | "lane" | "runAfter">;
+
+/** True for a queued task that waits for something to come: it is not run before. */
+export function isParked({ state, lane, waiting }: TaskRecord): boolean {
+  return state === "queued" && lane === null && waiting;
+}
+
+/** A running task whose handler rests, unless something has come that its attempt had not seen. */
+export function resting(
+  { openInputs, cancelRequestedAt }: Pick<TaskRecord, "openInputs" | "cancelRequestedAt">,
+  rest: Rest | undefined,
+): Waiting {
+  if (rest === undefined || rest.openInputs !== openInputs) return working;
+  const parks = rest.runAfter !== null && cancelRequestedAt === null;
+  return { waiting: true, lane: null, runAfter: parks ? storable(rest.runAfter) : null };
+}
+
+/** A task that runs, and whose handler works. */
+export const working: Waiting = { waiting: false, lane: null, runAfter: null };
+
+/** A queued task that can be claimed since `now`. */
+export function ready(lane: QueueLane, now: number): Waiting {
+  return { waiting: false, lane, runAfter: now };
+}
+
+/** A queued task that pauses until a time. */
+export function pausing(until: number): Waiting {
+  return { waiting: false, lane: null, runAfter: storable(until) };
+}
+
+/** A task for which something has come, so that its handler has to go on, whatever else it waits for. */
+export function stirred(task: TaskRecord, now: number): Waiting {
+  if (task.state === "running") return working;
+  return isParked(task) ? ready("woken", now) : task;
+}
+
+/** A task whose attempt ends without an outcome: where its handler rests it is parked, and else it is `otherwise`. */
+export function givenBack({ waiting, runAfter }: TaskRecord, otherwise: Waiting): Waiting {
+  return runAfter === null ? otherwise : { waiting, lane: null, runAfter };
+}
+
+/** Whether there is a time at which a parked or pausing task goes on by itself, and it has come. */
+export function isToWake({ state, lane, runAfter }: TaskRecord, now: number): boolean {
+  return state === "queued" && lane === null && runAfter !== null && runAfter < latestTime && runAfter <= now;
+}

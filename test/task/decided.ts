@@ -1,0 +1,97 @@
+import { decide, type TaskChangeCommand, type TaskChangeName } from "../../src/task/decide.ts";
+import type { JournalEntry } from "../../src/task/journal.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
+import { noon } from "../contract/sample-task.ts";
+
+// A command of every kind, and what it comes to.
+
+export const now = noon + 100;
+export const token = "t1";
+export const outcome = { kind: "result", body: "{}" } as const;
+export const failure = { kind: "error", body: "{}" } as const;
+const input = { key: "ask", method: "elicitation/create", params: '{"message":"?"}' } as const;
+
+export type Samples = { readonly [N in TaskChangeName]: Extract<TaskChangeCommand, { readonly type: N }> };
+const id = "task-a";
+export const samples: Samples = {
+  start: { type: "start", now, id, token: "t2" },
+  release: { type: "release", now, id, token },
+  reclaim: { type: "reclaim", now, id, backoff: { baseMs: 10, maxMs: 15, maxCrashes: 4 } },
+  park: { type: "park", now, id, token },
+  wake: { type: "wake", now, id },
+  mark: { type: "mark", now, id, token },
+  record_step: { type: "record_step", now, id, token, key: "k", value: "1", error: null },
+  open_input: { type: "open_input", now, id, token, input, requestHash: "h", deadlineAt: null },
+  close_input: { type: "close_input", now, id, token, key: "ask", error: "{}" },
+  sleep: { type: "sleep", now, id, token, key: "nap", until: now + 50 },
+  end_sleep: { type: "end_sleep", now, id, token, key: "nap" },
+  answer_inputs: { type: "answer_inputs", now, id, answers: [{ key: "ask", value: "{}" }] },
+  update: { type: "update", now, id, token, changes: {} },
+  settle: { type: "settle", now, id, token, outcome },
+  fail: { type: "fail", now, id, outcome: failure, statusMessage: "failed" },
+  expire: { type: "expire", now, id, outcome: failure, statusMessage: "expired", visibleUntil: now + 9 },
+  request_cancel: { type: "request_cancel", now, id },
+  cancel: { type: "cancel", now, id },
+};
+export const names = Object.keys(samples) as TaskChangeName[];
+
+export function asked(key: string, members: Partial<JournalEntry> = {}): JournalEntry {
+  const { method, params: request } = input;
+  return {
+    key,
+    kind: "input",
+    method,
+    request,
+    requestHash: "h",
+    value: null,
+    error: null,
+    deadlineAt: null,
+    doneAt: null,
+    doneVersion: null,
+    ...members,
+  };
+}
+
+/** What the journal has of the sample sleep while it lasts. */
+export const asleep: JournalEntry = {
+  ...asked("nap", { method: null, request: null, requestHash: null }),
+  kind: "sleep",
+  deadlineAt: now + 50,
+};
+
+/** The journal in which the sample command does something. */
+export function journalFor(name: TaskChangeName): JournalEntry[] {
+  if (name === "end_sleep") return [asleep];
+  return name === "answer_inputs" || name === "close_input" ? [asked("ask")] : [];
+}
+
+export function decideWith(
+  task: TaskRecord | undefined,
+  command: TaskChangeCommand,
+  ...journal: JournalEntry[]
+) {
+  return decide(task, command, {
+    owner: "causer",
+    entry: (key) => journal.find((entry) => entry.key === key),
+  });
+}
+
+/** The decision, for a command that has to be accepted. */
+export function accepted(task: TaskRecord, command: TaskChangeCommand, ...journal: JournalEntry[]) {
+  const decision = decideWith(task, command, ...journal);
+  if (!decision.ok) throw new Error(`refused: ${decision.reason}`);
+  return decision;
+}
+
+/** What the command changed in the record. */
+export function changed(
+  before: TaskRecord,
+  command: TaskChangeCommand,
+  ...journal: JournalEntry[]
+): Partial<TaskRecord> {
+  const { task } = accepted(before, command, ...journal);
+  const was = new Map<string, unknown>(Object.entries(before));
+  return Object.fromEntries(Object.entries(task).filter(([name, value]) => was.get(name) !== value));
+}
+
+export const refused = (reason: string) => ({ ok: false, reason });
