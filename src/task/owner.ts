@@ -6,6 +6,14 @@ export interface HandlerName {
   readonly tool: string;
 }
 
+/** A handler for which tasks are claimed. */
+export interface ClaimingHandler extends HandlerName {
+  /** Tasks of a handler with a higher one come first. Default 0. */
+  readonly priority?: number;
+  /** How many of its tasks run at a time, whichever owners run them; left out: any number. */
+  readonly concurrency?: number;
+}
+
 /** A process that has a store open. */
 export interface StoreOwner {
   /** Unique among all that ever open the store: 1 to 64 letters, digits, `-` and `_`. */

@@ -1,0 +1,140 @@
+import { hasHandler, type ClaimingHandler, type HandlerName } from "../task/owner.ts";
+import { afterTurn, lanesFrom, type Round, type Turns } from "../task/turns.ts";
+import type { QueueLane } from "../task/waiting.ts";
+import { HandlerQueue } from "./handler-queue.ts";
+import { ReadyLine, sooner, type Next, type ReadyTask, type ReadyTasks } from "./ready-line.ts";
+
+/** What is to be taken. */
+export interface FairQuery {
+  readonly handlers: readonly ClaimingHandler[];
+  readonly turns: Turns;
+  readonly limit: number;
+}
+
+export interface FairlyTaken<Task> {
+  /** In the order in which it is their turn. */
+  readonly tasks: readonly Task[];
+  /** As they are after these tasks. */
+  readonly turns: Turns;
+  /** True where tasks may have been left out since as many of their handler run as may. */
+  readonly heldBack: boolean;
+}
+
+/**
+ * Takes tasks so that nobody waits behind all tasks of another. Handlers of a higher priority come first. Among those of one priority
+ * principals have their turns, and each turn is one task: of the lane of the round if there is one, and there the one that is
+ * ready for longest. A handler with a limit takes its principals in turn, too, for as many tasks as it has room for.
+ */
+export function takeFairly<Task extends ReadyTask>(
+  lines: Iterable<ReadyTasks<Task>>,
+  { handlers, turns, limit }: FairQuery,
+  running: (handler: HandlerName) => number,
+): FairlyTaken<Task> {
+  const queues = queuesOf(lines, handlers, turns, running);
+  const tasks: Task[] = [];
+  const rounds = new Map(turns.rounds.map((round) => [round.priority, round]));
+  const priorities = new Set(queues.map(({ priority }) => priority));
+  for (const priority of [...priorities].sort((a, b) => b - a)) {
+    const served = queues.filter((queue) => queue.priority === priority);
+    for (let round = rounds.get(priority); tasks.length < limit;) {
+      const turn = takeTurn(served, priority, round);
+      if (turn === undefined) break;
+      tasks.push(turn.task);
+      round = turn.round;
+      rounds.set(priority, round);
+    }
+  }
+  return {
+    tasks,
+    turns: { rounds: [...rounds.values()], limited: limitedTurns(turns, queues) },
+    heldBack: queues.some(({ room }) => room <= 0),
+  };
+}
+
+function queuesOf<Task extends ReadyTask>(
+  lines: Iterable<ReadyTasks<Task>>,
+  handlers: readonly ClaimingHandler[],
+  turns: Turns,
+  running: (handler: HandlerName) => number,
+): readonly HandlerQueue<Task>[] {
+  const found = [...lines];
+  return handlers.flatMap((handler) => {
+    const own = found.filter((line) => hasHandler([handler], line.handler));
+    if (own.length === 0) return [];
+    const used = handler.concurrency === undefined ? 0 : running(handler);
+    const last = turns.limited.find((turn) => hasHandler([handler], turn))?.principal ?? null;
+    return new HandlerQueue(
+      handler,
+      own.map((line) => new ReadyLine(line)),
+      used,
+      last,
+    );
+  });
+}
+
+function limitedTurns<Task extends ReadyTask>(
+  { limited }: Turns,
+  queues: readonly HandlerQueue<Task>[],
+): Turns["limited"] {
+  const now = queues.flatMap((queue) => queue.limitedTurn ?? []);
+  return [...limited.filter((turn) => !hasHandler(now, turn)), ...now];
+}
+
+interface Turn<Task> {
+  readonly task: Task;
+  readonly round: Round;
+}
+
+/** Of the next principal who has something; undefined where nothing is left. */
+function takeTurn<Task extends ReadyTask>(
+  queues: readonly HandlerQueue<Task>[],
+  priority: number,
+  before: Round | undefined,
+): Turn<Task> | undefined {
+  const after = before?.principal ?? null;
+  for (;;) {
+    const next = queues.map((queue) => queue.next(after)).reduce<Next | undefined>(sooner, undefined);
+    if (next === undefined) return undefined;
+    const { principal } = next;
+    const open = queues.filter((queue) => queue.isOpenTo(principal));
+    const round = afterTurn(before, priority, principal);
+    const found = firstOf(open, principal, round.lane);
+    if (found === undefined) continue; // nothing was left of that principal, who is not found again
+    for (const queue of open) queue.hadTurn(principal);
+    found.queue.take(found.line, principal, found.lane);
+    return { task: found.task, round };
+  }
+}
+
+interface Found<Task extends ReadyTask> {
+  readonly task: Task;
+  readonly lane: QueueLane;
+  readonly queue: HandlerQueue<Task>;
+  readonly line: ReadyLine<Task>;
+}
+
+function firstOf<Task extends ReadyTask>(
+  queues: readonly HandlerQueue<Task>[],
+  principal: string,
+  from: QueueLane,
+): Found<Task> | undefined {
+  for (const lane of lanesFrom(from)) {
+    let found: Found<Task> | undefined;
+    for (const queue of queues) {
+      for (const line of queue.lines) {
+        const task = line.head(principal, lane);
+        if (task !== undefined && (found === undefined || isBefore(task, found.task))) {
+          found = { task, lane, queue, line };
+        }
+      }
+    }
+    if (found !== undefined) return found;
+  }
+  for (const { lines } of queues) for (const line of lines) line.hasLeft(principal);
+  return undefined;
+}
+
+function isBefore(a: ReadyTask, b: ReadyTask): boolean {
+  const [since, until] = [a.runAfter ?? 0, b.runAfter ?? 0];
+  return since === until ? a.id < b.id : since < until;
+}

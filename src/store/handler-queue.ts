@@ -1,0 +1,71 @@
+import type { ClaimingHandler, HandlerName } from "../task/owner.ts";
+import { compareNames, type LimitedTurn } from "../task/turns.ts";
+import type { QueueLane } from "../task/waiting.ts";
+import { sooner, type Next, type ReadyLine, type ReadyTask } from "./ready-line.ts";
+
+/** The lines of a handler, whoever was to run its tasks. */
+export class HandlerQueue<Task extends ReadyTask> {
+  readonly handler: HandlerName;
+  readonly priority: number;
+  readonly lines: readonly ReadyLine<Task>[];
+  readonly #isLimited: boolean;
+  /** How many more of its tasks may run. */
+  room: number;
+  /** Of a handler with a limit: who had the last turn. */
+  last: string | null;
+
+  constructor(
+    { method, tool, priority = 0, concurrency }: ClaimingHandler,
+    lines: readonly ReadyLine<Task>[],
+    running: number,
+    last: string | null,
+  ) {
+    this.handler = { method, tool };
+    this.priority = priority;
+    this.lines = lines;
+    this.#isLimited = concurrency !== undefined;
+    this.room = (concurrency ?? Infinity) - running;
+    this.last = last;
+  }
+
+  /** Who is to have the next turn, after the one who had the last turn at any handler. */
+  next(after: string | null): Next | undefined {
+    if (this.room <= 0) return undefined;
+    if (!this.#isLimited) return this.#nextAfter(after);
+    const principal = this.#nextAtLimit();
+    if (principal === undefined) return undefined;
+    return { principal, begins: after !== null && compareNames(principal, after) <= 0 };
+  }
+
+  isOpenTo(principal: string): boolean {
+    return this.room > 0 && (!this.#isLimited || this.#nextAtLimit() === principal);
+  }
+
+  /** With a task of this handler or of another one: whoever chose another one has had the turn here, too. */
+  hadTurn(principal: string): void {
+    this.last = principal;
+  }
+
+  take(line: ReadyLine<Task>, principal: string, lane: QueueLane): void {
+    line.take(principal, lane);
+    this.room--;
+  }
+
+  /** Who may take from a handler with a limit: one at a time, or whoever comes first in the round would get all of its room. */
+  #nextAtLimit(): string | undefined {
+    for (;;) {
+      const principal = this.#nextAfter(this.last)?.principal;
+      if (principal === undefined) return undefined;
+      const left = this.lines.filter((line) => line.hasLeft(principal));
+      if (left.length > 0) return principal;
+    }
+  }
+
+  #nextAfter(after: string | null): Next | undefined {
+    return this.lines.map((line) => line.next(after)).reduce<Next | undefined>(sooner, undefined);
+  }
+
+  get limitedTurn(): LimitedTurn | undefined {
+    return this.#isLimited && this.last !== null ? { ...this.handler, principal: this.last } : undefined;
+  }
+}

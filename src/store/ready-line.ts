@@ -1,0 +1,99 @@
+import type { HandlerName } from "../task/owner.ts";
+import { compareNames, lanesFrom } from "../task/turns.ts";
+import type { QueueLane } from "../task/waiting.ts";
+
+/** What is known of a task before it is taken. */
+export interface ReadyTask {
+  readonly id: string;
+  /** Since when it can be claimed. */
+  readonly runAfter: number | null;
+}
+
+/** The tasks that can be claimed of one handler and one owner, as a store reads them. Nothing is written meanwhile. */
+export interface ReadyTasks<Task extends ReadyTask> {
+  readonly handler: HandlerName;
+  /** The first principal after `after` that has some, in the order of `compareNames`; null: the first of all. */
+  principalAfter(after: string | null): string | undefined;
+  /** Those of a principal in a lane, by `runAfter` and id; read as far as they are asked for. */
+  of(principal: string, lane: QueueLane): Iterator<Task, unknown>;
+}
+
+/** Who comes next, and whether another round begins with that. */
+export interface Next {
+  readonly principal: string;
+  readonly begins: boolean;
+}
+
+/** One line of tasks that are taken in turns: what was taken is not found again, and nothing is read twice. */
+export class ReadyLine<Task extends ReadyTask> {
+  readonly #tasks: ReadyTasks<Task>;
+  readonly #after = new Map<string | null, string | undefined>();
+  readonly #heads = new Map<string, { readonly rest: Iterator<Task, unknown>; head: Task | undefined }>();
+  /** Principals of whom nothing is left. */
+  readonly #empty = new Set<string>();
+
+  constructor(tasks: ReadyTasks<Task>) {
+    this.#tasks = tasks;
+  }
+
+  /** The next principal in turn that may have tasks left. */
+  next(after: string | null): Next | undefined {
+    const later = this.#nextBelow(after, undefined);
+    if (later !== undefined) return { principal: later, begins: false };
+    if (after === null) return undefined;
+    const first = this.#nextBelow(null, after);
+    return first === undefined ? undefined : { principal: first, begins: true };
+  }
+
+  hasLeft(principal: string): boolean {
+    if (this.#empty.has(principal)) return false;
+    const hasLeft = lanesFrom("new").some((lane) => this.head(principal, lane) !== undefined);
+    if (!hasLeft) this.#empty.add(principal);
+    return hasLeft;
+  }
+
+  head(principal: string, lane: QueueLane): Task | undefined {
+    return this.#queue(principal, lane).head;
+  }
+
+  take(principal: string, lane: QueueLane): void {
+    const queue = this.#queue(principal, lane);
+    queue.head = first(queue.rest);
+  }
+
+  /** The first one after `after`, up to `last`. */
+  #nextBelow(after: string | null, last: string | undefined): string | undefined {
+    for (let name = this.#principalAfter(after); name !== undefined; name = this.#principalAfter(name)) {
+      if (last !== undefined && compareNames(name, last) > 0) return undefined;
+      if (!this.#empty.has(name)) return name;
+    }
+    return undefined;
+  }
+
+  #principalAfter(after: string | null): string | undefined {
+    if (!this.#after.has(after)) this.#after.set(after, this.#tasks.principalAfter(after));
+    return this.#after.get(after);
+  }
+
+  #queue(principal: string, lane: QueueLane) {
+    const name = `${lane} ${principal}`;
+    const known = this.#heads.get(name);
+    if (known !== undefined) return known;
+    const rest = this.#tasks.of(principal, lane);
+    const queue = { rest, head: first(rest) };
+    this.#heads.set(name, queue);
+    return queue;
+  }
+}
+
+function first<Task>(tasks: Iterator<Task, unknown>): Task | undefined {
+  const { done, value } = tasks.next();
+  return done === true ? undefined : value;
+}
+
+/** The sooner of two. */
+export function sooner(a: Next | undefined, b: Next | undefined): Next | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  if (a.begins !== b.begins) return a.begins ? b : a;
+  return compareNames(a.principal, b.principal) <= 0 ? a : b;
+}
