@@ -41,8 +41,8 @@ export class ReadyLine<Task extends ReadyTask> {
     const later = this.#nextBelow(after, undefined);
     if (later !== undefined) return { principal: later, begins: false };
     if (after === null) return undefined;
-    const first = this.#nextBelow(null, after);
-    return first === undefined ? undefined : { principal: first, begins: true };
+    const begins = this.#nextBelow(null, after);
+    return begins === undefined ? undefined : { principal: begins, begins: true };
   }
 
   hasLeft(principal: string): boolean {

@@ -27,7 +27,7 @@ function orderOf(journal: readonly JournalEntry[] = []): EndOrder {
   const slots = new Slots(1);
   slots.tryTake();
   const keys = journal.map(({ key }) => key);
-  return new EndOrder(keys, 1, noInputs, new SlotHolder(slots));
+  return new EndOrder(keys, 1, noInputs, new SlotHolder(slots.of(null)));
 }
 
 /** A write of which the store is still to say to which version it led. */
@@ -148,7 +148,7 @@ describe("ends of this attempt", () => {
   it("need the slot of their task", async () => {
     const slots = new Slots(1);
     slots.tryTake();
-    const slot = new SlotHolder(slots);
+    const slot = new SlotHolder(slots.of(null));
     const order = new EndOrder([], 1, noInputs, slot);
     void slot.whileWaiting(() => new Promise(() => undefined));
     slots.tryTake(); // somebody else

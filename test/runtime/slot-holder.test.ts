@@ -12,7 +12,7 @@ function held(): { holder: SlotHolder; slots: Slots; free: () => boolean } {
     if (taken) slots.give();
     return taken;
   };
-  return { holder: new SlotHolder(slots), slots, free };
+  return { holder: new SlotHolder(slots.of(null)), slots, free };
 }
 
 describe("a handler", () => {

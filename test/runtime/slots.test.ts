@@ -186,7 +186,7 @@ describe("every slot comes back, once", () => {
 });
 
 describe("the order in which slots are given", () => {
-  it("is that in which handlers could go on, and they come before tasks that have not begun", async () => {
+  it("is that in which handlers could go on, by turns with tasks that have not begun", async () => {
     const seen: string[] = [];
     const gate = Promise.withResolvers<void>();
     const { process } = await start({
@@ -216,6 +216,6 @@ describe("the order in which slots are given", () => {
     expect(seen).toEqual([]);
     gate.resolve();
     for (const id of [...asking, ...fresh]) await process.ended(id);
-    expect(seen).toEqual(["b", "d", "a", "c", "x", "y"]);
+    expect(seen).toEqual(["b", "x", "d", "y", "a", "c"]);
   });
 });

@@ -106,7 +106,7 @@ export class Creation {
       maxBodyBytes: options.maxBodyBytes,
       clock,
       timers,
-      slots,
+      slots: slots.of(call.principal),
       onError,
       onEnd: () => unwatch(),
       makeTask: async (run) => {

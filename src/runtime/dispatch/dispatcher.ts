@@ -35,10 +35,12 @@ export class Dispatcher {
   #backlog = false;
   /** True where there may be something to claim, which has to be found out. */
   #looks = false;
+  /** Slots that were kept for the next claim. */
+  #kept = 0;
 
   constructor(setup: DispatcherSetup) {
     this.#setup = setup;
-    setup.slots.onFree(() => this.#pump());
+    setup.slots.onFree(() => this.#keepSlot());
     setup.leaked.onRoom(() => this.wake());
   }
 
@@ -86,8 +88,26 @@ export class Dispatcher {
     this.#track(this.#setup.attempts.run(task, tool, request));
   }
 
+  /** False where no task is known to wait for a slot. */
+  #keepSlot(): boolean {
+    if (!this.#open || !this.#backlog) return false;
+    this.#kept++;
+    this.#pump();
+    return true;
+  }
+
+  #takeSlot(): boolean {
+    if (this.#kept === 0) return this.#setup.slots.tryTake();
+    this.#kept--;
+    return true;
+  }
+
+  get #hasSlot(): boolean {
+    return this.#kept > 0 || this.#setup.slots.hasFree;
+  }
+
   #pump(): void {
-    const hasWork = this.#backlog ? this.#setup.slots.hasFree : this.#looks;
+    const hasWork = this.#backlog ? this.#hasSlot : this.#looks;
     if (!this.#open || !hasWork) return;
     this.#again = true;
     if (this.#running) return;
@@ -97,14 +117,21 @@ export class Dispatcher {
       this.#claimAll().finally(() => {
         this.#running = false;
         if (this.#again) this.#pump();
+        if (!this.#running) this.#giveKept();
       }),
     );
+  }
+
+  #giveKept(): void {
+    const kept = this.#kept;
+    this.#kept = 0;
+    for (let given = 0; given < kept; given++) this.#setup.slots.give();
   }
 
   /** As long as there are slots, and tasks for them. */
   async #claimAll(): Promise<void> {
     while (this.#open && (this.#backlog || this.#looks)) {
-      if (this.#backlog && !this.#setup.slots.hasFree) return;
+      if (this.#backlog && !this.#hasSlot) return;
       const handlers = this.#handlers();
       if (handlers.length === 0) {
         this.#backlog = false; // until a tool may start handlers again, or another change
@@ -130,10 +157,10 @@ export class Dispatcher {
   }
 
   #takeSlots(): readonly string[] {
-    const { slots, services } = this.#setup;
+    const { clock } = this.#setup.services;
     const most = this.#backlog ? mostClaims : 1;
     const tokens: string[] = [];
-    while (tokens.length < most && slots.tryTake()) tokens.push(services.clock.uniqueName());
+    while (tokens.length < most && this.#takeSlot()) tokens.push(clock.uniqueName());
     return tokens;
   }
 

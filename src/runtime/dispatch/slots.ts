@@ -1,20 +1,30 @@
+/** The slots as handlers of one principal use them. */
+export interface PrincipalSlots {
+  /** Resolves when a handler that waited may go on. */
+  takeToResume(): Promise<void>;
+  give(): void;
+}
+
 /**
  * Bounds how many handlers run at once. A handler that waits for a client gives its slot back at once, else as
- * many questions as slots would stop everything; on its answer it comes before tasks that have not begun.
+ * many questions as slots would stop everything. Those that could go on get slots by turns, one of each principal after the other;
+ * where tasks wait to be claimed too, every other slot is for these.
  */
 export class Slots {
   readonly #limit: number;
-  readonly #resuming: (() => void)[] = [];
+  /** By principal: whose turn it is comes first. */
+  readonly #resuming = new Map<string, (() => void)[]>();
   #used = 0;
-  #onFree: () => void = () => undefined;
+  #claimNext = false;
+  #claims: () => boolean = () => false;
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Called whenever a slot may have come free and no resuming handler took it. */
-  onFree(listener: () => void): void {
-    this.#onFree = listener;
+  /** `listener` is offered what comes free: true where it takes the slot, to claim a task. */
+  onFree(listener: () => boolean): void {
+    this.#claims = listener;
   }
 
   get hasFree(): boolean {
@@ -27,19 +37,39 @@ export class Slots {
     return true;
   }
 
-  /** Resolves when a handler that waited may go on. */
-  takeToResume(): Promise<void> {
-    if (this.tryTake()) return Promise.resolve();
-    return new Promise((resolve) => this.#resuming.push(resolve));
+  of(principal: string | null): PrincipalSlots {
+    return { takeToResume: () => this.#takeToResume(principal ?? ""), give: () => this.give() };
   }
 
   give(): void {
-    const next = this.#resuming.shift();
-    if (next !== undefined) {
-      next();
+    const isForClaim = this.#claimNext || this.#resuming.size === 0;
+    if (isForClaim && this.#claims()) {
+      this.#claimNext = false;
       return;
     }
-    this.#used--;
-    this.#onFree();
+    const resume = this.#nextToResume();
+    if (resume === undefined) {
+      this.#used--;
+      return;
+    }
+    this.#claimNext = true;
+    resume();
+  }
+
+  #takeToResume(principal: string): Promise<void> {
+    if (this.tryTake()) return Promise.resolve();
+    const waiting = this.#resuming.get(principal) ?? [];
+    this.#resuming.set(principal, waiting);
+    return new Promise((resolve) => waiting.push(resolve));
+  }
+
+  #nextToResume(): (() => void) | undefined {
+    for (const [principal, waiting] of this.#resuming) {
+      const next = waiting.shift();
+      this.#resuming.delete(principal);
+      if (waiting.length > 0) this.#resuming.set(principal, waiting);
+      return next;
+    }
+    return undefined;
   }
 }

@@ -80,7 +80,7 @@ export class Attempts implements TaskHolder {
     const { id: taskId, wireId, attempt } = task;
     const { maxBodyBytes } = this.#services.options;
     const { slots, leaked } = this.#setup;
-    const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots });
+    const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots: slots.of(task.principal) });
     const held = this.hold(run, task, tool, origin, entries);
     this.saw(task.id, now);
     const unwatch = leaked.watch(run, tool, () => this.forget(run));

@@ -2,7 +2,7 @@ import { isStoreFault, type HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
-import type { Slots } from "../dispatch/slots.ts";
+import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { Run } from "../journal/run.ts";
 import type { HeldRun } from "./held-run.ts";
 import type { Clock } from "../clock.ts";
@@ -30,7 +30,7 @@ export interface PromotableSetup {
   readonly clock: Clock;
   readonly timers: Timers;
   /** Where its slot is taken already. */
-  readonly slots: Slots;
+  readonly slots: PrincipalSlots;
   /** Makes the record, already running, and has the run hold it; rejects with what the store rejects with. */
   readonly makeTask: (run: Run) => Promise<HeldRun>;
   readonly onError: (error: unknown) => void;

@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { Slots } from "../dispatch/slots.ts";
+import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
@@ -15,7 +15,7 @@ export interface RunSetup {
   readonly attempt: number;
   readonly maxBodyBytes: number;
   /** Where the run has taken a slot; left out for one that needs none. */
-  readonly slots?: Slots;
+  readonly slots?: PrincipalSlots;
   /** Makes a task of the run where something is to be journalled; left out for one that stays without. */
   readonly promote?: () => Promise<unknown>;
 }

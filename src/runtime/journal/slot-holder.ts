@@ -1,12 +1,12 @@
 import { latestTime } from "../../task/time.ts";
-import type { Slots } from "../dispatch/slots.ts";
+import type { PrincipalSlots } from "../dispatch/slots.ts";
 
 /**
  * One run's claim on a slot. Its handler has one while it works, and none while all that goes on in it is waiting
  * for a client or a timer, on however many branches. Without `slots` there is always one.
  */
 export class SlotHolder {
-  readonly #slots: Slots | undefined;
+  readonly #slots: PrincipalSlots | undefined;
   #holds = true;
   #ended = false;
   readonly #end = Promise.withResolvers<void>();
@@ -17,7 +17,7 @@ export class SlotHolder {
   #looks = false;
   #onIdle: () => void = () => undefined;
 
-  constructor(slots: Slots | undefined) {
+  constructor(slots: PrincipalSlots | undefined) {
     this.#slots = slots;
   }
 
