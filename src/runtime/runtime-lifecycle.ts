@@ -68,6 +68,7 @@ export class RuntimeLifecycle {
         changed.onChanges(changes);
         watchers.onChanges(changes);
         if (by === "others") dispatcher.wake();
+        else dispatcher.changed();
         if (changes === "gap") orphans.onOthers();
       });
       if (this.#late) throw stopping();

@@ -1,8 +1,9 @@
 import type { TaskCommand, UnreadableTask } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
-import type { HandlerName } from "../task/owner.ts";
 import type { Usage } from "../task/quota.ts";
 import type { TaskRecord } from "../task/record.ts";
+import { noTurns } from "../task/turns.ts";
+import type { FairlyTaken, FairQuery } from "./fair-order.ts";
 
 /** What a command has to know before it is decided, as plain data. A store reads it, and locks it where others could write meanwhile. */
 export interface FactsQuery {
@@ -17,19 +18,14 @@ export interface FactsQuery {
   readonly sameKey?: { readonly principal: string | null; readonly key: string };
   /** How many tasks there are, in total and of a principal. */
   readonly usage?: { readonly principal: string | null };
-  readonly runnable?: RunnableQuery;
+  /** Queued tasks in a lane that this owner may run. */
+  readonly runnable?: FairQuery;
   /** Queued tasks that wait, up to a time that has come at `now`. */
   readonly toWake?: ToWakeQuery;
   readonly running?: RunningQuery;
   /** Finished tasks that may be deleted at `now`. */
   readonly deletable?: { readonly now: number; readonly limit: number };
   readonly secret?: string;
-}
-
-/** Queued tasks in a lane that this owner may run, and that one of `handlers` runs. */
-export interface RunnableQuery {
-  readonly handlers: readonly HandlerName[];
-  readonly limit: number;
 }
 
 export interface ToWakeQuery {
@@ -48,6 +44,10 @@ export interface RunningQuery {
 /** Queued tasks, earliest `runAfter` first, at most as many as were asked for; those that cannot be read make it no fewer. */
 export interface QueuedTasks {
   readonly tasks: readonly TaskRecord[];
+  readonly unreadable: readonly UnreadableTask[];
+}
+
+export interface RunnableTasks extends FairlyTaken<TaskRecord> {
   readonly unreadable: readonly UnreadableTask[];
 }
 
@@ -72,7 +72,7 @@ export interface Facts {
   readonly awaitedBy?: readonly string[];
   readonly sameKey?: TaskRecord | undefined;
   readonly usage?: { readonly total: Usage; readonly ofPrincipal: Usage | null };
-  readonly runnable?: QueuedTasks;
+  readonly runnable?: RunnableTasks;
   readonly toWake?: QueuedTasks;
   readonly running?: RunningTasks;
   readonly deletable?: readonly string[];
@@ -90,7 +90,13 @@ export function factsFor(command: TaskCommand): FactsQuery {
       };
     }
     case "claim":
-      return { runnable: { handlers: command.handlers, limit: command.tokens.length } };
+      return {
+        runnable: {
+          handlers: command.handlers,
+          turns: command.turns ?? noTurns,
+          limit: command.tokens.length,
+        },
+      };
     case "wake":
       return { toWake: { now: command.now, limit: command.limit } };
     case "reclaim": {

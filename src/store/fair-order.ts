@@ -1,6 +1,6 @@
 import { hasHandler, type ClaimingHandler, type HandlerName } from "../task/owner.ts";
 import { afterTurn, lanesFrom, type Round, type Turns } from "../task/turns.ts";
-import type { QueueLane } from "../task/waiting.ts";
+import type { QueueLane } from "../task/record.ts";
 import { HandlerQueue } from "./handler-queue.ts";
 import { ReadyLine, sooner, type Next, type ReadyTask, type ReadyTasks } from "./ready-line.ts";
 

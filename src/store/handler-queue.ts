@@ -1,6 +1,6 @@
 import type { ClaimingHandler, HandlerName } from "../task/owner.ts";
 import { compareNames, type LimitedTurn } from "../task/turns.ts";
-import type { QueueLane } from "../task/waiting.ts";
+import type { QueueLane } from "../task/record.ts";
 import { sooner, type Next, type ReadyLine, type ReadyTask } from "./ready-line.ts";
 
 /** The lines of a handler, whoever was to run its tasks. */

@@ -6,7 +6,9 @@ import type { JournalEntry } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
 import { hasRoom } from "../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import { hasHandler } from "../task/owner.ts";
 import { isTerminal } from "../task/status.ts";
+import { noTurns } from "../task/turns.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
 import type { TaskChange } from "./store.ts";
@@ -100,21 +102,23 @@ function fits({ quota }: TaskCommand<"create">, usage: Facts["usage"]): boolean 
   return hasRoom(total, quota.total) && (ofPrincipal === null || hasRoom(ofPrincipal, quota.perPrincipal));
 }
 
-function claim({ tokens, now }: TaskCommand<"claim">, { runnable, owner }: Facts): Plan {
-  const { tasks = [], unreadable = [] } = runnable ?? {};
+function claim(
+  { handlers, tokens, now, turns: before }: TaskCommand<"claim">,
+  { runnable, owner }: Facts,
+): Plan {
+  const { tasks = [], unreadable = [], turns = before ?? noTurns, heldBack = false } = runnable ?? {};
+  const limited = handlers.filter(({ concurrency }) => concurrency !== undefined);
   const started: Decision[] = [];
   for (const [index, token] of tokens.entries()) {
     const task = tasks[index];
     if (task === undefined) break;
-    const decision = decide(
-      task,
-      { type: "start", now, id: task.id, token },
-      { owner, entry: () => undefined },
-    );
+    const counts = hasHandler(limited, task) ? ({ limited: true } as const) : {};
+    const start = { type: "start", now, id: task.id, token, ...counts } as const;
+    const decision = decide(task, start, { owner, entry: () => undefined });
     if (decision.ok) started.push(decision);
   }
   const claimed = started.map(({ task }) => task);
-  return { result: { ok: true, tasks: claimed, unreadable }, ...saving(started) };
+  return { result: { ok: true, tasks: claimed, unreadable, turns, heldBack }, ...saving(started) };
 }
 
 function wake({ now }: TaskCommand<"wake">, { toWake, owner }: Facts): Plan {

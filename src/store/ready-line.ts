@@ -1,6 +1,6 @@
 import type { HandlerName } from "../task/owner.ts";
 import { compareNames, lanesFrom } from "../task/turns.ts";
-import type { QueueLane } from "../task/waiting.ts";
+import type { QueueLane } from "../task/record.ts";
 
 /** What is known of a task before it is taken. */
 export interface ReadyTask {
@@ -16,6 +16,8 @@ export interface ReadyTasks<Task extends ReadyTask> {
   principalAfter(after: string | null): string | undefined;
   /** Those of a principal in a lane, by `runAfter` and id; read as far as they are asked for. */
   of(principal: string, lane: QueueLane): Iterator<Task, unknown>;
+  /** None of these can be taken any more: what was found of the principal beside them is damaged. */
+  nothingLeft?(principal: string): void;
 }
 
 /** Who comes next, and whether another round begins with that. */
@@ -48,8 +50,10 @@ export class ReadyLine<Task extends ReadyTask> {
   hasLeft(principal: string): boolean {
     if (this.#empty.has(principal)) return false;
     const hasLeft = lanesFrom("new").some((lane) => this.head(principal, lane) !== undefined);
-    if (!hasLeft) this.#empty.add(principal);
-    return hasLeft;
+    if (hasLeft) return true;
+    this.#empty.add(principal);
+    this.#tasks.nothingLeft?.(principal);
+    return false;
   }
 
   head(principal: string, lane: QueueLane): Task | undefined {

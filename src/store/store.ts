@@ -3,7 +3,7 @@ import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts"
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { MessageQueues } from "./message-queues.ts";
-import type { HandlerName, StoreOwner } from "../task/owner.ts";
+import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/owner.ts";
 import type { SessionStore } from "./session-store.ts";
 
 /** A committed change of a task, and not what it was: read the task again to see its state. */
@@ -113,11 +113,11 @@ export interface TaskStore {
    * `claim` and `reclaim` report those. A page of fewer than `limit` is the last.
    */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
-  /** Whether there is a task that this owner can claim for the handlers. */
-  hasClaimable(handlers: readonly HandlerName[]): Promise<boolean>;
+  /** Whether there is a task that this owner can claim for the handlers now. */
+  hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean>;
   /** What would have to run the queued tasks that no living owner has a handler for. */
   orphanedHandlers(): Promise<readonly HandlerName[]>;
-  /** The ids of queued tasks that such a handler would run, at most `limit`, in the order of `runAfter`. */
+  /** The ids of queued tasks that such a handler would run, at most `limit`: first those that can be claimed, and then those that wait. */
   queued(handler: HandlerName, limit: number): Promise<readonly string[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
   due(now: number, limit: number): Promise<readonly string[]>;

@@ -1,7 +1,8 @@
 import type { JournalEntry } from "../task/journal.ts";
 import type { Usage } from "../task/quota.ts";
 import type { TaskRecord } from "../task/record.ts";
-import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks, ToWakeQuery } from "./facts.ts";
+import type { FairQuery } from "./fair-order.ts";
+import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks, ToWakeQuery } from "./facts.ts";
 import type { TableWrite } from "./plan.ts";
 
 /** What a synchronous store offers to the code that applies commands, inside one transaction. */
@@ -18,7 +19,7 @@ export interface TaskTables {
   /** Whether an owner is there, or may be stopped and go on. */
   lives(owner: string): boolean;
   /** For this owner. */
-  runnable(query: RunnableQuery, owner: string): QueuedTasks;
+  runnable(query: FairQuery, owner: string): RunnableTasks;
   toWake(query: ToWakeQuery): QueuedTasks;
   running(query: RunningQuery): RunningTasks;
   /** Finished tasks to be deleted at `now`, earliest first. */

@@ -2,9 +2,10 @@ import type { CrashBackoff } from "./crash-backoff.ts";
 import type { Expiry } from "./expiry.ts";
 import type { InputAnswer, InputRequest } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
-import type { HandlerName } from "./owner.ts";
+import type { ClaimingHandler } from "./owner.ts";
 import type { Quota } from "./quota.ts";
 import type { Progress, TaskRecord, TaskRequest } from "./record.ts";
+import type { Turns } from "./turns.ts";
 import type { Rest } from "./waiting.ts";
 
 /** The part of a record that its creator decides; the rest follows from it. */
@@ -56,12 +57,19 @@ export interface TaskCommands {
     /** Refused as `quota` where the task does not fit; a call that is repeated under its idempotency key does. */
     readonly quota?: Quota;
   };
-  start: { readonly id: string; readonly token: string };
+  /** `limited`: the task counts for the limit of its handler as long as it runs. */
+  start: { readonly id: string; readonly token: string; readonly limited?: true };
   /**
-   * Starts queued tasks that stand in a lane, in the order of `runAfter`: one under each token, as far as there are any. Those
-   * that another living owner is to run are not among them, nor are those that none of `handlers` runs.
+   * Starts queued tasks that stand in a lane, one under each token as far as there are any: by priorities of `handlers`, and by
+   * turns of principals and lanes (`store/fair-order.ts`). Those that another living owner is to run are not among them, nor are
+   * those that none of `handlers` runs, nor those of which as many run as may.
    */
-  claim: { readonly handlers: readonly HandlerName[]; readonly tokens: readonly string[] };
+  claim: {
+    readonly handlers: readonly ClaimingHandler[];
+    readonly tokens: readonly string[];
+    /** Those that the last claim came to; left out for a first one. */
+    readonly turns?: Turns;
+  };
   /** Gives the task back to the queue; one whose handler rests is parked there, until something comes for it. */
   release: { readonly id: string; readonly token: string };
   /** The same of a process that goes on, which stays the one that runs the task. */
@@ -239,6 +247,10 @@ interface SpecialResults {
     /** Running, each under its token. */
     readonly tasks: readonly TaskRecord[];
     readonly unreadable: readonly UnreadableTask[];
+    /** For the next claim. */
+    readonly turns: Turns;
+    /** True where tasks may wait that have a handler here, of which as many run as may. */
+    readonly heldBack: boolean;
   };
   wake: { readonly ok: true; readonly woken: number; readonly unreadable: readonly UnreadableTask[] };
   reclaim:

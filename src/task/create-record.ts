@@ -30,6 +30,7 @@ export function createRecord(
     promised: promised === true,
     owner: token === null && forAnyOwner === true ? null : owner,
     attempt: token === null ? 0 : 1,
+    limited: false,
     token,
     startedAt: token === null ? null : now,
     journalled: false,

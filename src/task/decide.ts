@@ -2,7 +2,8 @@ import { isWanted } from "./callers.ts";
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import { crashPause } from "./crash-backoff.ts";
 import { endsAt, storableExpiry } from "./expiry.ts";
-import type { JournalEntry, JournalKind } from "./journal.ts";
+import type { JournalEntry } from "./journal.ts";
+import { lasting, takeAnswers } from "./lasting-entries.ts";
 import type { Outcome } from "./outcome.ts";
 import { furthest } from "./progress.ts";
 import type { TaskRecord } from "./record.ts";
@@ -76,7 +77,8 @@ export function decide(
   if (refusal !== undefined) return refuse(refusal);
   const state = nextState(task.state, command.type) ?? task.state;
   const owner = ownerAfter(task, command.type, circumstances.owner);
-  return effect({ ...task, state, owner }, command, circumstances.entry);
+  const limited = task.limited && state === "running";
+  return effect({ ...task, state, owner, limited }, command, circumstances.entry);
 }
 
 function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string | null {
@@ -122,6 +124,7 @@ function effect(
       return decision({
         ...task,
         ...working,
+        limited: command.limited === true,
         token: command.token,
         attempt: task.attempt + 1,
         startedAt: task.startedAt ?? now,
@@ -219,24 +222,6 @@ function effect(
 function earlier(cancelBy: number | null, requested: number | undefined): number | null {
   if (requested === undefined) return cancelBy;
   return Math.min(storable(requested), cancelBy ?? Infinity);
-}
-
-function takeAnswers(command: TaskCommand<"answer_inputs">, entry: Circumstances["entry"]): JournalEntry[] {
-  const taken = new Map<string, JournalEntry>();
-  for (const answer of command.answers) {
-    const { key } = answer;
-    const open = lasting("input", entry(key));
-    if (open === undefined || taken.has(key)) continue;
-    if (open.deadlineAt !== null && open.deadlineAt <= command.now) continue;
-    const end = "error" in answer ? { error: answer.error } : { value: answer.value };
-    taken.set(key, { ...open, ...end });
-  }
-  return [...taken.values()];
-}
-
-/** The entry, where it is of this kind and has not ended. */
-function lasting(kind: JournalKind, entry: JournalEntry | undefined): JournalEntry | undefined {
-  return entry?.kind === kind && entry.doneAt === null ? entry : undefined;
 }
 
 function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">): TaskRecord {

@@ -112,6 +112,8 @@ export interface TaskRecord {
   readonly runAfter: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
+  /** True while the task runs and counts for the limit of its handler. */
+  readonly limited: boolean;
   /** Held by the attempt that may write; null while queued or finished. */
   readonly token: string | null;
   /** When the first attempt was given the task: from then on its handler may have run. */

@@ -1,5 +1,5 @@
 import type { HandlerName } from "./owner.ts";
-import type { QueueLane } from "./waiting.ts";
+import type { QueueLane } from "./record.ts";
 
 /** Whose turn it is when tasks are claimed: plain data that a claimer keeps from one claim to the next. */
 export interface Turns {

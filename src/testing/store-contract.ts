@@ -21,6 +21,7 @@ import { settleCases } from "./settle-cases.ts";
 import type { StorePlace } from "./store-case.ts";
 import { sweepCases } from "./sweep-cases.ts";
 import { textCases } from "./text-cases.ts";
+import { turnCases } from "./turn-cases.ts";
 
 /** A kind of store to test. */
 export interface StoreKind {
@@ -47,6 +48,7 @@ const casesOfAll = [
   journalCases,
   settleCases,
   claimCases,
+  turnCases,
   reclaimCases,
   waitingCases,
   ownershipCases,

@@ -125,7 +125,7 @@ export const waitingCases = [
       assertMembers(await store.get("task-c"), { ...parked, owner: null });
       assertMembers(await store.get("task-a"), woken);
       assert.deepEqual(await store.orphanedHandlers(), []);
-      assert.deepEqual(await store.queued(aHandler, 9), ["task-c", "task-a", "task-b"]);
+      assert.deepEqual(await store.queued(aHandler, 9), ["task-a", "task-b", "task-c"]);
     },
   }),
 

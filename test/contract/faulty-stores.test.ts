@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
 import type { JournalPage, TaskStore } from "../../src/store/store.ts";
+import type { HandlerName } from "../../src/task/owner.ts";
+import { noTurns } from "../../src/task/turns.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 
 /** A memory store of which some methods are others; the rest works on the real one. */
@@ -19,6 +21,7 @@ function faulty(fault: (real: TaskStore) => Partial<TaskStore>): () => TaskStore
 }
 
 const never = (): void => undefined;
+const withoutLimit = ({ method, tool }: HandlerName): HandlerName => ({ method, tool });
 const faults: readonly [says: string, store: () => TaskStore, area: string][] = [
   [
     "forgets outcomes",
@@ -90,6 +93,18 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     "loses messages",
     faulty(() => ({ messages: { put: async () => ({ ok: true }), take: async () => [] } })),
     "messages",
+  ],
+  [
+    "forgets whose turn it is",
+    faulty((real) => ({
+      write: (command) => real.write(command.type === "claim" ? { ...command, turns: noTurns } : command),
+    })),
+    "turns",
+  ],
+  [
+    "counts no limits",
+    faulty((real) => ({ hasClaimable: (handlers) => real.hasClaimable(handlers.map(withoutLimit)) })),
+    "limit",
   ],
   ["never closes", faulty(() => ({ close: async () => undefined })), "life"],
 ];

@@ -5,6 +5,7 @@ import { inputMethods } from "../../src/task/input.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import type { Progress } from "../../src/task/record.ts";
 import { latestTime } from "../../src/task/time.ts";
+import type { Turns } from "../../src/task/turns.ts";
 import type { Rest } from "../../src/task/waiting.ts";
 import type { StoreCommand } from "./model.ts";
 import { handlers, ids } from "./view.ts";
@@ -68,10 +69,28 @@ function mostlyRests<T extends object>(command: fc.Arbitrary<T>): fc.Arbitrary<T
   );
 }
 
+/** How a handler claims: mostly without a limit. */
+const claimed = fc.record(
+  { priority: fc.constantFrom(0, 0, 1), concurrency: fc.constantFrom(1, 2) },
+  { requiredKeys: [] },
+);
+const hadTurn = fc.constantFrom("", "ann", "bob", "cy");
+const lane = fc.constantFrom("woken" as const, "new" as const, "recovered" as const);
+const turns: fc.Arbitrary<Turns> = fc.record({
+  rounds: fc.uniqueArray(fc.record({ priority: fc.constantFrom(0, 0, 1), principal: hadTurn, lane }), {
+    selector: ({ priority }) => priority,
+    maxLength: 2,
+  }),
+  limited: fc.uniqueArray(
+    fc.tuple(fc.constantFrom(x, y), hadTurn).map(([handler, principal]) => ({ ...handler, principal })),
+    { selector: ({ tool }) => tool, maxLength: 2 },
+  ),
+});
+
 const newTask = fc.record({
   scope: fc.constantFrom("", "", "s"),
   generation: fc.constantFrom("2026-07-28" as const, "2026-07-28" as const, "plain" as const),
-  principal: fc.constantFrom(null, "ann"),
+  principal: fc.constantFrom(null, "ann", "cy"),
   method: fc.constant("tools/call" as const),
   tool: fc.constantFrom("x", "y"),
   idempotencyKey: fc.constantFrom(null, null, null, "i", "j"),
@@ -117,12 +136,21 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     },
     { requiredKeys: ["now", "task", "request", "token"] },
   ),
-  start: fc.record(held),
-  claim: fc.record({
-    now: fc.oneof(now, fc.constant(60)),
-    handlers: arbitraryHandlers,
-    tokens: fc.constantFrom(["t1"], ["t1"], ["t1", "t2"], ["t1", "t1", "t1"], []),
-  }),
+  start: fc.record(
+    { ...held, limited: fc.constant(true as const) },
+    { requiredKeys: ["id", "now", "token"] },
+  ),
+  claim: fc.record(
+    {
+      now: fc.oneof(now, fc.constant(60)),
+      handlers: fc
+        .tuple(arbitraryHandlers, claimed, claimed)
+        .map(([own, ...how]) => own.map((handler, index) => ({ ...handler, ...how[index] }))),
+      tokens: fc.constantFrom(["t1"], ["t1"], ["t1", "t2"], ["t1", "t1", "t1"], []),
+      turns,
+    },
+    { requiredKeys: ["now", "handlers", "tokens"] },
+  ),
   release: fc.record(held),
   park: fc.record(held),
   wake: fc.record({ now: fc.oneof(now, fc.constant(60)), limit: fc.constantFrom(0, 1, 1, 9, 9) }),

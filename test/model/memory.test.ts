@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import type { CommandResult } from "../../src/task/command.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
@@ -26,6 +27,7 @@ test("memory stores of one database do what the model does", { timeout: modelTim
       if ("rejected" in answer) seen.add(answer.rejected);
       else seen.add("ok" in answer && !answer.ok ? answer.reason : `${type}: done`);
       if ("woken" in answer && answer.woken > 0) waits.add(`${type}: some`);
+      if ("heldBack" in answer) for (const saw of claimsOf(answer)) waits.add(`${type}: ${saw}`);
       if ("task" in answer) waits.add(`${type}: ${waitOf(answer.task)}`);
     }),
   );
@@ -57,7 +59,23 @@ function waitOf({ state, lane, waiting, runAfter, openInputs }: TaskRecord): str
   return openInputs === 0 ? "rests" : "rests with a question";
 }
 
+/** What a claim was about. */
+function claimsOf({ tasks, turns, heldBack }: CommandResult<"claim">): readonly string[] {
+  const principals = new Set(tasks.map(({ principal }) => principal));
+  const lanes = tasks.filter(({ limited }) => limited).map(() => "counted");
+  return [
+    ...lanes,
+    ...(heldBack ? ["held back"] : []),
+    ...(principals.size > 1 ? ["several principals"] : []),
+    ...(turns.rounds.length > 1 && tasks.length > 1 ? ["several priorities"] : []),
+  ];
+}
+
 const waitsToSee = [
+  "claim: counted",
+  "claim: held back",
+  "claim: several principals",
+  "claim: several priorities",
   "mark: rests",
   "mark: rests with a question",
   "mark: running",

@@ -1,19 +1,26 @@
 import type { TaskCommand } from "../../src/task/command.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { ClaimingHandler, HandlerName } from "../../src/task/owner.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { isAlive, isServed, mayTake, retire, runs } from "./model-owners.ts";
 import { byId, put, refuse, step, type Model, type ModelStep } from "./model-state.ts";
+import { inTurn, type Claim, type Claimed } from "./model-turns.ts";
 import { given, started, woken, type ModelTask } from "./model-task.ts";
 
-// The queued tasks: those in a lane can be claimed, in the order in which they came there, and the others wait.
+// The queued tasks: those in a lane can be claimed, by turns, and the others wait.
 
 /** One task under each token, as far as there are any. */
-export function claim(model: Model, by: string, { handlers, tokens, now }: TaskCommand<"claim">): ModelStep {
-  const claimed = claimableBy(model, by, handlers)
-    .slice(0, tokens.length)
-    .map((old, index) => started(old, by, tokens[index] ?? "", now));
+export function claim(model: Model, by: string, command: TaskCommand<"claim">): ModelStep {
+  const { handlers, tokens, now } = command;
+  const { tasks: taken, ...rest } = claimedBy(model, by, { ...command, limit: tokens.length });
+  const counted = handlers.filter(({ concurrency }) => concurrency !== undefined);
+  const claimed = taken.flatMap(({ id, method, tool }, index) => {
+    const old = model.tasks.get(id);
+    const limited = runs(counted, { method, tool });
+    return old === undefined ? [] : [started(old, by, { token: tokens[index] ?? "", now, limited })];
+  });
   const tasks = claimed.map(({ task }) => task);
-  return step(put(model, ...claimed), { ok: true, tasks, unreadable: [] }, ...tasks.map(({ id }) => id));
+  const answer = { ok: true, tasks, unreadable: [], ...rest } as const;
+  return step(put(model, ...claimed), answer, ...tasks.map(({ id }) => id));
 }
 
 /** Those whose time has come can be claimed from now on, whoever is to run them. */
@@ -51,8 +58,8 @@ export function reclaim(model: Model, by: string, command: TaskCommand<"reclaim"
   return step(retire(reclaimed, owner, isForgotten), answer, ...page.map(({ task }) => task.id));
 }
 
-export function hasClaimable(model: Model, by: string, handlers: readonly HandlerName[]): boolean {
-  return claimableBy(model, by, handlers).length > 0;
+export function hasClaimable(model: Model, by: string, handlers: readonly ClaimingHandler[]): boolean {
+  return claimedBy(model, by, { handlers, limit: 1 }).tasks.length > 0;
 }
 
 /** In the order of their names. */
@@ -64,18 +71,27 @@ export function orphanedHandlers(model: Model): readonly HandlerName[] {
 }
 
 export function queuedFor(model: Model, handler: HandlerName, limit: number): readonly string[] {
-  const tasks = queued(model).filter(({ task }) => runs([handler], task));
-  return tasks.slice(0, limit).map(({ task }) => task.id);
+  const tasks = queued(model).flatMap(({ task }) => (runs([handler], task) ? task : []));
+  const ready = tasks.filter(({ lane }) => lane !== null);
+  const inLanes = inTurn(ready, [], { handlers: [handler], limit: ready.length }).tasks;
+  const waiting = tasks.filter(({ lane }) => lane === null);
+  return [...inLanes, ...waiting].slice(0, limit).map(({ id }) => id);
 }
 
 function isRunBy(owner: string): (task: ModelTask) => boolean {
   return ({ task }) => task.state === "running" && task.owner === owner;
 }
 
-function claimableBy(model: Model, by: string, handlers: readonly HandlerName[]): readonly ModelTask[] {
-  return queued(model).filter(
-    ({ task }) => task.lane !== null && mayTake(model, by, task.owner) && runs(handlers, task),
+function claimedBy(model: Model, by: string, what: Claim): Claimed {
+  const all = [...model.tasks.values()].map(({ task }) => task);
+  const ready = all.filter(
+    (task) =>
+      task.state === "queued" &&
+      task.lane !== null &&
+      mayTake(model, by, task.owner) &&
+      runs(what.handlers, task),
   );
+  return inTurn(ready, all, what);
 }
 
 function queued(model: Model): readonly ModelTask[] {

@@ -79,7 +79,7 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
   };
   switch (command.type) {
     case "start":
-      return { task: begun(task, by, command.token, now) };
+      return { task: begun(task, by, { ...command, limited: command.limited === true }) };
     case "release":
       return { task: { ...letGo(task, now, "recovered"), owner: null } };
     case "park":
@@ -155,13 +155,19 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
 }
 
 /** The task, claimed by an owner. */
-export function started(old: ModelTask, by: string, token: string, now: number): ModelTask {
-  return changed(old, { task: begun(old.task, by, token, now) });
+export function started(old: ModelTask, by: string, how: Start): ModelTask {
+  return changed(old, { task: begun(old.task, by, how) });
 }
 
-function begun(task: TaskRecord, owner: string, token: string, now: number): Partial<TaskRecord> {
+interface Start {
+  readonly token: string;
+  readonly now: number;
+  readonly limited: boolean;
+}
+
+function begun(task: TaskRecord, owner: string, { token, now, limited }: Start): Partial<TaskRecord> {
   const first = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now };
-  return { state: "running", owner, token, lane: null, ...works, ...first };
+  return { state: "running", owner, token, limited, lane: null, ...works, ...first };
 }
 
 /** A handler that runs, or is about to. */
@@ -207,13 +213,12 @@ export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }
 export function changed(old: ModelTask, { task, entries = [], outcome, visibleUntil }: Effect): ModelTask {
   const rewritten = old.journal.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
   const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
+  const next = { ...old.task, ...task, version: old.task.version + 1 };
+  // What does not run counts for no limit.
+  const limited = next.limited && next.state === "running";
   return {
     ...old,
-    task: withSweepAt(
-      { ...old.task, ...task, version: old.task.version + 1 },
-      visibleUntil,
-      old.task.updatedAt,
-    ),
+    task: withSweepAt({ ...next, limited }, visibleUntil, old.task.updatedAt),
     journal: [...rewritten, ...added],
     outcome: outcome ?? old.outcome,
   };

@@ -91,7 +91,14 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
   const runs = token !== null;
   const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0 };
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };
-  const marks = { progress: null, journalled: false, waiting: false, cancelRequestedAt: null, sweepAt: null };
+  const marks = {
+    progress: null,
+    journalled: false,
+    waiting: false,
+    limited: false,
+    cancelRequestedAt: null,
+    sweepAt: null,
+  };
   const ends = { cancelBy: null, outcomeKind: null };
   const state = runs ? "running" : "queued";
   const line = runs ? { lane: null, runAfter: null } : { lane: "new" as const, runAfter: now };

@@ -1,5 +1,5 @@
 import type { TaskFilter, TaskStore } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { ClaimingHandler, HandlerName } from "../../src/task/owner.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { sweepable } from "./model.ts";
 import { hasClaimable, orphanedHandlers, queuedFor, timeOf } from "./model-queue.ts";
@@ -37,7 +37,12 @@ export const handlers = [
   { method: "tools/call", tool: "x" },
   { method: "tools/call", tool: "y" },
 ] as const satisfies readonly HandlerName[];
-const handlerSets: readonly (readonly HandlerName[])[] = [handlers, [handlers[0]], []];
+const handlerSets: readonly (readonly ClaimingHandler[])[] = [
+  handlers,
+  [handlers[0]],
+  [{ ...handlers[0], concurrency: 1 }],
+  [],
+];
 
 export async function viewOfStore(store: TaskStore, { now, after, before, limit, key }: Look): Promise<View> {
   const tasks = looked.map(async (id) => [

@@ -102,6 +102,25 @@ describe("a tool's own options", () => {
     },
   );
 
+  it.each<[string, readonly unknown[], readonly unknown[]]>([
+    ["concurrency", [0, -1, 1.5, Number.NaN, Infinity, "1", null], [1, 7, Number.MAX_SAFE_INTEGER]],
+    ["priority", [0.5, Number.NaN, Infinity, "1", null], [-3, 0, 7]],
+  ])("%s is a whole number", (name, wrong, right) => {
+    const registering = (value: unknown) =>
+      new Process({ tools: { own: { config: { [name]: value }, handler: hello } } });
+    for (const value of wrong)
+      expect(() => registering(value)).toThrow(`Tool "own": ${name} has to be a whole number`);
+    for (const value of right)
+      expect(registering(value).runtime.registry.get("own")).toMatchObject({ [name]: value });
+  });
+
+  it("leave no call uncounted of a tool with a limit", () => {
+    for (const direct of [{ task: "forbidden" }, { promoteAfterMs: 0 }] as const) {
+      const tools = { direct: { config: { concurrency: 1, ...direct }, handler: hello } };
+      expect(() => new Process({ tools })).toThrow(Object.keys(direct).join());
+    }
+  });
+
   it("of undefined are those of the server", async () => {
     const config = { ttlMs: undefined, pollIntervalMs: undefined, task: undefined, requires: undefined };
     // As JavaScript may have it: TypeScript tells an absent member from an undefined one.

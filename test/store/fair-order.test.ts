@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { takeFairly } from "../../src/store/fair-order.ts";
 import type { ClaimingHandler } from "../../src/task/owner.ts";
 import { noTurns, type Turns } from "../../src/task/turns.ts";
-import type { QueueLane } from "../../src/task/waiting.ts";
+import type { QueueLane } from "../../src/task/record.ts";
 import { handler, linesOf, type Ready } from "./ready-tasks.ts";
 
 let made = 0;

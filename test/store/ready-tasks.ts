@@ -1,7 +1,7 @@
 import type { ReadyTasks } from "../../src/store/ready-line.ts";
 import { hasHandler, type HandlerName } from "../../src/task/owner.ts";
 import { compareNames } from "../../src/task/turns.ts";
-import type { QueueLane } from "../../src/task/waiting.ts";
+import type { QueueLane } from "../../src/task/record.ts";
 
 /** A task that can be claimed. */
 export interface Ready {

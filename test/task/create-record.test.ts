@@ -22,6 +22,7 @@ describe("createRecord", () => {
       lane: "new",
       runAfter: noon,
       attempt: 0,
+      limited: false,
       token: null,
       startedAt: null,
       journalled: false,

@@ -75,7 +75,7 @@ export class Creation {
     if (promoteAfterMs !== undefined && !needsRecord) {
       const { options, clock } = this.#setup.services;
       const fresh = newTask(call, tool, options, clock); // refuses the call before it takes a slot
-      if (this.#setup.dispatcher.tryTakeSlot(tool))
+      if (this.#setup.dispatcher.tryTakeSlot(tool, call.principal))
         return this.#callDirectly(call, tool, fresh, promoteAfterMs, signal);
     }
     return { kind: "task", snapshot: await this.#create(call, tool) };
@@ -139,7 +139,8 @@ export class Creation {
     const { services, slots, sweeper, dispatcher, credentials } = this.#setup;
     const { store, clock, options } = services;
     const fresh = newTask(call, tool, options, clock);
-    const token = call.queued !== true && dispatcher.tryTakeSlot(tool) ? clock.uniqueName() : null;
+    const runs = call.queued !== true && dispatcher.tryTakeSlot(tool, call.principal);
+    const token = runs ? clock.uniqueName() : null;
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
@@ -165,7 +166,7 @@ export class Creation {
     if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
     credentials.keep(result.task.id, call.credentials);
-    if (token === null) dispatcher.queued();
+    if (token === null) dispatcher.queued(tool);
     else dispatcher.run(result.task, tool, fresh.request);
     return { task: result.task, inputs: [], outcome: null };
   }

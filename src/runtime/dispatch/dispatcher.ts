@@ -1,5 +1,6 @@
-import type { HandlerName } from "../../task/owner.ts";
+import type { ClaimingHandler } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { noTurns, withTurn, type Turns } from "../../task/turns.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
 import type { Attempts } from "../execution/attempts.ts";
@@ -35,6 +36,9 @@ export class Dispatcher {
   #backlog = false;
   /** True where there may be something to claim, which has to be found out. */
   #looks = false;
+  /** True where there may be tasks that can be claimed when another one has ended. */
+  #heldBack = false;
+  #turns: Turns = noTurns;
   /** Slots that were kept for the next claim. */
   #kept = 0;
 
@@ -44,10 +48,13 @@ export class Dispatcher {
     setup.leaked.onRoom(() => this.wake());
   }
 
-  /** Takes a slot for a new task of the tool, unless that would pass one that waits. */
-  tryTakeSlot(tool: Tool): boolean {
+  /** Takes a slot for a new task of the tool, unless that would pass one that waits, or only the store knows whether it may run. */
+  tryTakeSlot(tool: Tool, principal: string | null): boolean {
     const { leaked, slots } = this.#setup;
-    return this.#open && !this.#backlog && this.runs(tool) && !leaked.blocks(tool) && slots.tryTake();
+    const mayRun = this.#open && !this.#backlog && this.runs(tool) && !leaked.blocks(tool);
+    if (!mayRun || tool.concurrency !== undefined || !slots.tryTake()) return false;
+    this.#turns = withTurn(this.#turns, tool.priority ?? 0, principal);
+    return true;
   }
 
   /**
@@ -64,10 +71,16 @@ export class Dispatcher {
     this.#pump();
   }
 
-  /** A task was queued for this owner. */
-  queued(): void {
+  /** A task of the tool was queued for this owner. */
+  queued(tool: Tool): void {
+    if (tool.concurrency !== undefined) return this.wake(); // there may be no room for it
     this.#backlog = true;
     this.#pump();
+  }
+
+  /** This owner has changed tasks: of a handler with a limit, another one may run now. */
+  changed(): void {
+    if (this.#heldBack) this.wake();
   }
 
   /** Starts nothing more. */
@@ -149,11 +162,14 @@ export class Dispatcher {
   }
 
   /** A look costs a read, where a claim would wait for the writers of other processes. */
-  async #findsWork(handlers: readonly HandlerName[]): Promise<boolean> {
+  async #findsWork(handlers: readonly ClaimingHandler[]): Promise<boolean> {
     if (this.#backlog) return true;
     const { services } = this.#setup;
     this.#looks = false;
-    return untilStoreAnswers(() => services.store.hasClaimable(handlers), services, this.#closing.signal);
+    const look = () => services.store.hasClaimable(handlers);
+    const found = await untilStoreAnswers(look, services, this.#closing.signal);
+    if (!found) this.#heldBack = handlers.some(({ concurrency }) => concurrency !== undefined);
+    return found;
   }
 
   #takeSlots(): readonly string[] {
@@ -165,18 +181,21 @@ export class Dispatcher {
   }
 
   /** Under the slots of these tokens. False where the server stops: then the tasks stay queued. */
-  async #claim(handlers: readonly HandlerName[], tokens: readonly string[]): Promise<boolean> {
+  async #claim(handlers: readonly ClaimingHandler[], tokens: readonly string[]): Promise<boolean> {
     const { services, slots } = this.#setup;
     const { store, clock, unreadable, onError } = services;
     // What is queued while the claim is under way may come too late for it.
     this.#backlog = false;
     let free = tokens.length;
     try {
-      const claim = () => store.write({ type: "claim", now: clock.now(), handlers, tokens });
+      const claim = () =>
+        store.write({ type: "claim", now: clock.now(), handlers, tokens, turns: this.#turns });
       const claimed = await untilStoreAnswers(claim, services, this.#closing.signal);
       for (const { id, problem } of claimed.unreadable) {
         unreadable.report(id, new HoldfastError("task_unreadable", problem));
       }
+      this.#turns = claimed.turns;
+      this.#heldBack = claimed.heldBack;
       free -= claimed.tasks.length;
       if (free === 0) this.#backlog = true;
       for (const task of claimed.tasks) this.#track(this.#begin(task));
@@ -221,12 +240,14 @@ export class Dispatcher {
     }
   }
 
-  #handlers(): readonly HandlerName[] {
+  #handlers(): readonly ClaimingHandler[] {
     const { services, leaked } = this.#setup;
     const { registry, options } = services;
-    return registry.handlers(options.roles).filter((handler) => {
+    return registry.handlers(options.roles).flatMap((handler) => {
       const tool = registry.handlerOf(handler);
-      return tool !== undefined && !leaked.blocks(tool);
+      if (tool === undefined || leaked.blocks(tool)) return [];
+      const { priority = 0, concurrency } = tool;
+      return { ...handler, priority, ...(concurrency !== undefined && { concurrency }) };
     });
   }
 

@@ -105,7 +105,8 @@ export class Attempts implements TaskHolder {
     const { services, timers, onSweepAt } = this.#setup;
     const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
     const onEnd = (): void => this.forget(run);
-    const onRest = (resting: HeldRun): void => this.#parking.rests(resting);
+    const isAtLimit = tool.concurrency !== undefined;
+    const onRest = (resting: HeldRun): void => this.#parking.rests(resting, isAtLimit);
     const onStir = (stirred: HeldRun): void => this.#parking.forget(stirred);
     const hooks = { onSweepAt, onRest, onStir, onUnreadable, onEnd };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });

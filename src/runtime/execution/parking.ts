@@ -5,6 +5,8 @@ import type { HeldRun } from "./held-run.ts";
 
 /** How long a handler that waits keeps its frame: what holds it may hold much memory. */
 const longestMs = 600_000;
+/** The same of a tool with a limit, where another task may wait for its place. */
+const longestAtLimitMs = 1_000;
 
 export interface ParkingSetup {
   readonly services: Services;
@@ -20,6 +22,8 @@ export class Parking {
   readonly #setup: ParkingSetup;
   /** When each of them came to rest (epoch ms), the one that has waited longest first. */
   readonly #resting = new Map<HeldRun, number>();
+  /** Ends the time of those of a tool with a limit. */
+  readonly #atLimit = new Map<HeldRun, () => void>();
   readonly #writes = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #callOff: (() => void) | undefined;
@@ -28,10 +32,17 @@ export class Parking {
     this.#setup = setup;
   }
 
-  /** The handler rests. */
-  rests(held: HeldRun): void {
+  /** The handler rests, of a tool that may have a limit. */
+  rests(held: HeldRun, isAtLimit: boolean): void {
     if (this.#closing.signal.aborted) return;
-    const { services } = this.#setup;
+    const { services, timers } = this.#setup;
+    if (isAtLimit && !this.#atLimit.has(held)) {
+      const until = services.clock.now() + longestAtLimitMs;
+      this.#atLimit.set(
+        held,
+        timers.at(until, () => this.#drop(held)),
+      );
+    }
     this.#resting.set(held, services.clock.now());
     if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
     this.#arm();
@@ -40,12 +51,14 @@ export class Parking {
   /** It has to go on, or has ended. */
   forget(held: HeldRun): void {
     this.#resting.delete(held);
+    this.#atLimit.get(held)?.();
+    this.#atLimit.delete(held);
   }
 
   /** Parks no more; resolves when what is under way has been written, or `deadline` has. */
   async stop(deadline: Promise<void>): Promise<void> {
     this.#callOff?.();
-    this.#resting.clear();
+    for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
     await Promise.race([Promise.all(this.#writes), deadline]);
     this.#closing.abort();
   }
@@ -74,7 +87,7 @@ export class Parking {
   }
 
   #drop(held: HeldRun): void {
-    this.#resting.delete(held);
+    this.forget(held);
     if (!held.run.canPark) return; // it is about to work, and comes back when it rests again
     this.#setup.onDrop(held);
     const write = this.#park(held).finally(() => this.#writes.delete(write));

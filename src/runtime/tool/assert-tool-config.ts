@@ -22,6 +22,8 @@ const toolOptions: OptionNames<ToolConfig> = {
   plain: true,
   plainDeadlineMs: true,
   joinCalls: true,
+  concurrency: true,
+  priority: true,
   ttlMs: true,
   pollIntervalMs: true,
   maxRunMs: true,
@@ -70,6 +72,7 @@ export function assertToolConfig(
     throw wrong(name, "promoteAfterMs has to be a number of at least 0");
   }
   assertPlain(name, config);
+  assertOrder(name, config);
   const { immediateResponse } = config;
   if (
     immediateResponse !== undefined &&
@@ -90,6 +93,25 @@ function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolCo
   if (plain === undefined) return;
   if (task === "required" || task === "forbidden")
     throw wrong(name, `plain means nothing where task is "${task}"`);
+}
+
+/** Runs that are in no store cannot be counted there. */
+function assertOrder(
+  name: string,
+  { task, promoteAfterMs, concurrency, priority }: Omit<ToolConfig, "prepare">,
+): void {
+  if (priority !== undefined && !Number.isSafeInteger(priority))
+    throw wrong(name, "priority has to be a whole number");
+  if (concurrency === undefined) return;
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1)
+    throw wrong(name, "concurrency has to be a whole number of at least 1");
+  const direct =
+    task === "forbidden" ? 'task: "forbidden"' : promoteAfterMs === undefined ? undefined : "promoteAfterMs";
+  if (direct !== undefined)
+    throw wrong(
+      name,
+      `concurrency counts tasks, and with ${direct} it runs without one: leave out one of the two`,
+    );
 }
 
 /** Throws `configuration`, naming `what`, for what is no time in ms. */

@@ -83,6 +83,17 @@ export interface ToolConfig<
    * tool that is marked idempotent or read-only always. `true`: always. `false`: never, however the calls come.
    */
   readonly joinCalls?: boolean;
+  /**
+   * How many of its tasks run at a time, in all processes that share the store together; further ones wait for their turn. A task
+   * counts from its start to its end, but not while it waits for an answer or a timer for longer than a second. Left out, only the
+   * server's `concurrency` bounds them. Such a tool cannot be `forbidden`, nor have `promoteAfterMs`: runs without a task are not counted.
+   */
+  readonly concurrency?: number;
+  /**
+   * Tasks that wait to be started: those of a tool with a higher number come before all of a tool with a lower one, however long
+   * these wait. A whole number, which may be below 0. Default 0.
+   */
+  readonly priority?: number;
   /** Overrides the server's `ttlMs`: the life of a task, its result included, in milliseconds from its creation. */
   readonly ttlMs?: number | null;
   /** Overrides the server's `pollIntervalMs`. */

@@ -101,9 +101,12 @@ export class SessionRequests {
     if (kind !== undefined) return (request) => calls.poll(kind, request, connection);
     if (tool === undefined) return undefined;
     if (asTask) return (request) => createTask(tool, request, core);
-    const waits = tool.task === "optional" && isPlain;
-    return (request) =>
-      waits ? calls.wait(tool, request, connection) : calls.run(tool, request, connection);
+    if (tool.task !== "optional") return (request) => calls.run(tool, request, connection);
+    if (isPlain) return (request) => calls.wait(tool, request, connection);
+    // A run without a task would not count; a client that has tasks has no use for tickets.
+    if (tool.concurrency !== undefined)
+      return (request) => calls.wait({ ...tool, plain: "wait" }, request, connection);
+    return (request) => calls.run(tool, request, connection);
   }
 
   /** A request that could be of either generation is of that of its task. */

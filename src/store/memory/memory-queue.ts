@@ -1,96 +1,90 @@
-import { hasHandler, type HandlerName } from "../../task/owner.ts";
+import { uniqueHandlers, type HandlerName } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { RunnableQuery } from "../facts.ts";
+import { noTurns } from "../../task/turns.ts";
+import { takeFairly, type FairlyTaken, type FairQuery } from "../fair-order.ts";
+import type { ReadyTask } from "../ready-line.ts";
+import { take } from "../take.ts";
+import { compareReady, earliest, MemoryLine } from "./memory-line.ts";
 import { SortedSet } from "./sorted-set.ts";
 
-interface Queued {
-  readonly runAfter: number;
-  readonly id: string;
-}
-
-interface Line {
-  readonly owner: string | null;
+interface WaitingLine {
   readonly handler: HandlerName;
-  /** False for tasks that wait. */
-  readonly ready: boolean;
-  readonly tasks: SortedSet<Queued>;
+  readonly tasks: SortedSet<ReadyTask>;
 }
 
-/** The queued tasks, in a line for each owner and handler, those that wait apart from the others. */
+/** The queued tasks: those that can be claimed by owner and handler, those that wait by handler. And how many run that count for a limit. */
 export class MemoryQueue {
-  readonly #lines = new Map<string, Line>();
+  readonly #ready = new Map<string, MemoryLine>();
+  readonly #waiting = new Map<string, WaitingLine>();
+  readonly #limited = new Map<string, number>();
 
   add(task: TaskRecord): void {
-    const queued = queuedOf(task);
-    if (queued === undefined) return;
-    const name = lineOf(task);
     const { owner, method, tool, lane } = task;
-    const line = this.#lines.get(name) ?? {
-      owner,
-      handler: { method, tool },
-      ready: lane !== null,
-      tasks: new SortedSet(compareQueued),
-    };
-    this.#lines.set(name, line);
-    line.tasks.add(queued);
+    if (task.limited) this.#countLimited(task, 1);
+    if (task.state !== "queued") return;
+    if (lane === null) {
+      const line = this.#waiting.get(nameOf(task)) ?? {
+        handler: { method, tool },
+        tasks: new SortedSet(compareReady),
+      };
+      this.#waiting.set(nameOf(task), line);
+      line.tasks.add(queuedOf(task));
+      return;
+    }
+    const line = this.#ready.get(lineOf(task)) ?? new MemoryLine(owner, { method, tool });
+    this.#ready.set(lineOf(task), line);
+    line.add(queuedOf(task), task.principal ?? "", lane);
   }
 
   delete(task: TaskRecord): void {
-    const queued = queuedOf(task);
-    if (queued === undefined) return;
-    const line = this.#lines.get(lineOf(task));
-    line?.tasks.delete(queued);
-    if (line?.tasks.first() === undefined) this.#lines.delete(lineOf(task));
+    if (task.limited) this.#countLimited(task, -1);
+    if (task.state !== "queued") return;
+    if (task.lane === null) {
+      const line = this.#waiting.get(nameOf(task));
+      line?.tasks.delete(queuedOf(task));
+      if (line?.tasks.first() === undefined) this.#waiting.delete(nameOf(task));
+      return;
+    }
+    const line = this.#ready.get(lineOf(task));
+    line?.delete(queuedOf(task), task.principal ?? "", task.lane);
+    if (line?.isEmpty === true) this.#ready.delete(lineOf(task));
   }
 
-  /** The ids of those that an owner may take, earliest first. */
-  runnable(
-    { handlers, limit }: RunnableQuery,
-    mayTake: (owner: string | null) => boolean,
-  ): readonly string[] {
-    return this.#first(
-      limit,
-      ({ owner, handler, ready }) => ready && mayTake(owner) && hasHandler(handlers, handler),
-    );
+  /** Those that an owner may take. */
+  runnable(query: FairQuery, mayTake: (owner: string | null) => boolean): FairlyTaken<ReadyTask> {
+    const lines = [...this.#ready.values()].filter(({ owner }) => mayTake(owner));
+    return takeFairly(lines, query, (handler) => this.#limited.get(nameOf(handler)) ?? 0);
   }
 
   /** What would have to run them. */
   handlers(): readonly HandlerName[] {
-    return [...this.#lines.values()].map(({ handler }) => handler);
+    const lines = [...this.#ready.values(), ...this.#waiting.values()];
+    return uniqueHandlers(lines.map(({ handler }) => handler));
   }
 
   ids(handler: HandlerName, limit: number): readonly string[] {
-    return this.#first(limit, (line) => hasHandler([handler], line.handler));
+    const query = { handlers: [handler], turns: noTurns, limit };
+    const found = [...this.runnable(query, () => true).tasks];
+    const waiting = this.#waiting.get(nameOf(handler))?.tasks.from(earliest) ?? [];
+    found.push(...take(waiting, limit - found.length));
+    return found.map(({ id }) => id);
   }
 
-  #first(limit: number, isMeant: (line: Line) => boolean): readonly string[] {
-    const found: Queued[] = [];
-    for (const line of this.#lines.values()) {
-      if (!isMeant(line)) continue;
-      let left = limit;
-      for (const queued of line.tasks.from(first)) {
-        if (left-- <= 0) break;
-        found.push(queued);
-      }
-    }
-    return found
-      .sort(compareQueued)
-      .slice(0, limit)
-      .map(({ id }) => id);
+  #countLimited(handler: HandlerName, more: number): void {
+    const count = (this.#limited.get(nameOf(handler)) ?? 0) + more;
+    if (count > 0) this.#limited.set(nameOf(handler), count);
+    else this.#limited.delete(nameOf(handler));
   }
 }
 
-const first: Queued = { runAfter: -Infinity, id: "" };
-
-function queuedOf({ state, runAfter, id }: TaskRecord): Queued | undefined {
-  return state === "queued" && runAfter !== null ? { runAfter, id } : undefined;
+function queuedOf({ runAfter, id }: TaskRecord): ReadyTask {
+  return { runAfter, id };
 }
 
-function lineOf({ owner, method, tool, lane }: TaskRecord): string {
-  return JSON.stringify([owner, method, tool, lane !== null]);
+function lineOf({ owner, method, tool }: TaskRecord): string {
+  return JSON.stringify([owner, method, tool]);
 }
 
-function compareQueued(a: Queued, b: Queued): number {
-  if (a.runAfter !== b.runAfter) return a.runAfter - b.runAfter;
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+function nameOf({ method, tool }: HandlerName): string {
+  return JSON.stringify([method, tool]);
 }

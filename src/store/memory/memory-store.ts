@@ -2,8 +2,9 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputRequest } from "../../task/input.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import { uniqueHandlers, type HandlerName, type StoreOwner } from "../../task/owner.ts";
+import { uniqueHandlers, type ClaimingHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { noTurns } from "../../task/turns.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
@@ -167,9 +168,9 @@ class MemoryStore implements TaskStore {
     return this.#tables.unfinishedAfter(after, limit);
   }
 
-  async hasClaimable(handlers: readonly HandlerName[]): Promise<boolean> {
+  async hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean> {
     this.#lifecycle.assertOpen();
-    return this.#tables.runnable({ handlers, limit: 1 }, this.#owner).tasks.length > 0;
+    return this.#tables.runnable({ handlers, turns: noTurns, limit: 1 }, this.#owner).tasks.length > 0;
   }
 
   async orphanedHandlers(): Promise<readonly HandlerName[]> {

@@ -5,9 +5,11 @@ import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
+import type { FairQuery } from "../fair-order.ts";
 import type { TaskTables } from "../task-tables.ts";
-import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
+import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
 import type { TableWrite } from "../plan.ts";
+import { take } from "../take.ts";
 import { compareText, MemoryLists } from "./memory-lists.ts";
 import { MemoryOwners } from "./memory-owners.ts";
 import { MemoryQueue } from "./memory-queue.ts";
@@ -80,9 +82,9 @@ export class MemoryTables implements TaskTables {
     return this.owners.serve(task);
   }
 
-  runnable(query: RunnableQuery, owner: string): QueuedTasks {
-    const ids = this.queue.runnable(query, (of) => this.#mayTake(of, owner));
-    return { tasks: this.#records(ids), unreadable: [] };
+  runnable(query: FairQuery, owner: string): RunnableTasks {
+    const { tasks, ...rest } = this.queue.runnable(query, (of) => this.#mayTake(of, owner));
+    return { ...rest, tasks: this.#records(tasks.map(({ id }) => id)), unreadable: [] };
   }
 
   toWake({ now, limit }: ToWakeQuery): QueuedTasks {
@@ -190,7 +192,7 @@ export class MemoryTables implements TaskTables {
   }
 
   unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {
-    return take(this.#unfinishedAfter(after), limit, () => true);
+    return take(this.#unfinishedAfter(after), limit);
   }
 
   list(filter: TaskFilter, before: string | null, limit: number, now: number): readonly TaskRecord[] {
@@ -268,16 +270,6 @@ export class MemoryTables implements TaskTables {
 
 function isRunBy(owner: string): (task: TaskRecord) => boolean {
   return (task) => task.state === "running" && task.owner === owner;
-}
-
-function take<T>(entries: Iterable<T>, limit: number, wanted: (entry: T) => boolean): T[] {
-  const taken: T[] = [];
-  if (limit <= 0) return taken;
-  for (const entry of entries) {
-    if (wanted(entry)) taken.push(entry);
-    if (taken.length >= limit) break;
-  }
-  return taken;
 }
 
 /** The key comes last, so that keys which begin alike stand together. */

@@ -96,9 +96,26 @@ export const selectReadyMethod = `
 export const selectReadyTool = `
   SELECT method, tool FROM task INDEXED BY task_ready
   WHERE ${isReady} AND owner IS ? AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
+/** Principals in the order of their names, after the one that is given; a number comes before all of them. */
+export const selectReadyPrincipal = `
+  SELECT coalesce(principal, '') FROM task INDEXED BY task_ready
+  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') > ?
+  ORDER BY coalesce(principal, '') LIMIT 1`;
 export const selectReady = `
   SELECT ${allOfTask} FROM task INDEXED BY task_ready
-  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND (run_after, id) > (?, ?) ORDER BY run_after, id ${atMost}`;
+  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') = ? AND lane = ?
+    AND (run_after, id) > (?, ?) ORDER BY run_after, id ${atMost}`;
+
+/** Of a principal, what no store has written. */
+export const selectReadyDamaged = `
+  SELECT ${allOfTask} FROM task INDEXED BY task_ready
+  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') = ?
+    AND lane NOT IN ('new', 'woken', 'recovered')`;
+
+/** What runs of a handler and counts for its limit. */
+export const countLimited = `
+  SELECT count(*) AS count FROM task INDEXED BY task_limited
+  WHERE state = 'running' AND limited = 1 AND method = ? AND tool = ?`;
 
 /** The same of tasks that wait, whoever is to run them. */
 export const selectParkedMethod = `

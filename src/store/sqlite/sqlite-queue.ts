@@ -1,33 +1,35 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { UnreadableTask } from "../../task/command.ts";
-import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { hasHandler, uniqueHandlers, type HandlerName } from "../../task/owner.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { QueueLane, TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
-import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks } from "../facts.ts";
-import { methods, recordOf, taskColumns } from "./record-row.ts";
-import { readTask } from "./read-task.ts";
+import { noTurns } from "../../task/turns.ts";
+import { takeFairly, type FairQuery } from "../fair-order.ts";
+import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
+import type { ReadyTasks } from "../ready-line.ts";
+import { take } from "../take.ts";
+import { readableInOrder, readableTasks } from "./readable-rows.ts";
+import { methods } from "./record-row.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, integer, oneOf, text, type Row } from "./row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "./stored-text.ts";
 
-const taskAt = columnsOf(taskColumns);
 const handlerAt = columnsOf(["method", "tool"]);
 const wakeAt = columnsOf(["at"]);
+const countAt = columnsOf(["count"]);
 
-/** What pages of rows came to. */
-interface Page {
-  readonly tasks: TaskRecord[];
-  readonly unreadable: UnreadableTask[];
-}
+type MayTake = (owner: string | null) => boolean;
 
 /** Reads the queue: by owner and handler, since a process takes only its own, and what nobody else is to run. */
 export class SqliteQueue {
   readonly #nextOwner: RowStatement;
   readonly #nextMethod: RowStatement;
   readonly #nextTool: RowStatement;
+  readonly #nextPrincipal: RowStatement;
   readonly #ready: RowStatement;
+  readonly #damaged: RowStatement;
+  readonly #countLimited: RowStatement;
   readonly #nextParkedMethod: RowStatement;
   readonly #nextParkedTool: RowStatement;
   readonly #parked: RowStatement;
@@ -38,7 +40,10 @@ export class SqliteQueue {
     this.#nextOwner = prepareRows(db, sql.selectReadyOwner);
     this.#nextMethod = prepareRows(db, sql.selectReadyMethod);
     this.#nextTool = prepareRows(db, sql.selectReadyTool);
+    this.#nextPrincipal = prepareRows(db, sql.selectReadyPrincipal);
     this.#ready = prepareRows(db, sql.selectReady);
+    this.#damaged = prepareRows(db, sql.selectReadyDamaged);
+    this.#countLimited = prepareRows(db, sql.countLimited);
     this.#nextParkedMethod = prepareRows(db, sql.selectParkedMethod);
     this.#nextParkedTool = prepareRows(db, sql.selectParkedTool);
     this.#parked = prepareRows(db, sql.selectParked);
@@ -46,25 +51,19 @@ export class SqliteQueue {
     this.#running = prepareRows(db, sql.selectRunning);
   }
 
-  runnable({ handlers, limit }: RunnableQuery, mayTake: (owner: string | null) => boolean): QueuedTasks {
-    const found: Page = { tasks: [], unreadable: [] };
-    for (const [owner, handler] of this.#lines(handlers, mayTake))
-      add(found, this.#readyPage(owner, handler, limit));
-    return { tasks: found.tasks.sort(byTime).slice(0, limit), unreadable: found.unreadable };
-  }
-
-  hasRunnable(handlers: readonly HandlerName[], mayTake: (owner: string | null) => boolean): boolean {
-    for (const line of this.#lines(handlers, mayTake)) {
-      if (this.#readyPage(...line, 1).tasks.length > 0) return true;
-    }
-    return false;
+  runnable(query: FairQuery, mayTake: MayTake): RunnableTasks {
+    const unreadable: UnreadableTask[] = [];
+    const lines = this.#lines(query.handlers, mayTake, unreadable);
+    return { ...takeFairly(lines, query, (handler) => this.#limitedOf(handler)), unreadable };
   }
 
   /** Those that wait, up to a time that has come at `now`. */
   toWake(now: number, limit: number): QueuedTasks {
-    const found: Page = { tasks: [], unreadable: [] };
-    for (const handler of this.#parkedHandlers()) add(found, this.#parkedPage(handler, now, limit));
-    return { tasks: found.tasks.sort(byTime).slice(0, limit), unreadable: found.unreadable };
+    const unreadable: UnreadableTask[] = [];
+    const tasks = [...this.#parkedHandlers()].flatMap((handler) =>
+      take(this.#parkedUntil(handler, now, unreadable), limit),
+    );
+    return { tasks: tasks.sort(byTime).slice(0, limit), unreadable };
   }
 
   /** The first time after `after` until which one of them waits. */
@@ -82,7 +81,8 @@ export class SqliteQueue {
     const rows = this.#running.all(owner, now, toStored(after), limit);
     const last = rows.at(-1);
     const next = last === undefined || rows.length < limit ? null : idOf(last);
-    return { alive: false, ...readable(rows), next };
+    const unreadable: UnreadableTask[] = [];
+    return { alive: false, tasks: readableTasks(rows, unreadable), unreadable, next };
   }
 
   /** What would have to run the queued tasks. */
@@ -92,31 +92,51 @@ export class SqliteQueue {
   }
 
   ids(handler: HandlerName, limit: number): readonly string[] {
-    const ready = [...this.#owners()].flatMap((owner) => this.#readyPage(owner, handler, limit).tasks);
-    return [...ready, ...this.#parkedPage(handler, latestTime, limit).tasks]
-      .sort(byTime)
-      .slice(0, limit)
-      .map(({ id }) => id);
-  }
-
-  #readyPage(owner: string | null, { method, tool }: HandlerName, limit: number): Page {
-    return page(this.#ready, [owner, method, toStored(tool)], limit);
-  }
-
-  #parkedPage({ method, tool }: HandlerName, until: number, limit: number): Page {
-    return page(this.#parked, [method, toStored(tool), until], limit);
+    const { tasks } = this.runnable({ handlers: [handler], turns: noTurns, limit }, () => true);
+    const parked = take(this.#parkedUntil(handler, latestTime, []), limit - tasks.length);
+    return [...tasks, ...parked].map(({ id }) => id);
   }
 
   /** What may be taken for the handlers. */
   *#lines(
     handlers: readonly HandlerName[],
-    mayTake: (owner: string | null) => boolean,
-  ): Generator<[string | null, HandlerName]> {
+    mayTake: MayTake,
+    unreadable: UnreadableTask[],
+  ): Generator<ReadyTasks<TaskRecord>> {
     for (const owner of this.#owners()) {
       if (!mayTake(owner)) continue;
-      for (const handler of this.#handlersOf(owner))
-        if (hasHandler(handlers, handler)) yield [owner, handler];
+      for (const handler of this.#handlersOf(owner)) {
+        if (hasHandler(handlers, handler)) yield this.#line(owner, handler, unreadable);
+      }
     }
+  }
+
+  /** Principals are named here as they are stored. */
+  #line(owner: string | null, handler: HandlerName, unreadable: UnreadableTask[]): ReadyTasks<TaskRecord> {
+    const line = [owner, handler.method, toStored(handler.tool)];
+    return {
+      handler,
+      principalAfter: (after) => {
+        const [principal] = this.#nextPrincipal.get(...line, after ?? -Infinity) ?? [];
+        return typeof principal === "string" ? principal : undefined;
+      },
+      of: (principal: string, lane: QueueLane) =>
+        readableInOrder(this.#ready, [...line, principal, lane], unreadable),
+      nothingLeft: (principal) => void readableTasks(this.#damaged.all(...line, principal), unreadable),
+    };
+  }
+
+  #limitedOf({ method, tool }: HandlerName): number {
+    const row = this.#countLimited.get(method, toStored(tool));
+    return row === undefined ? 0 : integer(row, countAt.count);
+  }
+
+  #parkedUntil(
+    { method, tool }: HandlerName,
+    until: number,
+    unreadable: UnreadableTask[],
+  ): Generator<TaskRecord, void, undefined> {
+    return readableInOrder(this.#parked, [method, toStored(tool), until], unreadable);
   }
 
   *#owners(): Generator<string | null> {
@@ -150,25 +170,6 @@ function* handlersIn(
   }
 }
 
-/** Up to `limit` of a line; those that cannot be read make it no shorter. */
-function page(statement: RowStatement, line: readonly SQLInputValue[], limit: number): Page {
-  const found: Page = { tasks: [], unreadable: [] };
-  for (let from: readonly SQLInputValue[] = [-Infinity, ""]; found.tasks.length < limit;) {
-    const wanted = limit - found.tasks.length;
-    const rows = statement.all(...line, ...from, wanted);
-    add(found, readable(rows));
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < wanted) break;
-    from = [last[taskAt.run_after.place] ?? null, last[taskAt.id.place] ?? null];
-  }
-  return found;
-}
-
-function add(to: Page, { tasks, unreadable }: Page): void {
-  to.tasks.push(...tasks);
-  to.unreadable.push(...unreadable);
-}
-
 function byTime(a: TaskRecord, b: TaskRecord): number {
   return (a.runAfter ?? 0) - (b.runAfter ?? 0) || (a.id < b.id ? -1 : 1);
 }
@@ -180,25 +181,4 @@ function handlerOf(row: Row): HandlerName | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A record that is written back under its id. */
-function recordWithId(row: Row): TaskRecord {
-  const task = recordOf(row);
-  if (toStored(task.id) !== row[taskAt.id.place]) throw new Error(`the id ${task.id} is damaged`);
-  return task;
-}
-
-function readable(rows: readonly Row[]): Page {
-  const found: Page = { tasks: [], unreadable: [] };
-  for (const row of rows) {
-    try {
-      found.tasks.push(readTask(idOf(row), () => recordWithId(row)));
-    } catch (error) {
-      // Only of the record itself: what the disk or the memory fails with concerns all of them.
-      if (!(error instanceof HoldfastError) || !isUnreadable(error)) throw error;
-      found.unreadable.push({ id: idOf(row), problem: error.message });
-    }
-  }
-  return found;
 }

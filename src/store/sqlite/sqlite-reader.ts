@@ -1,8 +1,9 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { InputRequest } from "../../task/input.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import type { HandlerName } from "../../task/owner.ts";
+import type { ClaimingHandler, HandlerName } from "../../task/owner.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
+import { noTurns } from "../../task/turns.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
@@ -203,8 +204,9 @@ export class SqliteReader {
     return rows.map(idOf);
   }
 
-  hasClaimable(handlers: readonly HandlerName[], own: string): boolean {
-    return this.#queue.hasRunnable(handlers, this.#owners.mayTake(own));
+  hasClaimable(handlers: readonly ClaimingHandler[], own: string): boolean {
+    const query = { handlers, turns: noTurns, limit: 1 };
+    return this.#queue.runnable(query, this.#owners.mayTake(own)).tasks.length > 0;
   }
 
   orphanedHandlers(): readonly HandlerName[] {

@@ -2,7 +2,7 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import type { HandlerName, StoreOwner } from "../../task/owner.ts";
+import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
@@ -217,7 +217,7 @@ class SqliteStore implements TaskStore {
     return this.#read((reader) => reader.unfinished(after, limit));
   }
 
-  hasClaimable(handlers: readonly HandlerName[]): Promise<boolean> {
+  hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean> {
     return this.#read((reader) => reader.hasClaimable(handlers, this.#open().owner));
   }
 

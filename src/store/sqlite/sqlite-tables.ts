@@ -3,7 +3,8 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import type { QueuedTasks, RunnableQuery, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
+import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
+import type { FairQuery } from "../fair-order.ts";
 import type { TableWrite } from "../plan.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
@@ -103,7 +104,7 @@ export class SqliteTables implements TaskTables {
     return this.#owners.serve(task);
   }
 
-  runnable(query: RunnableQuery, own: string): QueuedTasks {
+  runnable(query: FairQuery, own: string): RunnableTasks {
     return this.#queue.runnable(query, this.#owners.mayTake(own));
   }
 

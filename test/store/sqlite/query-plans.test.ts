@@ -9,6 +9,7 @@ const statements = new Map<string, string>(Object.entries(sql));
 const plans: Readonly<Record<string, readonly string[]>> = {
   countSessions: ["SCAN session INDEX session_expiry"],
   countSessionsOfPrincipal: ["session INDEX session_principal (principal=?)"],
+  countLimited: ["task INDEX task_limited (method=? AND tool=?)"],
   countMessages: ["message INDEX message_queue (task_id=?)"],
   deleteExpiredSessions: ["session PRIMARY KEY (id=?)", "session INDEX session_expiry (expires_at<?)"],
   deleteFirstSessions: ["session PRIMARY KEY (id=?)", "session INDEX session_principal (principal=?)"],
@@ -59,7 +60,11 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectParked: ["task INDEX task_parked (method=? AND tool=? AND (run_after,id)>(?,?) AND run_after<?)"],
   selectParkedMethod: ["task INDEX task_parked (method>?)"],
   selectParkedTool: ["task INDEX task_parked (method=? AND tool>?)"],
-  selectReady: ["task INDEX task_ready (owner=? AND method=? AND tool=? AND (run_after,id)>(?,?))"],
+  selectReady: [
+    "task INDEX task_ready (owner=? AND method=? AND tool=? AND <expr>=? AND lane=? AND (run_after,id)>(?,?))",
+  ],
+  selectReadyDamaged: ["task INDEX task_ready (owner=? AND method=? AND tool=? AND <expr>=? AND lane>?)"],
+  selectReadyPrincipal: ["task INDEX task_ready (owner=? AND method=? AND tool=? AND <expr>>?)"],
   selectReadyMethod: ["task INDEX task_ready (owner=? AND method>?)"],
   selectReadyOwner: ["task INDEX task_ready (owner>?)"],
   selectReadyTool: ["task INDEX task_ready (owner=? AND method=? AND tool>?)"],

@@ -7,6 +7,7 @@ import { OwnerWrites, SqliteOwners } from "../../../src/store/sqlite/sqlite-owne
 import { SqliteQueue } from "../../../src/store/sqlite/sqlite-queue.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
 import { latestTime } from "../../../src/task/time.ts";
+import { noTurns } from "../../../src/task/turns.ts";
 import {
   aHandler,
   createQueued,
@@ -78,7 +79,10 @@ function forget(db: DatabaseSync): void {
 test.each<[what: string, run: (given: ReturnType<typeof queueBeside>) => unknown]>([
   [
     "to look for something to claim",
-    ({ queue, owners }) => queue.hasRunnable([aHandler], owners.mayTake(owner)),
+    ({ queue, owners }) => {
+      const look = { handlers: [aHandler], turns: noTurns, limit: 1 };
+      expect(queue.runnable(look, owners.mayTake(owner)).tasks).toEqual([]);
+    },
   ],
   [
     "to claim a new task",

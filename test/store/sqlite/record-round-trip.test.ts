@@ -57,6 +57,7 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   awaitedBy: fc.array(fc.uuid()),
   promised: fc.boolean(),
   attempt: count,
+  limited: fc.boolean(),
   token: fc.option(text),
   startedAt: fc.option(time),
   journalled: fc.boolean(),

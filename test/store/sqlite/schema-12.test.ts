@@ -65,7 +65,7 @@ test("in a file of the twelfth schema what is queued stands in a lane, and what 
 
   const claim = { type: "claim", handlers: [aHandler], tokens: ["c1", "c2", "c3"] } as const;
   const claimed = await store.write({ ...claim, now: noon });
-  expect(claimed.tasks.map(({ id }) => id)).toEqual(["crashed", "fresh"]);
+  expect(claimed.tasks.map(({ id }) => id)).toEqual(["fresh", "crashed"]);
   expect(await store.nextSweepAt(noon)).toBe(noon + 9);
   expect(await store.write({ type: "wake", now: noon + 8, limit: 9 })).toMatchObject({ woken: 0 });
   expect(await store.write({ type: "wake", now: noon + 9, limit: 9 })).toMatchObject({ woken: 1 });

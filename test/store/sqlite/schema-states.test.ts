@@ -56,6 +56,10 @@ test("the tasks that can be claimed, and those that wait, are in the state that 
   expect(transitions.wake.from).toEqual(transitions.start.from);
 });
 
+test("what counts for a limit is in the state that claimed tasks are in", () => {
+  expect(singleStates(definition("task_limited"))).toEqual([transitions.start.to]);
+});
+
 test("a queued task is either among those that can be claimed, or among those that wait", () => {
   const conditions = ["task_ready", "task_parked"].map((name) => definition(name).split(" WHERE ")[1] ?? "");
   const [ready = "", parked = ""] = conditions.map((text) => text.replaceAll(/\s+/g, " "));
@@ -69,7 +73,9 @@ test("no index knows other states than these", () => {
     const text = definition(String(name));
     for (const list of stateLists(text)) expect([unfinished, finished]).toContainEqual(list);
     // A condition in another form would escape this test.
-    for (const state of singleStates(text)) expect(transitions.start.from).toContain(state);
+    for (const state of singleStates(text)) {
+      expect([...transitions.start.from, transitions.start.to]).toContain(state);
+    }
     expect(text.replaceAll(/\bstate (IN \(|= ')/g, "")).not.toMatch(/\bstate\b/);
   }
 });

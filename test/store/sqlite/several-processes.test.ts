@@ -48,8 +48,8 @@ describe("a process that ends", () => {
     expect(await store.renew()).toEqual(alone);
     expect(await claim(store)).toMatchObject({
       tasks: [
-        { id: "task-a", attempt: 2, crashes: 1 },
         { id: "task-b", attempt: 1, crashes: 0 },
+        { id: "task-a", attempt: 2, crashes: 1 },
       ],
     });
     expect(existsSync(lockFile(child.owner))).toBe(false);

@@ -76,7 +76,7 @@ describe("a task whose row cannot be read", () => {
     const store = await damagedStore();
     await reclaimAll(store);
     const { tasks, unreadable } = await claim(store);
-    expect(ids(tasks)).toEqual(["task-a", "task-c", "task-e"]);
+    expect(ids(tasks)).toEqual(["task-e", "task-a", "task-c"]);
     expect(ids(unreadable)).toEqual(["task-d"]);
     expect(unreadable[0]?.problem).toContain("later in the column generation");
     expect(await store.hasClaimable(handlers)).toBe(false);

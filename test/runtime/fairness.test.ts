@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { rest } from "./fake-clock.ts";
+import { Process, text, type Handler, type Setup } from "./harness.ts";
+
+const many = 10_000;
+const fewer = 2_000;
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+const never: Handler = () => new Promise(() => undefined);
+
+/** Handlers that run until they are let on, the first one first. */
+class Runs {
+  /** The tasks whose handlers began to work, in this order. */
+  readonly begun: string[] = [];
+  readonly #running: (() => void)[] = [];
+
+  readonly works: Handler = async (_, task) => {
+    this.begun.push(task.id);
+    await new Promise<void>((resolve) => this.#running.push(resolve));
+    return text("worked");
+  };
+
+  readonly asks: Handler = async (args, task) => {
+    await task.elicit("q", question);
+    return this.works(args, task);
+  };
+
+  /** How many others begin to work before the task does, where one works at a time. */
+  async before(id: string): Promise<number> {
+    const from = this.begun.length;
+    for (let ends = 0; !this.begun.includes(id); ends++) {
+      if (ends > 9) throw new Error(`${id} does not begin.`);
+      this.#running.shift()?.();
+      await rest();
+    }
+    return this.begun.indexOf(id) - from;
+  }
+}
+
+function setup(tools: Setup["tools"], concurrency = 1, maxParkedFrames = many): Setup {
+  const unlimited = {
+    maxUnfinishedPerPrincipal: null,
+    maxUnfinished: null,
+    maxRetainedPerPrincipal: null,
+    maxRetained: null,
+  };
+  return { tools, options: { ...unlimited, concurrency, maxParkedFrames } };
+}
+
+async function create(
+  process: Process,
+  count: number,
+  principal: string | null,
+  tool: string,
+): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) ids.push(await process.callId(tool, { principal }));
+  return ids;
+}
+
+describe("a task waits for no more than one run of another principal", () => {
+  it("that has 10,000 tasks which are queued: at first for none", async () => {
+    const runs = new Runs();
+    const process = await Process.started(setup({ works: runs.works }));
+    await create(process, many, "ann", "works");
+    const [first = ""] = await create(process, 1, "bob", "works");
+    expect(await runs.before(first)).toBe(0);
+    for (const principal of ["aaron", null, "bob", "bob"]) {
+      const [id = ""] = await create(process, 1, principal, "works");
+      expect(await runs.before(id)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it("that has 10,000 tasks which are to be recovered", async () => {
+    const { runs, process } = await recovering("ann");
+    const [id = ""] = await create(process, 1, "bob", "works");
+    expect(await runs.before(id)).toBe(0);
+  });
+
+  it.each([
+    ["10,000", "dropped", many, 0],
+    ["2,000", "kept", fewer, fewer],
+  ])("that has %s tasks which were answered, and whose frames were %s", async (_, __, count, frames) => {
+    const { runs, process } = await answered("ann", count, frames);
+    const [id = ""] = await create(process, 1, "bob", "works");
+    expect(await runs.before(id)).toBeLessThanOrEqual(1);
+  });
+
+  it("that has many of each kind", async () => {
+    const { runs, process } = await answered("ann", fewer, fewer / 2);
+    await create(process, fewer, "ann", "works");
+    const [id = ""] = await create(process, 1, "bob", "works");
+    expect(await runs.before(id)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("where callers are not told apart, a new task waits for two others at most", () => {
+  it("beside 10,000 that are to be recovered", async () => {
+    const { runs, process } = await recovering(null);
+    const [id = ""] = await create(process, 1, null, "works");
+    expect(await runs.before(id)).toBeLessThanOrEqual(2);
+  });
+
+  it("beside 2,000 that were answered", async () => {
+    const { runs, process } = await answered(null, fewer, 0);
+    const [id = ""] = await create(process, 1, null, "works");
+    expect(await runs.before(id)).toBeLessThanOrEqual(2);
+  });
+});
+
+/** A process that takes over 10,000 tasks that ran when another one died. */
+async function recovering(principal: string | null) {
+  const dying = await Process.started(setup({ works: never }, many));
+  await create(dying, many, principal, "works");
+  const runs = new Runs();
+  const works = { config: { onCrash: "resume" as const }, handler: runs.works };
+  const process = await dying.crash(setup({ works }));
+  await rest();
+  return { runs, process };
+}
+
+/** A process whose only slot is taken, with tasks that were answered meanwhile. */
+async function answered(principal: string | null, count: number, maxParkedFrames: number) {
+  const runs = new Runs();
+  const process = await Process.started(setup({ works: runs.works, asks: runs.asks }, 1, maxParkedFrames));
+  const requestor = { generation: "2026-07-28", principal } as const;
+  const asking = await create(process, count, principal, "asks");
+  for (const id of asking) await process.until(id, ({ inputs }) => inputs.length === 1, requestor);
+  await rest();
+  await create(process, 1, principal, "works");
+  await rest();
+  const answer = [{ key: "q", value: JSON.stringify({ action: "accept", content: {} }) }];
+  for (const id of asking) await process.runtime.answer(id, requestor, answer);
+  await rest();
+  expect(runs.begun).toHaveLength(1);
+  return { runs, process };
+}
