@@ -1,7 +1,7 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod } from "../../task/input.ts";
-import type { JournalKey } from "../../task/journal.ts";
+import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { PrepareContext } from "../tool/prepare-context.ts";
@@ -30,12 +30,18 @@ export async function prepareInTask(
   const prepare = tool.prepare as Prepare<unknown, unknown>;
   const key = run.claim([reserved]);
   const entry = run.find(key);
-  if (entry !== undefined) return (await run.replayed(entry)).value;
+  if (entry !== undefined) return run.replayed(entry, preparedOf);
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const returned = await prepare(args, contextOf(run, effects, caller));
   const value = returned === undefined ? null : encodePrepared(tool, returned, run.maxBodyBytes);
   await run.checkpoint();
   await run.recordPrepared(key, value);
+  return value;
+}
+
+/** Raw JSON, which is parsed here too: damage is found by whoever reads the journal, not by what it is passed on to. */
+function preparedOf({ value }: JournalEnd): string | null {
+  if (value !== null) JSON.parse(value);
   return value;
 }
 

@@ -27,10 +27,7 @@ export async function sleep(
       `The journal has a ${entry.kind} under the key "${claimed}", but the handler asks for a sleep.`,
     );
   }
-  if (entry !== undefined && entry.doneAt !== null) {
-    await run.replayed(entry);
-    return;
-  }
+  if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, () => undefined);
   const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
   await run.beginWait(entry === undefined);
   if (entry === undefined && !limit.reaches(until))

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault } from "../../task/fault.ts";
-import type { JournalHead, JournalKey } from "../../task/journal.ts";
+import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
@@ -36,9 +36,7 @@ export async function runStep<T>(
   const entry = run.find(claimed);
   if (entry !== undefined) {
     assertStep(entry);
-    const { value, error } = await run.replayed(entry);
-    if (error !== null) throw decodeError(error);
-    return decodeValue<T>(value);
+    return run.replayed(entry, decodeEnd<T>);
   }
   await run.begin();
   const end = await run.working(() => runAndRecord(run, clock, claimed, options, fn));
@@ -76,6 +74,12 @@ function assertStep(entry: JournalHead): void {
     "replay_mismatch",
     `The journal has a different entry (${entry.kind}) under the key "${entry.key}", but the handler asks for a step. Keys must not change their meaning while tasks that used them run.`,
   );
+}
+
+/** How a step ended in an earlier attempt. */
+function decodeEnd<T>({ value, error }: JournalEnd): T {
+  if (error !== null) throw decodeError(error);
+  return decodeValue<T>(value);
 }
 
 /** What a step returned, as every later attempt sees it; null stands for a step that returned nothing. */

@@ -4,7 +4,7 @@ import type { JournalEnd } from "../../task/journal.ts";
 import { inOrderOfEnds } from "./end-order.ts";
 
 /** What is read at a time, unless one end alone is larger. */
-const pageBytes = 1024 * 1024;
+const pageBytes = 256 * 1024;
 const pageEntries = 200;
 
 /** An entry, and where it stands among those that have ended. */
@@ -47,8 +47,22 @@ export class EarlierEntries {
     this.#ahead.clear();
   }
 
-  /** Reads what an entry ended with. Rejects with `task_unreadable` where that is damaged. */
-  async read({ key, bytes }: ListedEntry): Promise<JournalEnd> {
+  /**
+   * Reads what an entry ended with, and settles as `decode` does with that. Rejects with `task_unreadable` where it is gone,
+   * or not the JSON that `decode` takes it for.
+   */
+  async read<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
+    const end = await this.#take(entry);
+    if (end === undefined) throw this.#unreadable(`the journal has lost "${entry.key}"`);
+    try {
+      return decode(end);
+    } catch (error) {
+      if (error instanceof SyntaxError) throw this.#unreadable(`the journal's "${entry.key}" is not JSON`);
+      throw error;
+    }
+  }
+
+  async #take({ key, bytes }: ListedEntry): Promise<JournalEnd | undefined> {
     if (bytes === 0) return { key, value: null, error: null }; // a sleep, or a step that returned nothing
     if (!this.#ahead.has(key)) {
       const ends = await this.#readEnds(this.#pageFrom(key));
@@ -57,8 +71,6 @@ export class EarlierEntries {
     const end = this.#ahead.get(key);
     this.#ahead.delete(key);
     if (!this.#readsAhead) this.#ahead.clear();
-    if (end === undefined) throw this.#unreadable(`the journal has lost "${key}"`);
-    for (const json of [end.value, end.error]) if (json !== null) this.#assertJson(key, json);
     return end;
   }
 
@@ -74,14 +86,6 @@ export class EarlierEntries {
       if (next.bytes > 0) keys.push(next.key);
     }
     return keys;
-  }
-
-  #assertJson(key: string, json: string): void {
-    try {
-      JSON.parse(json);
-    } catch {
-      throw this.#unreadable(`the journal's "${key}" is not JSON`);
-    }
   }
 
   #unreadable(problem: string): HoldfastError {

@@ -99,12 +99,13 @@ export class HeldTask {
   }
 
   /**
-   * Resolves with what an entry ended with in an earlier attempt, when it is its turn. Where that cannot be read the task
-   * fails, as one that cannot be loaded, and the handler writes nothing more: it must not take that for a failure of its own.
+   * Settles as `decode` does with what an entry ended with in an earlier attempt, when it is its turn. Where that cannot be read
+   * the task fails, as one that cannot be loaded, and the handler writes nothing more: it must not take that for a failure of
+   * its own.
    */
-  async replayed(entry: ListedEntry): Promise<JournalEnd> {
+  async replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     try {
-      return await this.journal.replayed(entry);
+      return await this.journal.replayed(entry, decode);
     } catch (error) {
       if (isUnreadable(error)) await this.#failUnreadable(error);
       if (this.#life.state === "released") await forEver();

@@ -69,9 +69,9 @@ export class Journal {
     return this.#earlier.find(key);
   }
 
-  /** Resolves with what an entry ended with in an earlier attempt, when it is its turn. */
-  replayed(entry: ListedEntry): Promise<JournalEnd> {
-    return this.#ends.turn(entry, entry.place, () => this.#earlier.read(entry));
+  /** Settles as `decode` does with what an entry ended with in an earlier attempt, when it is its turn. */
+  replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
+    return this.#ends.turn(entry, entry.place, () => this.#earlier.read(entry, decode));
   }
 
   /** The handler is about to begin what has not ended yet; `isNew`: nothing of it is journalled. Throws `limit_reached`. */

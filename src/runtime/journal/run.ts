@@ -76,10 +76,10 @@ export class Run {
     return this.#task?.journal.find(key);
   }
 
-  /** Resolves with what an entry ended with, when it may end again: in the order in which the entries ended first. */
-  async replayed(entry: ListedEntry): Promise<JournalEnd> {
+  /** Settles as `decode` does with what an entry ended with, in the order in which the entries ended first. */
+  replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     if (this.#task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
-    return this.#task.replayed(entry);
+    return this.#task.replayed(entry, decode);
   }
 
   /**
