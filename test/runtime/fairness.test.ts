@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import * as fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
 import { rest } from "./fake-clock.ts";
 import { Process, text, type Handler, type Setup } from "./harness.ts";
 
@@ -23,6 +24,11 @@ class Runs {
     await task.elicit("q", question);
     return this.works(args, task);
   };
+
+  async endOne(which: number): Promise<void> {
+    this.#running.splice(which % Math.max(1, this.#running.length), 1)[0]?.();
+    await rest();
+  }
 
   /** How many others begin to work before the task does, where one works at a time. */
   async before(id: string): Promise<number> {
@@ -105,6 +111,44 @@ describe("where callers are not told apart, a new task waits for two others at m
     const [id = ""] = await create(process, 1, null, "works");
     expect(await runs.before(id)).toBeLessThanOrEqual(2);
   });
+});
+
+type Move = { readonly call: string } | { readonly end: number };
+const arbitraryMove: fc.Arbitrary<Move> = fc.oneof(
+  fc.record({ call: fc.constantFrom("ann", "ann", "ann", "bob", "cy") }),
+  fc.record({ end: fc.nat({ max: 9 }) }),
+);
+
+test("nobody has two turns while somebody else waits for one, whoever calls and whatever ends when", async () => {
+  const property = fc.asyncProperty(
+    fc.array(arbitraryMove, { minLength: 20, maxLength: 60, size: "max" }),
+    fc.integer({ min: 1, max: 3 }),
+    async (moves, concurrency) => {
+      const runs = new Runs();
+      const process = await Process.started(setup({ works: runs.works }, concurrency));
+      const principals = new Map<string, string>();
+      /** For each start, who waited before it. */
+      const waited: ReadonlySet<string>[] = [];
+      for (const move of moves) {
+        if ("end" in move) await runs.endOne(move.end);
+        else principals.set(await process.callId("works", { principal: move.call }), move.call);
+        await rest();
+        for (const place of runs.begun.keys()) {
+          if (place < waited.length) continue;
+          const left = [...principals].filter(([id]) => !runs.begun.slice(0, place).includes(id));
+          waited.push(new Set(left.map(([, principal]) => principal)));
+        }
+      }
+      const begun = runs.begun.map((id) => principals.get(id) ?? "");
+      for (const [index, principal] of begun.entries()) {
+        const again = begun.indexOf(principal, index + 1);
+        if (again === -1) continue;
+        const others = [...(waited[index] ?? [])].filter((other) => other !== principal);
+        expect(others.filter((other) => !begun.slice(index + 1, again).includes(other))).toEqual([]);
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 100 });
 });
 
 /** A process that takes over 10,000 tasks that ran when another one died. */
