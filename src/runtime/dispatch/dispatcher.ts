@@ -151,6 +151,8 @@ export class Dispatcher {
         this.#looks = false;
         return;
       }
+      // From before the store is asked: what ends meanwhile may be told before the answer comes.
+      this.#heldBack = handlers.some(({ concurrency }) => concurrency !== undefined);
       if (!(await this.#findsWork(handlers))) continue;
       const tokens = this.#takeSlots();
       if (tokens.length === 0) {
@@ -166,10 +168,7 @@ export class Dispatcher {
     if (this.#backlog) return true;
     const { services } = this.#setup;
     this.#looks = false;
-    const look = () => services.store.hasClaimable(handlers);
-    const found = await untilStoreAnswers(look, services, this.#closing.signal);
-    if (!found) this.#heldBack = handlers.some(({ concurrency }) => concurrency !== undefined);
-    return found;
+    return untilStoreAnswers(() => services.store.hasClaimable(handlers), services, this.#closing.signal);
   }
 
   #takeSlots(): readonly string[] {
