@@ -61,6 +61,22 @@ describe("processes on one store", () => {
     expect((await b.get(queued)).task.crashes).toBe(0);
   });
 
+  it("wake what one left parked that died, also after its time has come", async () => {
+    const host = new Host();
+    const naps: Handler = async (_, task) => {
+      await task.sleep("nap", 5 * second);
+      return text("woke");
+    };
+    const { process: a, crash } = await host.start({ tools: { naps } });
+    const { process: b } = await host.start({ tools: { naps } });
+    const id = await a.callId("naps");
+    await a.until(id, ({ task }) => task.waiting);
+    crash();
+    await host.clock.advance(10 * second); // looks for others at its end
+    await host.clock.advance(second);
+    expect(bodyOf(await b.get(id))).toEqual(text("woke"));
+  });
+
   it("take over at once what one gives back that stops", async () => {
     const host = new Host();
     const asks: Handler = async (_, task) => text((await task.elicit("q", question)).action);

@@ -85,6 +85,7 @@ export class Ownership {
     const lost = gone.filter((owner) => !this.#reported.has(owner));
     for (const owner of lost) await this.#reclaim(owner);
     if (lost.length === 0 && others === 0) return;
+    if (lost.length > 0) this.#sweeper.consider(clock.now()); // what they left may have been due for long
     // What others queue and schedule is told, but what is told can be lost.
     this.#onOthers();
     this.#sweeper.consider(await store.nextSweepAt(clock.now() - 2 * renewEveryMs));
