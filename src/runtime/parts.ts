@@ -41,6 +41,8 @@ export function makeParts(services: Services): Parts {
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
   const credentials = new Credentials();
   const onParked = (task: TaskRecord): void => {
+    if (task.state === "cancelled") onUnheld(task); // after its frame was dropped, so that its handler did not hear of it
+    if (task.state !== "queued") return;
     if (task.lane === null) sweeper.consider(task.runAfter);
     else dispatcher.wake(); // something has come for it meanwhile
   };

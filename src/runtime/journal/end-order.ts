@@ -182,6 +182,7 @@ export class EndOrder {
       setImmediate(() => (this.#justReleased = false));
     }
     this.#running = false;
+    this.#slot.giveWhenIdle(); // also where nothing was found: while this looked, the handler did not rest
   }
 
   /** A write that begins, or an answer that comes, from now on gets a higher version than any that is known. */

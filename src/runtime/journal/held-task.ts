@@ -162,15 +162,19 @@ export class HeldTask {
   ): Promise<CommandResult<N>> {
     const rest = this.rests.current();
     const write = this.write<N>(type, rest === undefined ? command : { ...command, rest });
-    return rest === undefined ? write : this.rests.saying(write);
+    return this.rests.beginning(write, rest !== undefined);
   }
 
-  /** Gives the task back until something has come for it, however long the store fails; rejects when `over` aborts. */
+  /**
+   * Gives the task back until something has come for it, however long the store fails, and resolves with what has become of it; rejects
+   * when `over` aborts.
+   */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
     const { store, clock } = this.#services;
     const park = { type: "park", now: clock.now(), id: this.id, token: this.#token } as const;
     const result = await untilStoreAnswers(() => store.write<"park">(park), this.#services, over);
-    return result.ok ? result.task : undefined; // it has ended, or was taken
+    if (result.ok) return result.task;
+    return untilStoreAnswers(() => store.get(this.id), this.#services, over); // it has ended, or was taken
   }
 
   /** Gives the task back to the queue. Never rejects: what the store does not take, the next start recovers. */

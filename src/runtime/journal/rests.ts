@@ -28,6 +28,10 @@ export class Rests {
   readonly #setup: RestsSetup;
   /** Writes under way that say that the handler rests. */
   readonly #writes = new Set<Promise<unknown>>();
+  /** Writes under way that begin a wait. */
+  #beginnings = 0;
+  /** Whether a check has come to nothing because of a write. */
+  #again = false;
   readonly #busy = new Set<Promise<unknown>>();
   #unsaying: Promise<void> | undefined;
   /** What the newest record says. */
@@ -51,7 +55,7 @@ export class Rests {
   /** Whether the task can be parked now. */
   get canPark(): boolean {
     const { runAfter } = this.#said;
-    if (this.current() === undefined || runAfter === null || this.#writes.size > 0) return false;
+    if (this.current() === undefined || runAfter === null || this.#isWriting) return false;
     return runAfter - this.#setup.clock.now() >= shortestMs;
   }
 
@@ -66,11 +70,13 @@ export class Rests {
     work.then(forget, forget);
   }
 
-  /** Waits for a write that says what is current. */
-  async saying<T>(write: Promise<T>): Promise<T> {
+  /** Waits for a write that begins a wait, and that may say what is current (`says`). */
+  async beginning<T>(write: Promise<T>, says: boolean): Promise<T> {
+    this.#beginnings++;
     try {
-      return await this.#during(write);
+      return await (says ? this.#during(write) : write);
     } finally {
+      this.#beginnings--;
       setImmediate(() => this.check());
     }
   }
@@ -85,7 +91,8 @@ export class Rests {
   /** To be called a turn of the event loop after the handler did something: it may have come to rest. */
   check(): void {
     const rest = this.current();
-    if (rest === undefined || this.#writes.size > 0) return;
+    this.#again = rest !== undefined && this.#isWriting;
+    if (rest === undefined || this.#again) return;
     const { waiting, runAfter } = this.#said;
     if (!waiting || runAfter !== rest.runAfter) void this.#say(rest);
     else if (runAfter !== null) this.#setup.onRest();
@@ -115,6 +122,11 @@ export class Rests {
     }
     // Where the record says something else, something has come that the handler is about to see.
     if (this.canPark) this.#setup.onRest();
+    else if (this.#again) this.check(); // a wait has begun meanwhile, of which this write knew nothing
+  }
+
+  get #isWriting(): boolean {
+    return this.#writes.size > 0 || this.#beginnings > 0;
   }
 
   async #during<T>(write: Promise<T>): Promise<T> {

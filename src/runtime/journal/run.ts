@@ -99,22 +99,20 @@ export class Run {
    * Awaited before anything that is journalled begins, or goes on that earlier attempts began (`isNew` false): a checkpoint,
    * and the mark that the task can be resumed. Rejects with `limit_reached` where the journal has no room for it.
    */
-  async begin(isNew = true): Promise<void> {
-    await this.checkpoint();
-    if (this.#task === undefined && this.#promote !== undefined) {
-      await this.#promote();
-      await this.checkpoint();
-    }
-    if (this.#task === undefined) return;
-    this.#task.journal.begin(isNew);
-    await this.#task.mark();
+  begin(isNew = true): Promise<void> {
+    return this.#slot.whileBeginning(() => this.#begin(isNew));
   }
 
-  /** As `begin`, before a wait: the handler has gone on in what it does beside it, so that it is known whether it rests. */
-  async beginWait(isNew: boolean): Promise<void> {
-    await this.begin(isNew);
-    await nextTurn();
-    await this.checkpoint();
+  /**
+   * As `begin`, before a wait: the handler has gone on in what it does beside it, so that it is known whether it rests. Waits that begin
+   * together are begun one after the other, and the last of them is the first that the handler can rest with.
+   */
+  beginWait(isNew: boolean): Promise<void> {
+    return this.#slot.whileBeginning(async () => {
+      await this.#begin(isNew);
+      await nextTurn();
+      await this.checkpoint();
+    });
   }
 
   /** Runs a step and records it: work, for which a slot is needed. */
@@ -160,8 +158,8 @@ export class Run {
   }
 
   /**
-   * Drops the handler, and the frame in which it waits: it writes nothing from now on. Resolves with the task that was given
-   * back, for another run when something has come for it; undefined where it was lost.
+   * Drops the handler, and the frame in which it waits: it writes nothing from now on. Resolves with the task, which was given
+   * back for another run when something has come for it, unless others had ended or taken it; undefined where it was deleted.
    */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
     this.life.change("park");
@@ -186,6 +184,17 @@ export class Run {
     const { holds } = this.#slot;
     this.#slot.end();
     return holds;
+  }
+
+  async #begin(isNew: boolean): Promise<void> {
+    await this.checkpoint();
+    if (this.#task === undefined && this.#promote !== undefined) {
+      await this.#promote();
+      await this.checkpoint();
+    }
+    if (this.#task === undefined) return;
+    this.#task.journal.begin(isNew);
+    await this.#task.mark();
   }
 
   #releaseWhereItWaits(): void {

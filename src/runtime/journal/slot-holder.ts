@@ -13,6 +13,8 @@ export class SlotHolder {
   /** When each of its waits ends by itself (epoch ms). */
   readonly #waits = new Set<{ readonly until: number }>();
   #works = 0;
+  /** Steps, questions and sleeps that are about to begin. */
+  #beginnings = 0;
   #taking: Promise<void> | undefined;
   #looks = false;
   #onIdle: () => void = () => undefined;
@@ -31,7 +33,8 @@ export class SlotHolder {
 
   /** When the first of its waits ends by itself (epoch ms); undefined where not all that goes on is waiting. */
   get idleUntil(): number | undefined {
-    if (this.#works > 0 || this.#waits.size === 0 || this.#taking !== undefined) return undefined;
+    if (this.#works > 0 || this.#beginnings > 0 || this.#waits.size === 0) return undefined;
+    if (this.#taking !== undefined) return undefined;
     let first = latestTime;
     for (const { until } of this.#waits) first = Math.min(first, until);
     return first;
@@ -45,6 +48,17 @@ export class SlotHolder {
   /** True while a step runs, or its result is on its way into the journal. */
   get working(): boolean {
     return this.#works > 0;
+  }
+
+  /** Something is about to begin, so that not all that goes on is waiting. */
+  async whileBeginning(begin: () => Promise<void>): Promise<void> {
+    this.#beginnings++;
+    try {
+      await begin();
+    } finally {
+      this.#beginnings--;
+      this.giveWhenIdle();
+    }
   }
 
   /** Runs `work`, for which the handler needs its slot. */
