@@ -1,5 +1,6 @@
-import { isUnreadable, type HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { ConcurrencyLimit } from "../concurrency-limit.ts";
 import { mayRun } from "../dispatch/recovery-plan.ts";
 import { Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
@@ -22,27 +23,30 @@ const ignore = (): void => undefined;
 
 /**
  * Tells handlers of a cancel whose tasks have ended with it while nothing of them ran: they run once more with their
- * signal aborted, so that they can stop what they started elsewhere. Nothing of that is stored, and it is not repeated.
+ * signal aborted, so that they can stop what they started elsewhere, as many at a time as handlers run otherwise, but beside these. Nothing of
+ * that is stored, and it is not repeated.
  */
 export class CancelledTasks {
   readonly #setup: CancelledTasksSetup;
+  readonly #limit: ConcurrencyLimit;
   readonly #stopped = new AbortController();
 
   constructor(setup: CancelledTasksSetup) {
     this.#setup = setup;
+    this.#limit = new ConcurrencyLimit(setup.services.options.concurrency);
   }
 
   /** Never rejects. */
   async tell(cancelled: TaskRecord): Promise<void> {
-    const { services, leaked } = this.#setup;
+    const { services } = this.#setup;
     // A token that no task has: the store refuses whatever is written under it.
     const task = { ...cancelled, token: services.clock.uniqueName(), attempt: cancelled.attempt + 1 };
     const { unreadable, onError } = services;
     const tool = services.registry.handlerOf(task);
     if (tool === undefined || !services.options.roles.includes("work")) return;
-    if (leaked.blocks(tool) || !mayRun(task, tool)) return;
+    if (!mayRun(task, tool)) return;
     try {
-      await this.#run(task, tool);
+      await this.#limit.run(() => this.#run(task, tool));
     } catch (error) {
       if (isUnreadable(error)) unreadable.report(task.id, error);
       else if (!this.#stopped.signal.aborted) onError(error);
@@ -55,6 +59,7 @@ export class CancelledTasks {
 
   async #run(record: TaskRecord, tool: Tool): Promise<void> {
     const { services, timers, leaked } = this.#setup;
+    if (this.#stopped.signal.aborted || leaked.blocks(tool)) return;
     const loaded = await loadTask(record, services, this.#stopped.signal);
     const { origin, entries } = loaded;
     const { id: taskId, wireId, attempt } = record;
@@ -66,10 +71,16 @@ export class CancelledTasks {
       caller: taskCaller(record.principal, origin.caller),
       credentials: () => credentialsOf(undefined),
     };
-    const unwatch = leaked.watch(run, tool, ignore);
-    void runHandler(run, held, tool, loaded, call, services).then((end) => {
+    const leak = Promise.withResolvers<void>();
+    const unwatch = leaked.watch(run, tool, leak.resolve);
+    const cancelled = new HoldfastError("fenced", `Task ${taskId} was cancelled.`);
+    const until = services.clock.now() + services.options.cancelGraceMs;
+    const callOff = timers.at(until, () => run.life.fence(cancelled));
+    const ended = runHandler(run, held, tool, loaded, call, services).then((end) => {
+      callOff();
       unwatch();
       return held.end(end);
     });
+    await Promise.race([ended, leak.promise]);
   }
 }

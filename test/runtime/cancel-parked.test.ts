@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { rest } from "./fake-clock.ts";
+import { nobody, Process, text, type Handler } from "./harness.ts";
+import { Held } from "./watched-store.ts";
+
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+const dropping = { maxParkedFrames: 0 };
+
+async function calm(): Promise<void> {
+  for (let round = 0; round < 20; round++) await rest();
+}
+
+async function untilParked(process: Process, id: string): Promise<void> {
+  await process.until(id, ({ task }) => task.state === "queued" && task.waiting);
+}
+
+/** Calls `stop` when the question rejects. */
+function stopping(stop: (attempt: number) => unknown): Handler {
+  return async (_, task) => {
+    try {
+      return text((await task.elicit("q", question)).action);
+    } catch (error) {
+      await stop(task.attempt);
+      throw error;
+    }
+  };
+}
+
+describe("the handler of a parked task that is cancelled at once", () => {
+  it("is told also where its frame was dropped just before", async () => {
+    const seen: number[] = [];
+    const parking = new Held("park");
+    const tools = { job: stopping((attempt) => seen.push(attempt)) };
+    const process = await Process.started({ tools, options: dropping, before: parking.before });
+    const id = await process.callId("job");
+    await parking.reached;
+    await process.runtime.cancelNow(id, nobody);
+    parking.open();
+    await calm();
+    expect(seen).toEqual([2]);
+    expect(process.errors).toEqual([]);
+  });
+
+  it("has leaked where it goes on after the grace", async () => {
+    const hangs = stopping(() => new Promise(() => undefined));
+    const process = await Process.started({ tools: { hangs }, options: dropping });
+    const id = await process.callId("hangs");
+    await untilParked(process, id);
+    await process.runtime.cancelNow(id, nobody);
+    await calm();
+    await process.clock.advance(5_000);
+    expect(process.errors).toEqual([expect.objectContaining({ code: "handler_leaked" })]);
+  });
+
+  it("runs beside no more of them than handlers run at once", async () => {
+    const gate = Promise.withResolvers<void>();
+    let told = 0;
+    const tools = {
+      job: stopping(() => {
+        told++;
+        return gate.promise;
+      }),
+    };
+    const process = await Process.started({ tools, options: { ...dropping, concurrency: 2 } });
+    const ids = await Promise.all(Array.from({ length: 5 }, () => process.callId("job")));
+    for (const id of ids) await untilParked(process, id);
+    for (const id of ids) await process.runtime.cancelNow(id, nobody);
+    await calm();
+    expect(told).toBe(2);
+    gate.resolve();
+    await calm();
+    expect(told).toBe(5);
+  });
+});
