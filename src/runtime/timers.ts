@@ -3,8 +3,8 @@ import { waitFor } from "./wait-for.ts";
 
 interface Timer {
   readonly at: number;
-  readonly run: () => void;
-  live: boolean;
+  /** Undefined for one that was called off or has run, so that it keeps nothing in memory. */
+  run: (() => void) | undefined;
 }
 
 /** Clocks jump, laptops sleep, and Node fires a timer of 25 days at once: no timer is armed for longer than this. */
@@ -29,12 +29,12 @@ export class Timers {
 
   /** Calls `run` once the clock shows `at` (epoch ms) or later; returns the way to call it off. */
   at(at: number, run: () => void): () => void {
-    const timer: Timer = { at, run, live: true };
+    const timer: Timer = { at, run };
     this.#push(timer);
     this.#arm();
     return () => {
-      if (!timer.live) return;
-      timer.live = false;
+      if (timer.run === undefined) return;
+      timer.run = undefined;
       this.#calledOff++;
       if (this.#calledOff > this.#heap.length / 2) this.#compact();
     };
@@ -68,17 +68,18 @@ export class Timers {
     const now = this.#clock.now();
     for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
       this.#pop();
-      if (!first.live) {
+      const { run } = first;
+      if (run === undefined) {
         this.#calledOff--;
         continue;
       }
-      first.live = false;
-      first.run();
+      first.run = undefined;
+      run();
     }
   }
 
   #compact(): void {
-    const live = this.#heap.filter((timer) => timer.live);
+    const live = this.#heap.filter(({ run }) => run !== undefined);
     this.#heap = [];
     this.#calledOff = 0;
     for (const timer of live) this.#push(timer);

@@ -13,7 +13,7 @@ export interface ParkingSetup {
   readonly timers: Timers;
   /** The frame of the run is about to be dropped: it holds its task no more. */
   readonly onDrop: (held: HeldRun) => void;
-  /** Hears of tasks that were given back. */
+  /** Hears of tasks that were given back, or that others ended or took before that. */
   readonly onParked: (task: TaskRecord) => void;
 }
 
@@ -43,6 +43,7 @@ export class Parking {
         timers.at(until, () => this.#drop(held)),
       );
     }
+    this.#resting.delete(held); // else it would keep its place
     this.#resting.set(held, services.clock.now());
     if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
     this.#arm();
@@ -55,12 +56,12 @@ export class Parking {
     this.#atLimit.delete(held);
   }
 
-  /** Parks no more; resolves when what is under way has been written, or `deadline` has. */
+  /** Parks no more; resolves when what is under way has been written or has failed, or `deadline` has. */
   async stop(deadline: Promise<void>): Promise<void> {
     this.#callOff?.();
     for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
+    this.#closing.abort(); // what a store that fails has not taken, the next start parks
     await Promise.race([Promise.all(this.#writes), deadline]);
-    this.#closing.abort();
   }
 
   #arm(): void {
