@@ -35,11 +35,11 @@ export function makeParts(services: Services): Parts {
   const slots = new Slots(services.options.concurrency);
   const timers = new Timers(services.clock);
   const leaked = new LeakedHandlers(services);
-  const cancelled = new CancelledTasks({ services, timers, leaked });
+  const credentials = new Credentials();
+  const cancelled = new CancelledTasks({ services, timers, leaked, credentials });
   const onUnheld = (task: TaskRecord): void => void cancelled.tell(task);
   const sweeper = new Sweeper(services, { onWoken: () => dispatcher.wake(), onUnheld });
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
-  const credentials = new Credentials();
   const onParked = (task: TaskRecord): void => {
     if (task.state === "cancelled") onUnheld(task); // after its frame was dropped, so that its handler did not hear of it
     if (task.state !== "queued") return;

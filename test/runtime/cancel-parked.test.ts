@@ -41,6 +41,21 @@ describe("the handler of a parked task that is cancelled at once", () => {
     expect(process.errors).toEqual([]);
   });
 
+  it("finds the credentials of the call", async () => {
+    const found: unknown[] = [];
+    const job: Handler = async (_, task) => {
+      await task.elicit("q", question).catch(async () => found.push(await task.credentials()));
+      return text("stopped");
+    };
+    const process = await Process.started({ tools: { job }, options: dropping });
+    const id = await process.callId("job", { credentials: "token" });
+    await untilParked(process, id);
+    await process.runtime.cancelNow(id, nobody);
+    await calm();
+    expect(found).toEqual(["token"]);
+    expect(process.errors).toEqual([]);
+  });
+
   it("has leaked where it goes on after the grace", async () => {
     const hangs = stopping(() => new Promise(() => undefined));
     const process = await Process.started({ tools: { hangs }, options: dropping });

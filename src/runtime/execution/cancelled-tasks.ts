@@ -6,7 +6,7 @@ import { Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/caller.ts";
-import { credentialsOf } from "../tool/credentials.ts";
+import type { Credentials } from "../tool/credentials.ts";
 import type { Tool } from "../tool/tool.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
@@ -17,6 +17,7 @@ export interface CancelledTasksSetup {
   readonly services: Services;
   readonly timers: Timers;
   readonly leaked: LeakedHandlers;
+  readonly credentials: Credentials;
 }
 
 const ignore = (): void => undefined;
@@ -39,6 +40,9 @@ export class CancelledTasks {
   /** Never rejects. */
   async tell(cancelled: TaskRecord): Promise<void> {
     const { services } = this.#setup;
+    // Before they are forgotten, since the task has ended.
+    const credentials = this.#setup.credentials.of(cancelled.id);
+    credentials.catch(() => undefined);
     // A token that no task has: the store refuses whatever is written under it.
     const task = { ...cancelled, token: services.clock.uniqueName(), attempt: cancelled.attempt + 1 };
     const { unreadable, onError } = services;
@@ -46,7 +50,7 @@ export class CancelledTasks {
     if (tool === undefined || !services.options.roles.includes("work")) return;
     if (!mayRun(task, tool)) return;
     try {
-      await this.#limit.run(() => this.#run(task, tool));
+      await this.#limit.run(() => this.#run(task, tool, credentials));
     } catch (error) {
       if (isUnreadable(error)) unreadable.report(task.id, error);
       else if (!this.#stopped.signal.aborted) onError(error);
@@ -57,7 +61,7 @@ export class CancelledTasks {
     this.#stopped.abort();
   }
 
-  async #run(record: TaskRecord, tool: Tool): Promise<void> {
+  async #run(record: TaskRecord, tool: Tool, credentials: Promise<unknown>): Promise<void> {
     const { services, timers, leaked } = this.#setup;
     if (this.#stopped.signal.aborted || leaked.blocks(tool)) return;
     const loaded = await loadTask(record, services, this.#stopped.signal);
@@ -69,7 +73,7 @@ export class CancelledTasks {
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
     const call = {
       caller: taskCaller(record.principal, origin.caller),
-      credentials: () => credentialsOf(undefined),
+      credentials: () => credentials,
     };
     const leak = Promise.withResolvers<void>();
     const unwatch = leaked.watch(run, tool, leak.resolve);
