@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { lostStore } from "../../src/store/lost-store.ts";
 import { rest } from "./fake-clock.ts";
 import { Process, text, type Handler } from "./harness.ts";
 import { storeFailed } from "./watched-store.ts";
@@ -79,5 +80,19 @@ describe("frames of handlers that wait", () => {
     });
     await next.answer(id, "q", yes);
     await next.ended(id);
+  });
+
+  it("are not complained of one by one where the store is lost", async () => {
+    const tools = { asks: (async (_, task) => text((await task.elicit("q", question)).action)) as Handler };
+    const process = await Process.started({
+      tools,
+      options: { maxParkedFrames: 0 },
+      before: (call) => {
+        if (call === "park") throw lostStore("The store");
+      },
+    });
+    await process.callId("asks");
+    await calm();
+    expect(process.errors).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { isLost } from "../../store/lost-store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
@@ -101,7 +102,8 @@ export class Parking {
       const task = await run.park(signal);
       if (task !== undefined) this.#setup.onParked(task);
     } catch (error) {
-      if (!signal.aborted) this.#setup.services.onError(error);
+      // A store that is lost is said once, and not for each of them.
+      if (!signal.aborted && !isLost(error)) this.#setup.services.onError(error);
     }
   }
 }
