@@ -86,4 +86,36 @@ describe("the handler of a parked task that is cancelled at once", () => {
     await calm();
     expect(told).toBe(5);
   });
+
+  it("may end after the server has stopped", async () => {
+    const gate = Promise.withResolvers<void>();
+    const told = Promise.withResolvers<void>();
+    const job = stopping(() => {
+      told.resolve();
+      return gate.promise;
+    });
+    const process = await Process.started({ tools: { job }, options: dropping });
+    const id = await process.callId("job");
+    await untilParked(process, id);
+    await process.runtime.cancelNow(id, nobody);
+    await told.promise;
+    await process.runtime.stop();
+    gate.resolve();
+    await calm();
+    expect(process.errors).toEqual([]);
+  });
+
+  it("is not told where the task was deleted meanwhile", async () => {
+    const reading = new Held("request");
+    const seen: number[] = [];
+    const tools = { job: stopping((attempt) => seen.push(attempt)) };
+    const process = await Process.started({ tools, options: dropping, before: reading.before });
+    const id = await process.callId("job");
+    await untilParked(process, id);
+    await process.runtime.cancelNow(id, nobody);
+    await process.runtime.delete(id, nobody);
+    reading.open();
+    await calm();
+    expect(process.errors).toEqual([]);
+  });
 });

@@ -52,13 +52,20 @@ export class CancelledTasks {
     try {
       await this.#limit.run(() => this.#run(task, tool, credentials));
     } catch (error) {
-      if (isUnreadable(error)) unreadable.report(task.id, error);
-      else if (!this.#stopped.signal.aborted) onError(error);
+      if (this.#stopped.signal.aborted) return;
+      if (!isUnreadable(error)) onError(error);
+      else if (await this.#isThere(task.id)) unreadable.report(task.id, error);
     }
   }
 
   stop(): void {
     this.#stopped.abort();
+  }
+
+  /** False for a task that was deleted meanwhile, of which nothing is to be read. */
+  async #isThere(id: string): Promise<boolean> {
+    const task = await this.#setup.services.store.get(id).catch(() => undefined);
+    return task !== undefined;
   }
 
   async #run(record: TaskRecord, tool: Tool, credentials: Promise<unknown>): Promise<void> {
@@ -80,10 +87,11 @@ export class CancelledTasks {
     const cancelled = new HoldfastError("fenced", `Task ${taskId} was cancelled.`);
     const until = services.clock.now() + services.options.cancelGraceMs;
     const callOff = timers.at(until, () => run.life.fence(cancelled));
-    const ended = runHandler(run, held, tool, loaded, call, services).then((end) => {
+    const ended = runHandler(run, held, tool, loaded, call, services).then(() => {
       callOff();
       unwatch();
-      return held.end(end);
+      run.end();
+      run.life.fence(cancelled);
     });
     await Promise.race([ended, leak.promise]);
   }
