@@ -1,5 +1,6 @@
 import type { TaskCommand } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { storable } from "../task/time.ts";
 import { factsFor, type Facts, type FactsQuery } from "./facts.ts";
 import { planFor, type Plan } from "./plan.ts";
@@ -40,7 +41,7 @@ const noEntries: Facts["entries"] = new Map();
 function taskFacts(
   tables: TaskTables,
   owner: string,
-  { id, keys, served, callers }: NonNullable<FactsQuery["task"]>,
+  { id, keys, served, callers, holder }: NonNullable<FactsQuery["task"]>,
 ): Omit<Facts, "owner"> {
   const task = tables.task(id);
   const entries = new Map<string, JournalEntry>();
@@ -53,9 +54,15 @@ function taskFacts(
   return {
     task,
     entries,
+    held: holder && task?.state === "running" && isHeld(tables, owner, task),
     served: served && task !== undefined && tables.isServed(task),
     ...(callers && { awaitedBy: task?.awaitedBy.filter((of) => of !== owner && tables.lives(of)) ?? [] }),
   };
+}
+
+/** Whether the owner of its attempt lives: who asks does. */
+function isHeld(tables: TaskTables, by: string, { owner }: TaskRecord): boolean {
+  return owner !== null && (owner === by || tables.lives(owner));
 }
 
 function usageFacts(tables: TaskTables, principal: string | null): NonNullable<Facts["usage"]> {

@@ -7,12 +7,16 @@ import type { FairlyTaken, FairQuery } from "./fair-order.ts";
 
 /** What a command has to know before it is decided, as plain data. A store reads it, and locks it where others could write meanwhile. */
 export interface FactsQuery {
-  /** A task, with these entries of its journal; `served`: is there a handler for it, `callers`: who waits for it. */
+  /**
+   * A task, with these entries of its journal; `served`: is there a handler for it, `callers`: who waits for it,
+   * `holder`: does the owner of its attempt live.
+   */
   readonly task?: {
     readonly id: string;
     readonly keys: readonly string[];
     readonly served: boolean;
     readonly callers: boolean;
+    readonly holder: boolean;
   };
   /** The task with an idempotency key. */
   readonly sameKey?: { readonly principal: string | null; readonly key: string };
@@ -68,6 +72,8 @@ export interface Facts {
   readonly entries: ReadonlyMap<string, JournalEntry>;
   /** Whether a living owner has a handler for the task. */
   readonly served?: boolean;
+  /** Whether the task runs, and the owner of its attempt lives. */
+  readonly held?: boolean;
   /** Of the owners in the task's `awaitedBy`, others that live. */
   readonly awaitedBy?: readonly string[];
   readonly sameKey?: TaskRecord | undefined;
@@ -109,9 +115,9 @@ export function factsFor(command: TaskCommand): FactsQuery {
       return { secret: command.name };
     default: {
       const served = command.type === "fail" && command.orphaned === true;
-      return {
-        task: { id: command.id, keys: journalKeysOf(command), served, callers: asksForCallers(command) },
-      };
+      const callers = asksForCallers(command);
+      const holder = command.type === "cancel";
+      return { task: { id: command.id, keys: journalKeysOf(command), served, callers, holder } };
     }
   }
 }

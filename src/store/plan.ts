@@ -188,7 +188,7 @@ function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Fact
 
 function change(
   command: TaskChangeCommand,
-  { task: before, entries, served, owner, awaitedBy = [] }: Facts,
+  { task: before, entries, served, held, owner, awaitedBy = [] }: Facts,
 ): Plan {
   const entry = (key: string): JournalEntry | undefined => entries.get(key);
   const circumstances = { owner, entry, hasHandler: served === true, awaitedBy };
@@ -200,7 +200,7 @@ function change(
     case "answer_inputs":
       return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
     case "cancel": {
-      const unheld = before?.state === "queued" && before.journalled;
+      const unheld = before?.journalled === true && held !== true;
       return { result: { ok: true, task, unheld }, ...effect };
     }
     default:

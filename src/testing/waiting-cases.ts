@@ -141,6 +141,17 @@ export const waitingCases = [
       assertMembers(await store.get(id), { ...woken, openInputs: 0 });
     },
 
+    "a cancel tells whether an attempt is there that hears of it": async ({ store, join, kill }) => {
+      const { store: other, owner: of } = await join();
+      for (const name of ["a", "b"]) {
+        await other.write(createRunning(name));
+        await other.write({ type: "mark", now: noon, id: `task-${name}`, token: "t1" });
+      }
+      assertMembers(await store.write({ type: "cancel", now: noon, id: "task-b" }), { unheld: false });
+      await kill(of);
+      assertMembers(await store.write({ type: "cancel", now: noon, id }), { unheld: true });
+    },
+
     "what one owner parked is run by it as long as it lives, and woken by any": async ({
       store,
       join,

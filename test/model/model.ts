@@ -3,7 +3,7 @@ import type { NewTask, TaskCommand } from "../../src/task/command.ts";
 import type { Allowance, Quota } from "../../src/task/quota.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { join, leave, othersOf } from "./model-callers.ts";
-import { isHeld, isServed } from "./model-owners.ts";
+import { isAlive, isHeld, isServed } from "./model-owners.ts";
 import { claim, reclaim, wake } from "./model-queue.ts";
 import { byId, put, refuse, step, unchanged, type Model, type ModelStep } from "./model-state.ts";
 import { changed, effect, refusal, withSweepAt, type ChangeCommand } from "./model-task.ts";
@@ -127,10 +127,11 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   if (typeof done === "string") return refuse(model, done);
   const next = done.idle ? old : changed(old, done);
   const accepted = (done.entries ?? []).map(({ key }) => key);
-  const { journalled, token } = old.task;
+  const { journalled, token, owner } = old.task;
+  const hears = token !== null && owner !== null && (owner === by || isAlive(model, owner));
   const more = {
     ...(command.type === "answer_inputs" && { accepted }),
-    ...(command.type === "cancel" && { unheld: journalled && token === null }),
+    ...(command.type === "cancel" && { unheld: journalled && !hears }),
   };
   const answer = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, answer);

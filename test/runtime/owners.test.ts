@@ -141,6 +141,28 @@ describe("processes on one store", () => {
     await host.clock.advance(200 * second);
     expect((await older.ended(id)).outcome).toMatchObject({ kind: "error" });
   });
+
+  it("tell a handler of a cancel that ends its task at once, after its process has died", async () => {
+    const host = new Host();
+    const seen: string[] = [];
+    const handler: Handler = async (_, task) => {
+      const job = await task.step("start", () => "job-1");
+      await task.elicit("q", question).catch((error: unknown) => {
+        seen.push(`stop ${job} in ${task.attempt}`);
+        throw error;
+      });
+      return text("done");
+    };
+    const { process: a, crash } = await host.start({ tools: { where: handler } });
+    const { process: b } = await host.start({ tools: { where: handler } });
+    const id = await a.callId("where");
+    await b.until(id, ({ task }) => task.waiting);
+    crash();
+    expect((await b.runtime.cancelNow(id, nobody)).task.state).toBe("cancelled");
+    for (let round = 0; round < 20; round++) await rest();
+    expect(seen).toEqual(["stop job-1 in 2"]);
+    expect([...a.errors, ...b.errors]).toEqual([]);
+  });
 });
 
 it("a tool that was there for a while is missing anew from then on", async () => {
