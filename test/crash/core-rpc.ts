@@ -15,14 +15,14 @@ type Answer =
  * session ends it opens another. Rejects when the server is not there, dies before it answered, or is late.
  */
 export class CoreRpc {
-  readonly #url: string;
+  readonly url: string;
   readonly #onQuestion: (question: Question) => void;
   readonly #patienceMs: number | undefined;
   #session: Promise<SessionPeer> | undefined;
   #id = 0;
 
   constructor(url: string, onQuestion: (question: Question) => void, patienceMs?: number) {
-    this.#url = url;
+    this.url = url;
     this.#onQuestion = onQuestion;
     this.#patienceMs = patienceMs;
   }
@@ -82,7 +82,7 @@ export class CoreRpc {
     // The stream of a session is silent for as long as there is nothing to say.
     const impatientFetch = (url: string, init: RequestInit): Promise<Response> =>
       fetch(url, init.method === "GET" ? init : { ...init, signal: patience(this.#patienceMs) });
-    const peer = await SessionPeer.open(this.#url, { capabilities }, impatientFetch);
+    const peer = await SessionPeer.open(this.url, { capabilities }, impatientFetch);
     const stream = await peer.listen();
     this.#read(stream, peer).catch(() => undefined); // it died, and so does what is in flight
     return peer;

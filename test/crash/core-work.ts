@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CoreRpc, Question } from "./core-rpc.ts";
-import type { Job } from "./job.ts";
+import { asksWithoutLimit, mayRespond, touching, type Job } from "./job.ts";
 import type { SeenTask } from "./rpc.ts";
 
 const terminal = new Set(["completed", "failed", "cancelled"]);
@@ -45,27 +45,30 @@ export class CoreWork {
         job.ended = await endOf(task, taskId, rpc);
         return;
       }
-      await this.#respond(job, taskId, rpc);
+      if (mayRespond(job, task)) await this.#respond(job, taskId, rpc);
       await pause(5);
     }
   }
 
   async #respond(job: Job, taskId: string, rpc: CoreRpc): Promise<void> {
     if (job.toBeCancelled && job.cancelAcknowledged !== true && this.#random() < 0.2) {
-      job.cancelAcknowledged = await rpc.cancel(taskId);
+      const [acknowledged, cancel] = await touching(job, rpc.url, () => rpc.cancel(taskId));
+      job.cancelAcknowledged = acknowledged;
+      if (acknowledged) job.cancel = cancel;
     }
     const question = this.#questions.get(taskId);
     if (question === undefined || this.#random() > job.eagerness) return;
     this.#questions.delete(taskId);
     job.replied = true;
-    await question.answer(job.word);
+    await touching(job, rpc.url, () => question.answer(job.word));
   }
 
   /** A task leaves input_required when its question is closed, for good: by the answer, or by its timeout. */
   #noteAnswered(job: Job): void {
     job.answered ??= { at: performance.now(), servers: new Set() };
     job.answered.servers.add(this);
-    if (job.tool === "asks" && job.replied === true && job.cancelAcknowledged !== true) job.answer = job.word;
+    if (asksWithoutLimit.has(job.tool) && job.replied === true && job.cancelAcknowledged !== true)
+      job.answer = job.word;
   }
 }
 

@@ -7,15 +7,19 @@ import { fullForm } from "../full-form.ts";
 import { expectHonestEnd } from "./honest-end.ts";
 import { readLog, repeatedSteps, runsOf } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
+import { Rests } from "./needless-runs.ts";
 import { Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
+import { toldCancels } from "./told-cancels.ts";
 import { Victim } from "./victim.ts";
 import { Work, type Server } from "./work.ts";
 
 const kills = Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 12));
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 /** For a slow machine; a run takes a fraction of it. */
+/** What is lost is found by a look at everything, once a minute: nothing is to need that. */
+const patienceAtEndMs = 50_000;
 const limitMs = 180_000 + kills * 3_000;
 
 let folder = "";
@@ -30,7 +34,8 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
   const database = join(folder, "tasks.db");
   const onlooker = new Onlooker(database);
   const work = new Work(random);
-  const start = (): Victim => new Victim({ database, logFile });
+  const rests = new Rests();
+  const start = (): Victim => new Victim({ database, logFile, maxParkedFrames: Math.floor(random() * 3) });
 
   for (let kill = 0; kill < kills; kill++) {
     work.add(kill < kills / 3);
@@ -43,15 +48,19 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
       await workUntilKilled(victim, work, random);
     }
     expect(victim.stderr).toBe("");
+    rests.add(onlooker.resting());
     expect([...onlooker.problems(work.jobs), ...work.violations]).toEqual([]);
   }
 
+  work.add(false);
   await finish(start(), work, onlooker);
   expect(work.violations).toEqual([]);
   expect(work.open).toEqual([]);
 
   const lines = readLog(logFile);
   expect(overlappingAttempts(lines)).toEqual([]);
+  expect(rests.needlessRuns(lines, work.jobs)).toEqual([]);
+  expect(toldCancels(work.jobs, lines).missed).toEqual([]);
   expect(repeatedSteps(lines)).toEqual([]);
   expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
   const runsOfOnce = runsOf(lines, "whole");
@@ -78,6 +87,8 @@ async function workUntilKilled(victim: Victim, work: Work, random: () => number)
   // A session that is gone takes nothing with it.
   if (random() < 0.3) await server.core.leave();
   await pause(random() * 160);
+  // Some live until what waits goes on by itself, and cancels are over.
+  if (random() < 0.05) await pause(4_000);
   await victim.kill();
   dead.abort();
   await driving;
@@ -85,11 +96,12 @@ async function workUntilKilled(victim: Victim, work: Work, random: () => number)
 
 /** Nobody kills any more: everything has to come to its end, also what no client knows of. */
 async function finish(victim: Victim, work: Work, onlooker: Onlooker): Promise<void> {
-  const patience = AbortSignal.timeout(120_000);
+  const patience = AbortSignal.timeout(patienceAtEndMs);
   await work.drive(await serverOf(victim, work), patience);
   const unfinished = (): number => onlooker.count("state IN ('queued', 'running')");
   while (unfinished() > 0 && !patience.aborted) await pause(20);
   expect(unfinished()).toBe(0);
+  await pause(1_000); // handlers may hear of a cancel after their tasks have ended
   await victim.kill();
 }
 

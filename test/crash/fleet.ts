@@ -46,6 +46,7 @@ export class Fleet implements AsyncDisposable {
   /** Starts a process in a place that is free; resolves when it serves. */
   async start(place: number): Promise<void> {
     for (;;) {
+      const wasDisturbed = this.isDisturbed;
       const [victim, gone] = this.#spawn(place);
       const url = await victim.ready();
       if (url !== undefined) {
@@ -53,7 +54,7 @@ export class Fleet implements AsyncDisposable {
         return;
       }
       // It does not wait for ever for a process that is stopped in a commit, and says so.
-      if (!this.isDisturbed || !victim.stderr.includes("lock"))
+      if (!(wasDisturbed || this.isDisturbed) || !victim.stderr.includes("lock"))
         throw new Error(`A server did not start: ${victim.stderr}`);
     }
   }

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Job } from "./job.ts";
+import { asksWithoutLimit, type Job } from "./job.ts";
 import { keptValues, type LogLine } from "./log.ts";
 import type { SeenTask } from "./rpc.ts";
 
@@ -30,7 +30,7 @@ export function expectHonestEnd(job: Job, lines: readonly LogLine[]): void {
   if (task.status === "direct") throw new Error(`a direct answer had steps: ${words.join(" ")}`);
   const kept = keptValues(own, job.taskId ?? "");
   expect(words).toEqual(orderOf(job.tool, kept).map((key) => kept.get(key)));
-  if (job.tool === "asks" && job.answer !== undefined) expect(words[1]).toBe(job.answer);
+  if (asksWithoutLimit.has(job.tool) && job.answer !== undefined) expect(kept.get("word")).toBe(job.answer);
 }
 
 /** The keys whose values a tool's result is made of, in their order. */
@@ -38,6 +38,10 @@ function orderOf(tool: string, kept: ReadonlyMap<string, string>): string[] {
   switch (tool) {
     case "asks":
       return ["before", "word", "after"];
+    case "hires":
+      return ["hired", "word", "after"];
+    case "beside":
+      return ["word", ...stepsOf(kept)];
     case "naps":
       return ["before", "after"];
     case "deadline":
@@ -45,6 +49,11 @@ function orderOf(tool: string, kept: ReadonlyMap<string, string>): string[] {
     case "race":
       return ["word", `after ${kept.get("word")}`];
     default:
-      return [...kept.keys()].toSorted((a, b) => Number(a.split(" ")[1]) - Number(b.split(" ")[1]));
+      return stepsOf(kept);
   }
+}
+
+function stepsOf(kept: ReadonlyMap<string, string>): string[] {
+  const steps = [...kept.keys()].filter((key) => key !== "word");
+  return steps.toSorted((a, b) => Number(a.split(" ")[1]) - Number(b.split(" ")[1]));
 }

@@ -1,5 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { longNapMs } from "./naps.ts";
+import type { SeenTask } from "./rpc.ts";
+import { answerable } from "./tools.ts";
+
+/** Tools whose question waits for its answer for as long as that takes. */
+export const asksWithoutLimit: ReadonlySet<string> = new Set(["asks", "beside", "hires"]);
+
+/** A request that makes a task that waits go on (epoch ms): on its way since then, and until it was acknowledged, if it was. */
+export interface Touch {
+  /** The server's that it was sent to. */
+  readonly url: string;
+  readonly since: number;
+  until: number;
+}
 
 /** One call of a client, and what the client knows of it. */
 export interface Job {
@@ -18,11 +31,17 @@ export interface Job {
   readonly inBurst: boolean;
   /** How eagerly its client answers: the chance at each poll. */
   readonly eagerness: number;
+  /** Before that time (epoch ms) it neither answers nor cancels: so long it leaves a task parked. */
+  readonly respondsFrom: number;
+  /** Its answers and cancels. */
+  readonly touches: Touch[];
   /** Known once the server acknowledged the task. */
   taskId?: string;
   /** Known once an answer to its question was acknowledged. */
   answer?: string;
   cancelAcknowledged?: boolean;
+  /** The one that was acknowledged. */
+  cancel?: Touch;
   /** In 2025-11-25 an answer is not acknowledged: it was sent, and then the question was seen to be closed. */
   replied?: boolean;
   /** When (monotonic, in ms) and by whom the question was shown as answered. */
@@ -34,7 +53,8 @@ export interface Job {
 /** `longNaps` is for the early ones, that the end of the run need not wait for them. */
 export function anyJob(random: () => number, longNaps: boolean): Job {
   const count = 1 + Math.floor(random() * 12);
-  const ms = Math.floor(random() * 150);
+  // Some wait for so long that their frames are dropped.
+  const ms = Math.floor(random() < 0.6 ? random() * 150 : 1_050 + random() * 2_000);
   const kinds: readonly (readonly [string, object])[] = [
     ["steps", { count }],
     ["steps", { count }],
@@ -42,8 +62,13 @@ export function anyJob(random: () => number, longNaps: boolean): Job {
     ["parallel", { count }],
     ["asks", {}],
     ["asks", {}],
-    ["asks", {}],
+    ["beside", { count }],
+    ["beside", { count }],
+    ["hires", {}],
+    ["hires", {}],
+    ["hires", {}],
     ["naps", { ms: longNaps && random() < 0.5 ? longNapMs : ms }],
+    ["deadline", { ms }],
     ["deadline", { ms }],
     ["race", { ms }],
     ["late", { count }],
@@ -57,12 +82,14 @@ export function anyJob(random: () => number, longNaps: boolean): Job {
     args,
     // A call with a key has its record from the start, and is never answered directly.
     key: tool === "late" ? undefined : randomUUID(),
-    toBeCancelled: random() < 0.1,
+    toBeCancelled: random() < (tool === "hires" ? 0.6 : 0.1),
     core,
     waits: random() < 0.5,
     word: randomUUID(),
     inBurst: false,
     eagerness: random(),
+    respondsFrom: Date.now() + (random() < 0.5 ? 0 : random() * 2_500),
+    touches: [],
   };
 }
 
@@ -76,6 +103,26 @@ export function smallJob(random: () => number): Job {
     toBeCancelled: false,
     inBurst: true,
     eagerness: 1,
+    respondsFrom: 0,
+    touches: [],
   };
   return { tool: "steps", args, key: randomUUID(), ...small };
+}
+
+/** Sends an answer or a cancel of a job's client, and keeps in mind when it was on its way. */
+export async function touching<T>(
+  job: Job,
+  url: string,
+  send: () => Promise<T>,
+): Promise<readonly [T, Touch]> {
+  const touch: Touch = { url, since: Date.now(), until: Number.POSITIVE_INFINITY };
+  job.touches.push(touch);
+  const answer = await send();
+  touch.until = Date.now();
+  return [answer, touch];
+}
+
+/** Whether its client answers or cancels now. */
+export function mayRespond({ tool, respondsFrom }: Job, { statusMessage }: SeenTask): boolean {
+  return Date.now() >= respondsFrom && (tool !== "beside" || statusMessage === answerable);
 }

@@ -1,15 +1,32 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** What handlers do, and `killed`: what the suite is about to do to a process. */
-export type LogEvent = "begins" | "returns" | "run" | "kept" | "saw" | "lies down" | "wakes" | "killed";
+/** What handlers do, and what the suite does to a process, or is about to do. */
+export type LogEvent =
+  | "begins"
+  | "returns"
+  | "run"
+  | "kept"
+  | "asks"
+  | "saw"
+  | "lies down"
+  | "wakes"
+  | "told"
+  | "serves"
+  | "killed"
+  | "stopped"
+  | "continued";
 
 export interface LogLine {
   readonly event: LogEvent;
   readonly task: string;
   readonly key: string;
   readonly value: string;
+  /** The attempt of the task that did it. */
+  readonly attempt: number;
   /** The process that did it. */
   readonly pid: number;
+  /** When (epoch ms). */
+  readonly at: number;
 }
 
 /** What the servers did, in the order in which they did it. */

@@ -9,15 +9,19 @@ import { expectHonestEnd } from "./honest-end.ts";
 import type { Job } from "./job.ts";
 import { readLog, repeatedSteps, runsOf } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
+import { Rests } from "./needless-runs.ts";
 import { Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
+import { toldCancels } from "./told-cancels.ts";
 import type { VictimOptions } from "./victim.ts";
 import { Work } from "./work.ts";
 
 /** Processes that are killed or stopped, in all suites together. */
 const blows = Math.ceil(Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 12)) / 2);
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
+/** What is lost is found by a look at everything, once a minute: nothing is to need that. */
+const patienceAtEndMs = 50_000;
 const limitMs = 180_000 + blows * 3_000;
 /** Clients give up on a process that says nothing, and go to another. */
 const patienceMs = 500;
@@ -34,12 +38,14 @@ it.concurrent.for([2, 3])(
     const random = seededRandom(seed);
     const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
     const onlooker = new Onlooker(database);
+    const rests = new Rests();
     const work = new Work(random, ({ message }) => fleet.isDisturbed && refusals.test(message));
     const optionsOf = (place: number): VictimOptions => ({
       database,
       logFile,
       busyTimeoutMs: 300,
       onlyServes: place === 2,
+      maxParkedFrames: Math.floor(random() * 3),
     });
     await using fleet = new Fleet(size, optionsOf, (url) => work.serverAt(url, patienceMs));
     await Promise.all(Array.from({ length: size }, (_, place) => fleet.start(place)));
@@ -66,13 +72,15 @@ it.concurrent.for([2, 3])(
           .catch((error: unknown) => void fleet.complaints.push(String(error)))
           .finally(() => underWay.delete(place)),
       );
+      rests.add(onlooker.resting());
       if (blow % 8 === 7) expect(onlooker.problems(work.jobs)).toEqual([]);
       expect([...fleet.complaints, ...work.violations]).toEqual([]);
     }
     await Promise.all(underWay.values());
 
     // Nobody strikes any more: everything has to come to its end, also what no client knows of.
-    const patience = setTimeout(() => over.abort(), 120_000);
+    add(false);
+    const patience = setTimeout(() => over.abort(), patienceAtEndMs);
     await Promise.all(driven);
     const unfinished = (): number => onlooker.count("state IN ('queued', 'running')");
     while (unfinished() > 0 && !over.signal.aborted) await pause(20);
@@ -81,7 +89,11 @@ it.concurrent.for([2, 3])(
     expect(work.open).toEqual([]);
     expect(unfinished()).toBe(0);
 
+    await pause(patienceMs); // handlers may hear of a cancel after their tasks have ended
+
     const lines = readLog(logFile);
+    expect(rests.needlessRuns(lines, work.jobs)).toEqual([]);
+    expect(toldCancels(work.jobs, lines).missed).toEqual([]);
     expect(overlappingAttempts(lines)).toEqual([]);
     expect(repeatedSteps(lines)).toEqual([]);
     expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);

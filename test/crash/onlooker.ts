@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { Job } from "./job.ts";
+import { asksWithoutLimit, type Job } from "./job.ts";
+import type { Rest } from "./needless-runs.ts";
 
 interface TaskRow {
   readonly state: string;
@@ -35,6 +36,24 @@ export class Onlooker {
     return this.#read((db) => {
       const rows = db.prepare(sql).all();
       return new Map(rows.map((row) => [String(row["task_id"]), Number(row["deadline_at"])]));
+    });
+  }
+
+  /** The tasks whose handlers rest, parked or not. */
+  resting(): Rest[] {
+    if (!existsSync(this.#path)) return [];
+    const at = Date.now();
+    const sql = `SELECT id, attempt, run_after FROM task
+      WHERE state IN ('queued', 'running') AND waiting = 1 AND lane IS NULL AND run_after IS NOT NULL`;
+    return this.#read((db) => {
+      const known = db.prepare("SELECT name FROM sqlite_schema WHERE name = 'task_parked'").get();
+      const rows = known === undefined ? [] : db.prepare(sql).all();
+      return rows.map((row) => ({
+        task: String(row["id"]),
+        attempt: Number(row["attempt"]),
+        until: Number(row["run_after"]),
+        at,
+      }));
     });
   }
 
@@ -98,7 +117,7 @@ function lostOf(
   if (core && cancelAcknowledged === true && row.state !== "cancelled")
     lost.push(`${taskId} was cancelled and is ${row.state}`);
   // Elsewhere an answer can come too late to count.
-  const counts = tool === "asks" && answer !== undefined && !isOver;
+  const counts = asksWithoutLimit.has(tool) && answer !== undefined && !isOver;
   if (counts && answers.get(taskId)?.includes(answer) !== true) lost.push(`the answer to ${taskId} is lost`);
   return lost;
 }

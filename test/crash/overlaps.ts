@@ -1,28 +1,47 @@
 import type { LogLine } from "./log.ts";
 
 interface Attempt {
+  readonly number: number;
   readonly pid: number;
+  readonly works: Set<string>;
+  waits: boolean;
   returned: boolean;
 }
 
-/** Attempts that began while another one of the task was not over, and what went on after the next had begun: there must be none. */
+/**
+ * Attempts that began while another one of the task was not over, and what went on after the next had begun: there must be none.
+ * One that waits may have been dropped.
+ */
 export function overlappingAttempts(lines: readonly LogLine[]): string[] {
   const attempts = new Map<string, Attempt>();
   const killed = new Set<number>();
   const problems: string[] = [];
-  for (const { event, task, pid } of lines) {
-    if (event === "killed") {
-      killed.add(pid);
-      continue;
-    }
+  for (const line of lines) {
+    const { event, task, pid, attempt: number } = line;
+    if (event === "killed") killed.add(pid);
+    if (task === "") continue;
     const attempt = attempts.get(task);
     if (event === "begins") {
-      if (attempt !== undefined && !attempt.returned && !killed.has(attempt.pid))
+      if (attempt !== undefined && !mayBeOver(attempt) && !killed.has(attempt.pid))
         problems.push(`${pid} began ${task} while ${attempt.pid} ran it`);
-      attempts.set(task, { pid, returned: false });
-    } else if (attempt?.pid !== pid) {
-      problems.push(`${pid} went on with ${task} after ${attempt?.pid} had begun it: ${event}`);
-    } else if (event === "returns") attempt.returned = true;
+      attempts.set(task, { number, pid, works: new Set(), waits: false, returned: false });
+    } else if (attempt?.pid !== pid || attempt.number !== number) {
+      problems.push(
+        `${pid} went on with attempt ${number} of ${task} after ${attempt?.pid} had begun the next: ${event}`,
+      );
+    } else note(attempt, line);
   }
   return problems;
+}
+
+function mayBeOver({ returned, waits, works }: Attempt): boolean {
+  return returned || (waits && works.size === 0);
+}
+
+function note(attempt: Attempt, { event, key }: LogLine): void {
+  if (event === "returns") attempt.returned = true;
+  else if (event === "run") attempt.works.add(key);
+  else if (event === "kept") attempt.works.delete(key);
+  else if (event === "asks" || event === "lies down") attempt.waits = true;
+  else if (event === "saw" || event === "wakes") attempt.waits = false;
 }

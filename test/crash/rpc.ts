@@ -10,6 +10,7 @@ const meta = {
 export interface SeenTask {
   readonly taskId?: string;
   readonly status: string;
+  readonly statusMessage?: string;
   readonly inputRequests?: Record<string, unknown>;
   readonly result?: { readonly content: readonly [{ readonly text: string }] };
   readonly error?: { readonly code: number; readonly message: string };
@@ -27,12 +28,12 @@ interface Params {
 
 /** The least of clients: one request over HTTP. Rejects when the server is not there or dies before it answered, or is late. */
 export class Rpc {
-  readonly #url: string;
+  readonly url: string;
   readonly #patienceMs: number | undefined;
   #id = 0;
 
   constructor(url: string, patienceMs?: number) {
-    this.#url = url;
+    this.url = url;
     this.#patienceMs = patienceMs;
   }
 
@@ -54,7 +55,7 @@ export class Rpc {
   }
 
   async #send(method: string, name: string, params: Params): Promise<SeenTask> {
-    const response = await fetch(this.#url, {
+    const response = await fetch(this.url, {
       method: "POST",
       signal: patience(this.#patienceMs),
       headers: {

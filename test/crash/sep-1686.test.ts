@@ -8,6 +8,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { fullForm } from "../full-form.ts";
 import { isFinal, type WireStatus } from "../../src/generation/sep-1686/wire-task.ts";
 import { readLog, repeatedSteps } from "./log.ts";
+import { wrongNaps } from "./naps.ts";
+import { Rests } from "./needless-runs.ts";
+import { Onlooker } from "./onlooker.ts";
+import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
 import { SepRpc } from "./sep-rpc.ts";
 import { Victim } from "./victim.ts";
@@ -19,7 +23,8 @@ const limitMs = 120_000 + kills * 3_000;
 interface Job {
   /** Made up by the client. */
   readonly taskId: string;
-  readonly count: number;
+  readonly tool: "steps" | "naps";
+  readonly args: object;
   /** The server has said that the task is there. */
   acknowledged: boolean;
   /** What `tasks/get` and `tasks/result` showed at its end; later reads have to be the same. */
@@ -40,11 +45,15 @@ it(
     const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
     const jobs: Job[] = [];
     const violations: string[] = [];
+    const onlooker = new Onlooker(database);
+    const rests = new Rests();
+    const start = (): Victim =>
+      new Victim({ database, logFile, anonymous: "shared", maxParkedFrames: Math.floor(random() * 3) });
     for (let kill = 0; kill < kills; kill++) {
       while (jobs.filter(({ ended }) => ended === undefined).length < 8) {
-        jobs.push({ taskId: randomUUID(), count: 1 + Math.floor(random() * 10), acknowledged: false });
+        jobs.push(anyJob(random));
       }
-      const victim = new Victim({ database, logFile, anonymous: "shared" });
+      const victim = start();
       const rpc = new SepRpc((await victim.ready()) ?? "");
       const dead = new AbortController();
       const driven = jobs.map((job) => drive(job, rpc, dead.signal, violations).catch(() => undefined));
@@ -52,16 +61,17 @@ it(
       await victim.kill();
       dead.abort();
       await Promise.all(driven);
+      rests.add(onlooker.resting());
       expect([victim.stderr, ...violations, ...wrongLives(database)]).toEqual([""]);
     }
 
-    const victim = new Victim({ database, logFile, anonymous: "shared" });
+    const victim = start();
     const rpc = new SepRpc((await victim.ready()) ?? "");
     const patience = AbortSignal.timeout(60_000);
     await Promise.all(jobs.map((job) => drive(job, rpc, patience, violations)));
     // Once more, from another process than the one that ended them.
     await victim.kill();
-    const last = new Victim({ database, logFile, anonymous: "shared" });
+    const last = start();
     const again = new SepRpc((await last.ready()) ?? "");
     for (const job of jobs) {
       expect(await endOf(again, job.taskId)).toBe(job.ended);
@@ -71,10 +81,21 @@ it(
     }
     await last.kill();
     expect([...violations, ...wrongLives(database)]).toEqual([]);
-    expect(repeatedSteps(readLog(logFile))).toEqual([]);
+    const lines = readLog(logFile);
+    expect(overlappingAttempts(lines)).toEqual([]);
+    expect(repeatedSteps(lines)).toEqual([]);
+    expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
+    expect(rests.needlessRuns(lines, [])).toEqual([]);
     expect(rows(database)).toHaveLength(jobs.length);
   },
 );
+
+function anyJob(random: () => number): Job {
+  const steps = { tool: "steps", args: { count: 1 + Math.floor(random() * 10) } } as const;
+  // Long enough for its frame to be dropped.
+  const naps = { tool: "naps", args: { ms: 1_050 + Math.floor(random() * 1_000) } } as const;
+  return { taskId: randomUUID(), acknowledged: false, ...(random() < 0.7 ? steps : naps) };
+}
 
 /** Calls under the same id until the server has it, and polls to the end. */
 async function drive(job: Job, rpc: SepRpc, signal: AbortSignal, violations: string[]): Promise<void> {
@@ -83,7 +104,7 @@ async function drive(job: Job, rpc: SepRpc, signal: AbortSignal, violations: str
   const known = job.acknowledged;
   const created = Promise.withResolvers<void>();
   const call = rpc
-    .call(taskId, "steps", { count: job.count }, () => {
+    .call(taskId, job.tool, job.args, () => {
       if (known) violations.push(`${taskId} was made twice`);
       created.resolve();
     })

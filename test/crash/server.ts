@@ -1,4 +1,4 @@
-// The server that the crash suites kill: node server.ts DATABASE LOG ANONYMOUS BUSY_TIMEOUT_MS ROLES. Prints its URL once it serves,
+// The server that the crash suites kill: node server.ts DATABASE LOG ANONYMOUS BUSY_TIMEOUT_MS ROLES MAX_PARKED_FRAMES. Prints its URL once it serves,
 // and errors that no caller is told of as lines of JSON on stderr.
 import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
@@ -6,9 +6,11 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, HoldfastError } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
+import type { LogLine } from "./log.ts";
+import { cancelGraceMs } from "./told-cancels.ts";
 import { addTools } from "./tools.ts";
 
-const [database = "", logFile = "", anonymous, busyTimeoutMs, roles] = process.argv.slice(2);
+const [database = "", logFile = "", anonymous, busyTimeoutMs, roles, maxParkedFrames] = process.argv.slice(2);
 
 // A suite that was killed itself leaves nothing behind.
 process.stdin.on("close", () => process.exit(1)).resume();
@@ -23,6 +25,8 @@ const tasks = createTasks({
   rates: { pollsPerInterval: null, callsPerMinute: null, missesPerMinute: null, maxLoopDelayMs: null },
   // Fewer than the tasks that are open at a time, so that some wait for others.
   concurrency: 8,
+  maxParkedFrames: Number(maxParkedFrames),
+  cancelGraceMs,
   stopDeadlineMs: 2_000,
   onError: (error) => {
     const code = error instanceof HoldfastError ? error.code : undefined;
@@ -32,7 +36,8 @@ const tasks = createTasks({
 
 // Synchronous, so that a line is written before what it tells of goes on.
 addTools(tasks, (event, task, key, value = "") => {
-  const line = { event, task: task.id, key, value, pid: process.pid };
+  const { id, attempt } = task;
+  const line: LogLine = { event, task: id, key, value, attempt, pid: process.pid, at: Date.now() };
   appendFileSync(logFile, `${JSON.stringify(line)}\n`);
 });
 
@@ -41,4 +46,14 @@ const http = await serveHttp(
   { port: 0, anonymous: anonymous === "shared" ? "shared" : "isolated" },
 );
 process.once("SIGTERM", () => void http.close().then(() => process.exit(0)));
+const serves: LogLine = {
+  event: "serves",
+  task: "",
+  key: http.url,
+  value: roles ?? "",
+  attempt: 0,
+  pid: process.pid,
+  at: Date.now(),
+};
+appendFileSync(logFile, `${JSON.stringify(serves)}\n`);
 process.stdout.write(`${http.url}\n`);

@@ -1,6 +1,7 @@
 // The tools of the server that the crash suites kill. Each logs what it does outside the journal: `begins` and `returns`
-// for an attempt, `run` as a step begins, `kept` once its result is known to be in the journal, `saw` for what else the
-// journal has decided.
+// for an attempt, `run` as a step begins, `kept` once its result is known to be in the journal, `asks` before a question,
+// `saw` for what else the journal has decided, and `told` where the handler hears of a cancel and stops what it has
+// started elsewhere.
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult } from "@modelcontextprotocol/server";
@@ -18,6 +19,9 @@ const timed = { inputSchema: z.object({ ms: z.number() }) };
 const text = (...words: readonly string[]): CallToolResult => ({
   content: [{ type: "text", text: words.join(" ") }],
 });
+
+/** The status text of a task whose question may be answered. */
+export const answerable = "The steps have run.";
 
 export function addTools(tasks: Tasks, log: Log): void {
   const tool: Tasks["tool"] = (name, config, handler) => {
@@ -43,6 +47,7 @@ export function addTools(tasks: Tasks, log: Log): void {
   }
 
   async function ask(task: TaskContext, timeoutMs?: number): Promise<string> {
+    log("asks", task, "word");
     const { content } = await task.elicit("word", question, timeoutMs === undefined ? {} : { timeoutMs });
     return String(content?.["word"]);
   }
@@ -65,6 +70,32 @@ export function addTools(tasks: Tasks, log: Log): void {
     const word = await ask(task);
     log("saw", task, "word", word);
     return text(before, word, await secretStep(task, "after"));
+  });
+
+  // Nobody answers before the steps have run.
+  tool("beside", { ...counted, requires: ["elicitation"], onCrash: "resume" }, async ({ count }, task) => {
+    const steps = async (): Promise<string[]> => {
+      const values: string[] = [];
+      for (let n = 0; n < count; n++) values.push(await secretStep(task, `step ${n}`));
+      await task.status(answerable);
+      return values;
+    };
+    const [word, values] = await Promise.all([ask(task), steps()]);
+    log("saw", task, "word", word);
+    return text(word, ...values);
+  });
+
+  // What its first step has started elsewhere it stops when it is cancelled.
+  tool("hires", { requires: ["elicitation"], onCrash: "resume" }, async (_, task) => {
+    const hired = await secretStep(task, "hired");
+    try {
+      const word = await ask(task);
+      log("saw", task, "word", word);
+      return text(hired, word, await secretStep(task, "after"));
+    } catch (error) {
+      if (task.signal.aborted) log("told", task, "hired", hired);
+      throw error;
+    }
   });
 
   tool("naps", { ...timed, onCrash: "resume" }, async ({ ms }, task) => {

@@ -13,6 +13,7 @@ export interface VictimOptions {
   readonly busyTimeoutMs?: number;
   /** It takes calls and leaves them to others. */
   readonly onlyServes?: boolean;
+  readonly maxParkedFrames?: number;
 }
 
 /** One process of the server, to be stopped and killed. */
@@ -28,6 +29,7 @@ export class Victim {
     anonymous = "isolated",
     busyTimeoutMs = 5_000,
     onlyServes = false,
+    maxParkedFrames = 1,
   }: VictimOptions) {
     this.#logFile = logFile;
     const args = [
@@ -37,6 +39,7 @@ export class Victim {
       anonymous,
       String(busyTimeoutMs),
       onlyServes ? "serve" : "serve,work",
+      String(maxParkedFrames),
     ];
     this.#child = spawn(process.execPath, args, { stdio: "pipe" });
     this.#exited = once(this.#child, "exit");
@@ -65,9 +68,11 @@ export class Victim {
   /** Not one more instruction runs in it, whatever it holds. */
   stop(): void {
     this.#child.kill("SIGSTOP");
+    this.#log("stopped");
   }
 
   continue(): void {
+    this.#log("continued");
     this.#child.kill("SIGCONT");
   }
 
@@ -82,9 +87,13 @@ export class Victim {
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
-    const line: LogLine = { event: "killed", task: "", key: "", value: "", pid: this.pid };
-    appendFileSync(this.#logFile, `${JSON.stringify(line)}\n`);
+    this.#log("killed");
     this.#child.kill(signal);
     await this.#exited;
+  }
+
+  #log(event: "killed" | "stopped" | "continued"): void {
+    const line: LogLine = { event, task: "", key: "", value: "", attempt: 0, pid: this.pid, at: Date.now() };
+    appendFileSync(this.#logFile, `${JSON.stringify(line)}\n`);
   }
 }

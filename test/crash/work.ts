@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CoreRpc } from "./core-rpc.ts";
 import { CoreWork, endOf } from "./core-work.ts";
-import { anyJob, smallJob, type Job } from "./job.ts";
+import { anyJob, mayRespond, smallJob, touching, type Job } from "./job.ts";
 import { Rpc, RpcError, type SeenTask } from "./rpc.ts";
 
 const terminal = new Set(["completed", "failed", "cancelled"]);
@@ -89,9 +89,11 @@ export class Work {
   }
 
   async #respond(job: Job, taskId: string, task: SeenTask, rpc: Rpc): Promise<void> {
+    if (!mayRespond(job, task)) return;
     if (job.toBeCancelled && job.cancelAcknowledged !== true && this.#random() < 0.2) {
-      await rpc.cancel(taskId);
+      const [, cancel] = await touching(job, rpc.url, () => rpc.cancel(taskId));
       job.cancelAcknowledged = true;
+      job.cancel = cancel;
     }
     if (task.inputRequests?.["word"] === undefined) return;
     // What comes after its deadline is acknowledged and ignored, and whoever closes the question may be stopped.
@@ -99,7 +101,7 @@ export class Work {
       this.violations.push(`${job.tool} ${taskId} asks again what was answered`);
     if (this.#random() > job.eagerness) return;
     const { word } = job;
-    await rpc.update(taskId, { word: { action: "accept", content: { word } } });
+    await touching(job, rpc.url, () => rpc.update(taskId, { word: { action: "accept", content: { word } } }));
     job.answer = word;
   }
 
