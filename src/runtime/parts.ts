@@ -46,7 +46,7 @@ export function makeParts(services: Services): Parts {
     if (task.lane === null) sweeper.consider(task.runAfter);
     else dispatcher.wake(); // something has come for it meanwhile
   };
-  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked };
+  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onUnheld };
   const attempts = new Attempts(setup);
   const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper });
   return {

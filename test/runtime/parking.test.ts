@@ -80,60 +80,6 @@ describe("after a restart", () => {
   });
 });
 
-describe("what goes on beside a question", () => {
-  /** Crashes where the store is asked for `call` the nth time, and sees what runs again although nobody answers. */
-  async function crashAt(call: "record_step" | "open_input" | "update", handler: Handler): Promise<string[]> {
-    const log: string[] = [];
-    const held = new Held(call);
-    const tools = { tool: handler };
-    const first = await Process.started({ tools, before: held.before });
-    const id = await first.callId("tool");
-    await held.reached;
-    await rest();
-    const second = await first.crash({ tools });
-    await second.until(id, ({ task }) => task.state === "queued" || task.waiting);
-    for (let round = 0; round < 20; round++) await rest();
-    const { entries } = await second.store.journal(id, "", 9);
-    for (const { key } of entries) log.push(key);
-    return log;
-  }
-
-  const notifies: Handler = async (_, task) => {
-    const answer = task.elicit("q", question);
-    await task.step("render", () => 1);
-    await task.status("rendered");
-    await task.step("notify", () => 2);
-    return text((await answer).action);
-  };
-
-  it.each(["record_step", "open_input", "update"] as const)(
-    "steps go on after a crash at %s, although the question is open",
-    async (call) => {
-      expect([...(await crashAt(call, notifies))].sort()).toEqual(["notify", "q", "render"]);
-    },
-  );
-
-  it("a step that begins while the record says that the handler waits takes that back first", async () => {
-    const gate = Promise.withResolvers<void>();
-    const handler: Handler = async (_, task) => {
-      const answer = task.elicit("q", question);
-      await gate.promise;
-      await task.step("later", () => gates.promise);
-      return text((await answer).action);
-    };
-    const gates = Promise.withResolvers<number>();
-    const process = await Process.started({ tools: { handler } });
-    const id = await process.callId("handler");
-    await process.until(id, ({ task }) => task.waiting);
-    gate.resolve();
-    await process.until(id, ({ task }) => !task.waiting && task.state === "running");
-    gates.resolve(1);
-    await process.until(id, ({ task }) => task.waiting);
-    await process.answer(id, "q", yes);
-    expect(bodyOf(await process.ended(id))).toEqual(text("accept"));
-  });
-});
-
 describe("a frame that is dropped", () => {
   it("writes nothing, throws nothing, and its task goes on when it is answered", async () => {
     const seen: string[] = [];
@@ -165,6 +111,30 @@ describe("a frame that is dropped", () => {
     expect(seen).toEqual(expect.arrayContaining(["answered 2", "finally 2"]));
     expect(seen.filter((what) => what.endsWith(" 1"))).toEqual([]);
     expect(process.errors).toEqual([]);
+  });
+
+  it("goes on with nothing that the journal has", async () => {
+    const seen: number[] = [];
+    const gate = Promise.withResolvers<void>();
+    const handler: Handler = async (_, task) => {
+      const answers = ["q", "r", "s"].map((key) => task.elicit(key, question));
+      if (task.attempt === 2) await gate.promise;
+      await task.step("step", () => 1);
+      seen.push(task.attempt);
+      await Promise.all(answers);
+      return text("done");
+    };
+    const process = await Process.started(dropping({ handler }));
+    const id = await process.callId("handler");
+    await untilParked(process, id);
+    await process.answer(id, "q", yes);
+    await process.until(id, ({ task }) => task.state === "queued" && task.attempt === 2);
+    gate.resolve();
+    for (let round = 0; round < 20; round++) await rest();
+    await process.answer(id, "r", yes);
+    await process.answer(id, "s", yes);
+    await process.ended(id);
+    expect(seen).not.toContain(2);
   });
 
   it("is dropped when more wait than may, the oldest first, and after ten minutes", async () => {
@@ -288,6 +258,27 @@ describe("a cancel of a parked task", () => {
     expect(seen).toEqual(["stop job-1 in 2, aborted: true"]);
     expect((await process.get(id)).task).toEqual(task);
     expect(process.errors).toEqual([]);
+  });
+
+  it("that ends it at once tells its handler while it is about to run again, too", async () => {
+    const seen: string[] = [];
+    const asksTwice: Handler = async (_, task) => {
+      await task.elicit("q", question);
+      await task.elicit("r", question).catch(() => seen.push(`told in ${task.attempt}`));
+      return text("done");
+    };
+    const loading = new Held("journal");
+    const first = await Process.started(dropping({ asksTwice }));
+    const id = await first.callId("asksTwice");
+    await untilParked(first, id);
+    const second = await first.crash(dropping({ asksTwice }, { before: loading.before }));
+    await second.answer(id, "q", yes);
+    await loading.reached;
+    await second.runtime.cancelNow(id, nobody);
+    loading.open();
+    for (let round = 0; round < 20; round++) await rest();
+    expect(seen).toEqual(["told in 3"]);
+    expect(second.errors).toEqual([]);
   });
 
   it("by a caller who left and did not come back tells its handler too", async () => {

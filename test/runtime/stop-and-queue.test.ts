@@ -72,6 +72,32 @@ describe("a stop", () => {
     expect([calls.at(-1), first.errors]).toEqual(["close", []]);
   });
 
+  it("gives the slot of a task that it releases to a step of another one", async () => {
+    const [begins, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+    const asks: Handler = async (_, task) => {
+      const answer = task.elicit("q", question);
+      await begins.promise;
+      await task.step("beside", () => 1);
+      return text((await answer).action);
+    };
+    const busy: Handler = async (_, task) => {
+      await goesOn.promise;
+      return text(await task.step("step", () => "done"));
+    };
+    const process = await Process.started({ tools: { asks, busy }, options: { concurrency: 1 } });
+    const id = await process.callId("asks");
+    await process.until(id, ({ task }) => task.waiting);
+    await process.callId("busy");
+    await rest();
+    begins.resolve(); // the step waits for the slot
+    await rest();
+    const stopping = process.restart({ tools: {} });
+    await rest();
+    goesOn.resolve();
+    await (await stopping).journalHas(id, "beside");
+  });
+
   it("starts nothing more as slots come free: what is queued is for the next process", async () => {
     const gate = Promise.withResolvers<void>();
     const ran: string[] = [];

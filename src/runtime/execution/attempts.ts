@@ -27,6 +27,8 @@ export interface AttemptsSetup {
   readonly credentials: Credentials;
   /** Hears of tasks whose handlers' frames were dropped. */
   readonly onParked: (task: TaskRecord) => void;
+  /** Hears of tasks that were cancelled before their handlers began again. */
+  readonly onUnheld: (task: TaskRecord) => void;
   /** Hears when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
 }
@@ -73,6 +75,7 @@ export class Attempts implements TaskHolder {
     if (this.#stopped) return; // the next server finds it running
     if (now?.token !== task.token) {
       this.#runNot(task.id); // it has ended meanwhile
+      if (now?.state === "cancelled" && now.journalled) this.#setup.onUnheld(now);
       return;
     }
     this.#loading.delete(task.id);

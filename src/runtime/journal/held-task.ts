@@ -62,7 +62,7 @@ export class HeldTask {
     this.rests = new Rests({
       clock: services.clock,
       parks,
-      idleUntil: () => (life.signal.aborted ? undefined : slot.idleUntil),
+      idleUntil: () => (life.signal.aborted || life.state === "ended" ? undefined : slot.idleUntil),
       openInputs: () => this.journal.openInputs,
       mark: (rest) => this.write("mark", rest === undefined ? {} : { rest }),
       onRest,
@@ -105,7 +105,8 @@ export class HeldTask {
    */
   async replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     try {
-      return await this.journal.replayed(entry, decode);
+      const end = await this.journal.replayed(entry, decode);
+      return this.#life.state === "released" ? await forEver() : end;
     } catch (error) {
       if (isUnreadable(error)) await this.#failUnreadable(error);
       if (this.#life.state === "released") await forEver();
@@ -162,6 +163,8 @@ export class HeldTask {
   ): Promise<CommandResult<N>> {
     const rest = this.rests.current();
     const write = this.write<N>(type, rest === undefined ? command : { ...command, rest });
+    // Unlike questions, sleeps are not counted in the record: what is said meanwhile could be stored before this one.
+    if (type === "sleep") this.rests.busyWhile(write);
     return this.rests.beginning(write, rest !== undefined);
   }
 

@@ -204,6 +204,7 @@ export class Run {
   /** False where there is nothing to give back any more. */
   async #release(): Promise<boolean> {
     if (!this.life.change("release")) return false;
+    this.#slot.end(); // a step of another task may wait for it
     await this.#task?.giveBack();
     this.life.drop();
     return true;
