@@ -1,17 +1,14 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
-import type { ChangeListener, TaskStore } from "../../src/store/store.ts";
 import { fullForm } from "../full-form.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { nobody, Process, text, type Handler } from "./harness.ts";
+import { slowStore, turns, type Delays } from "./slow-store.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 const value = JSON.stringify({ action: "accept", content: {} });
-
-/** How many turns of the event loop something takes, again and again. */
-type Delays = () => number;
 
 /** What a branch of the handler does next, after so many microtasks. */
 interface Call {
@@ -40,41 +37,6 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 const branches = fc.array(fc.array(call, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 5 });
 const lives = fc.array(fc.array(event, { maxLength: 10 }), { minLength: 2, maxLength: 4 });
 const delays = fc.array(fc.nat({ max: 3 }), { minLength: 5, maxLength: 40 });
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/**
- * A store that takes its time to say what it has done, so that what it says arrives in another order. Its pages of journals
- * are small, so that questions are answered between two of them.
- */
-function slowStore(inner: TaskStore, delay: Delays): TaskStore {
-  return new Proxy(inner, {
-    get: (target, name: keyof TaskStore) => {
-      const member = target[name];
-      if (typeof member !== "function") return member;
-      const method: (...args: never[]) => unknown = member.bind(target);
-      if (name === "subscribe") return (listener: ChangeListener) => target.subscribe(late(listener, delay));
-      if (name === "journal") {
-        return async (id: string, from: string) => {
-          const page = await target.journal(id, from, 2);
-          await turns(delay());
-          return page;
-        };
-      }
-      return async (...args: never[]) => {
-        const result = await method(...args);
-        await turns(delay());
-        return result;
-      };
-    },
-  });
-}
-
-function late(listener: ChangeListener, delay: Delays): ChangeListener {
-  return (changes, by) => void turns(delay()).then(() => listener(changes, by));
-}
 
 /** Runs all branches, and notes each end in `seen` at the moment at which its branch goes on. */
 function handlerOf(program: readonly (readonly Call[])[], seen: string[]): Handler {
