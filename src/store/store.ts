@@ -110,7 +110,7 @@ export interface TaskStore {
   list(owner: TaskFilter, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]>;
   /**
    * A page of unfinished tasks, oldest first: at most `limit` with ids above `after`. Tasks that cannot be read are left out;
-   * `claim` and `reclaim` report those. A page of fewer than `limit` is the last.
+   * `claim`, `wake` and `reclaim` report those. A page of fewer than `limit` is the last.
    */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
   /** Whether there is a task that this owner can claim for the handlers now. */

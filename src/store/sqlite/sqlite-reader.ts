@@ -272,6 +272,6 @@ function recordIfReadable(row: Row): TaskRecord | undefined {
   try {
     return recordOf(row);
   } catch {
-    return undefined; // `recover` names it
+    return undefined; // a claim, a wake or a reclaim names it
   }
 }
