@@ -1,2 +1,4 @@
+export { exportJournal } from "./store/export-journal.ts";
+export type { JournalRecording, RecordedEntry, TaskReader } from "./store/export-journal.ts";
 export { storeContract, type ContractCase, type StoreKind } from "./testing/store-contract.ts";
 export type { StorePlace } from "./testing/store-case.ts";

@@ -7,6 +7,7 @@ import { cancel } from "./command/cancel.ts";
 import { doctor } from "./command/doctor.ts";
 import { forget } from "./command/forget.ts";
 import { get } from "./command/get.ts";
+import { exportTask, type ExportOptions } from "./command/journal-export.ts";
 import { list, type ListOptions } from "./command/list.ts";
 import { tools } from "./command/tools.ts";
 import { result, watch } from "./command/watch.ts";
@@ -88,6 +89,19 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .argument("<id>", "the task's id, or the beginning of it", restoreId)
     .option("--json", jsonHelp)
     .action(async (id: string) => end(await forget(context, { id })));
+
+  program
+    .command("journal")
+    .description("read the journals of tasks, for tests of changed tools")
+    .command("export")
+    .description("print what is stored of a task as JSON, for checkReplay; the server may run meanwhile")
+    .argument("<store>", "the server's SQLite file, or sqlite:PATH")
+    .argument("<id>", "the task's full id")
+    .option("--output <file>", "write to this file instead of stdout")
+    .option("--json", jsonHelp)
+    .action(async (store: string, id: string, options: ExportOptions) =>
+      end(await exportTask(context, { store, id, options })),
+    );
 
   command(program, "tools", "list a server's tools")
     .argument("<server>", serverForms)

@@ -11,11 +11,24 @@ export function storeFromUrl(url: string): TaskStore {
   if (url === "memory:") return memoryStore();
   const path = sqlitePath(url);
   if (path !== undefined) return sqliteStore(path);
-  throw new HoldfastError(
-    "store_url",
-    `${JSON.stringify(withoutPassword(url))} names no store. Use sqlite:PATH (sqlite:tasks.db, sqlite:///var/lib/tasks.db) or memory:.`,
-  );
+  throw noStore(url);
 }
+
+/** The SQLite file of a URL as above, or of a path; throws `store_url` for what is neither. */
+export function fileOfStore(store: string): string {
+  if (store === "memory:") {
+    throw new HoldfastError(
+      "store_url",
+      "memory: keeps its tasks in its process, where nobody else reads them.",
+    );
+  }
+  const path = namesScheme.test(store) ? sqlitePath(store) : store;
+  if (path === undefined || path === "") throw noStore(store);
+  return path;
+}
+
+/** Of two letters and more: `C:` is a drive. */
+const namesScheme = /^[a-z][a-z\d+.-]+:/i;
 
 function sqlitePath(url: string): string | undefined {
   const [, rest] = /^sqlite:(.+)$/s.exec(url) ?? [];
@@ -23,6 +36,13 @@ function sqlitePath(url: string): string | undefined {
   // With an authority part only an empty one makes sense: `sqlite://tasks.db` would name a host.
   if (rest.startsWith("//")) return rest.startsWith("///") ? rest.slice(2) : undefined;
   return rest;
+}
+
+function noStore(url: string): HoldfastError {
+  return new HoldfastError(
+    "store_url",
+    `${JSON.stringify(withoutPassword(url))} names no store. Use sqlite:PATH (sqlite:tasks.db, sqlite:///var/lib/tasks.db) or memory:.`,
+  );
 }
 
 /** Messages end up in logs. */

@@ -36,7 +36,8 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     typesFrom: ["store"],
     forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/,
   },
-  cli: { from: ["task", "generation", "client", "cli"] },
+  // Beside servers it reads the files of stores.
+  cli: { from: ["task", "generation", "store", "client", "cli"] },
   // For authors of stores, whatever their test runner: it brings none, and asserts with what Node has.
   testing: { from: ["task", "store", "testing"], packages: ["node:assert/strict"] },
 };

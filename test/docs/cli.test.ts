@@ -11,6 +11,7 @@ const { stdin, stdout, stderr } = process;
 const io = { stdin, stdout, stderr, env: {}, cwd: "/", now: () => 0 };
 const context = { io, output: new Output(io, false), state: new State(io) };
 const { commands } = makeProgram(context, () => undefined);
+const all = commands.flatMap((command) => [command, ...command.commands]);
 
 it("lists every exit code", () => {
   const listed = [...section("Exit codes").matchAll(/^\| (\d+) /gm)].map(([, code]) => Number(code));
@@ -24,7 +25,7 @@ it("lists every command", () => {
 });
 
 it("names every option", () => {
-  const options = commands.flatMap((command) => command.options.map(({ long }) => long ?? ""));
+  const options = all.flatMap((command) => command.options.map(({ long }) => long ?? ""));
   expect(options.length).toBeGreaterThan(10);
   expect(options.filter((option) => !page.includes(option))).toEqual([]);
 });

@@ -1,0 +1,131 @@
+import { HoldfastError } from "../task/fault.ts";
+import type { JournalEntry, JournalHead } from "../task/journal.ts";
+import type { OutcomeKind } from "../task/outcome.ts";
+import type { CallerDetails, TaskRecord, TaskRequest } from "../task/record.ts";
+import type { TaskSnapshot } from "../task/snapshot.ts";
+import type { TaskStore } from "./store.ts";
+
+/** What of a store is needed to read tasks. */
+export type TaskReader = Pick<TaskStore, "get" | "snapshot" | "request" | "journal" | "journalEntry">;
+
+/** An entry of a journal. What has no value is left out, or null. Times are epoch milliseconds. */
+export interface RecordedEntry extends JournalHead {
+  /** What was asked, as the client got it. */
+  readonly request?: unknown;
+  /** The result, or the answer. Left out where there is none. */
+  readonly value?: unknown;
+  /** With what it failed. */
+  readonly error?: unknown;
+}
+
+/**
+ * What is stored of one task, as plain JSON data: `checkReplay` runs the handler with it. It has no token and no credentials,
+ * but what the call and its steps were given and returned, and who called: handle it like the data of the task itself.
+ */
+export interface JournalRecording
+  extends
+    Pick<TaskRecord, "wireId" | "generation" | "method" | "tool" | "principal" | "state" | "attempt">,
+    Pick<TaskRecord, "version" | "createdAt"> {
+  /** Tells a recording from other JSON, and its form from later ones. */
+  readonly format: "holdfast-journal-1";
+  readonly taskId: string;
+  /** What authentication said of the caller besides the principal. */
+  readonly caller?: CallerDetails;
+  /** The client's capabilities. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** True where the tool's `prepare` runs as the first part of the task. */
+  readonly prepareInTask?: true;
+  readonly arguments: unknown;
+  /** What `prepare` returned before there was a task. Left out where there is nothing. */
+  readonly prepared?: unknown;
+  /** In the order in which they began. */
+  readonly entries: readonly RecordedEntry[];
+  /** How the task ended; left out while it has not, and for a task that was cancelled. */
+  readonly outcome?: { readonly kind: OutcomeKind; readonly body: unknown };
+}
+
+const entriesPerPage = 500;
+/** A task that changes while it is read is read again, so often. */
+const mostReads = 10;
+
+/**
+ * Reads the recording of a task from an open store. Rejects with `unknown_task` where there is no such task, and with
+ * `task_unreadable` where what is stored of it is damaged.
+ */
+export async function exportJournal(store: TaskReader, id: string): Promise<JournalRecording> {
+  for (let read = 1; ; read++) {
+    const snapshot = await store.snapshot(id);
+    const request = await store.request(id);
+    if (snapshot === undefined || request === undefined) throw unknown(id);
+    const entries = await readJournal(store, id);
+    const after = await store.get(id);
+    if (after?.version === snapshot.task.version || read === mostReads)
+      return recordingOf(snapshot, request, entries);
+  }
+}
+
+async function readJournal(store: TaskReader, id: string): Promise<readonly JournalEntry[]> {
+  const placed: { readonly place: number; readonly entry: JournalEntry }[] = [];
+  for (let from: string | null = ""; from !== null;) {
+    const page = await store.journal(id, from, entriesPerPage);
+    for (const { key, place } of page.entries) {
+      const entry = await store.journalEntry(id, key);
+      if (entry !== undefined) placed.push({ place, entry });
+    }
+    from = page.next;
+  }
+  return placed.sort((a, b) => a.place - b.place).map(({ entry }) => entry);
+}
+
+function recordingOf(
+  { task, outcome }: TaskSnapshot,
+  { origin, arguments: args, prepared }: TaskRequest,
+  entries: readonly JournalEntry[],
+): JournalRecording {
+  const { id, wireId, generation, method, tool, principal, state, attempt, version, createdAt } = task;
+  const json = (text: string): unknown => parsed(id, text);
+  return {
+    format: "holdfast-journal-1",
+    taskId: id,
+    wireId,
+    generation,
+    method,
+    tool,
+    principal,
+    ...(origin.caller !== undefined && { caller: origin.caller }),
+    capabilities: origin.capabilities,
+    ...(origin.prepareInTask === true && { prepareInTask: true as const }),
+    state,
+    attempt,
+    version,
+    createdAt,
+    arguments: json(args),
+    ...(prepared !== null && { prepared: json(prepared) }),
+    entries: entries.map((entry) => recordedEntry(entry, json)),
+    ...(outcome !== null && { outcome: { kind: outcome.kind, body: json(outcome.body) } }),
+  };
+}
+
+function recordedEntry(
+  { request, value, error, ...head }: JournalEntry,
+  json: (text: string) => unknown,
+): RecordedEntry {
+  return {
+    ...head,
+    ...(request !== null && { request: json(request) }),
+    ...(value !== null && { value: json(value) }),
+    ...(error !== null && { error: json(error) }),
+  };
+}
+
+function parsed(id: string, json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: a text of it is not JSON.`);
+  }
+}
+
+function unknown(id: string): HoldfastError {
+  return new HoldfastError("unknown_task", `The store has no task ${JSON.stringify(id)}.`);
+}

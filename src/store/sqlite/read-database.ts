@@ -1,0 +1,95 @@
+import { realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { assertNodeVersion } from "../../task/node-version.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskReader } from "../export-journal.ts";
+import { connect } from "./connect.ts";
+import { assertOurs, userVersion } from "./database-header.ts";
+import { migrations } from "./migrate.ts";
+import { readTask } from "./read-task.ts";
+import { SqliteReader } from "./sqlite-reader.ts";
+import { unusable } from "./unusable.ts";
+
+/** How long a read waits while another process brings the log in order. */
+const busyMs = 5_000;
+/** A file that others begin to use while it is read is read again, so often. */
+const mostReads = 5;
+
+/**
+ * Reads tasks of a database in one consistent view, without being one of its owners: nothing in it or beside it is created or changed,
+ * and processes that have it open do not notice. Rejects with `store_unusable` where there is no such file, and where it is not
+ * ours or of another schema.
+ */
+export async function readDatabase<T>(path: string, read: (tasks: TaskReader) => T | Promise<T>): Promise<T> {
+  assertNodeVersion(process.versions.node);
+  const file = existingFile(path);
+  for (let attempt = 1; ; attempt++) {
+    const before = stateOf(file);
+    const isLast = attempt === mostReads;
+    try {
+      const result = await readOnce(file, before.inUse || isLast, read);
+      if (before.inUse || isLast || stateOf(file).stamp === before.stamp) return result;
+    } catch (error) {
+      // What is read while another process begins to write may be anything.
+      if (before.inUse || isLast || stateOf(file).stamp === before.stamp) throw unusable(file, error);
+    }
+  }
+}
+
+/**
+ * Without a log nobody has the file open: then it is read as one that nobody changes. A reader of another kind would leave an empty
+ * log behind, and the index of one.
+ */
+async function readOnce<T>(
+  file: string,
+  inUse: boolean,
+  read: (tasks: TaskReader) => T | Promise<T>,
+): Promise<T> {
+  const url = pathToFileURL(file);
+  if (!inUse) url.searchParams.set("immutable", "1");
+  const db = connect(url, { readOnly: true, timeout: busyMs });
+  try {
+    assertOurs(db, file, migrations.length);
+    assertMigrated(userVersion(db), file);
+    const reader = new SqliteReader(db);
+    db.exec("BEGIN");
+    return await read(taskReader(reader));
+  } finally {
+    db.close();
+  }
+}
+
+function taskReader(reader: SqliteReader): TaskReader {
+  const of = async <T>(id: string, read: () => T): Promise<T> => readTask(id, read);
+  return {
+    get: (id) => of(id, () => reader.task(id)),
+    snapshot: (id, isVisible = () => true) => of(id, () => reader.snapshot(id, isVisible)),
+    request: (id) => of(id, () => reader.request(id)),
+    journal: (id, from, limit) => of(id, () => reader.journal(id, from, limit)),
+    journalEntry: (id, key) => of(id, () => reader.journalEntry(id, key)),
+  };
+}
+
+function existingFile(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new HoldfastError("store_unusable", `There is no file ${path}.`);
+  if (!stats.isFile()) throw new HoldfastError("store_unusable", `${path} is not a regular file.`);
+  return realpathSync.native(resolve(path));
+}
+
+/** `stamp` changes where another process changes the file, or opens it to write. */
+function stateOf(file: string): { readonly inUse: boolean; readonly stamp: string } {
+  const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+  const inUse = isThere(`${file}-wal`) || isThere(`${file}-journal`);
+  const stats = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return { inUse, stamp: [inUse, stats?.ino, stats?.size, stats?.mtimeNs].join(" ") };
+}
+
+function assertMigrated(version: number, file: string): void {
+  if (version === migrations.length) return;
+  throw new HoldfastError(
+    "store_unusable",
+    `${file} was written by an older Holdfast (schema ${version}, this one reads ${migrations.length}). Use the version that serves it.`,
+  );
+}
