@@ -97,7 +97,7 @@ class LocalRuntime implements Runtime {
 
   async runInline(run: InlineRun): Promise<Outcome> {
     await this.#lifecycle.running();
-    return runInline(run, this.#services.clock, this.#parts.timers, this.options.maxBodyBytes);
+    return runInline(run, this.#services, this.#parts.timers);
   }
 
   async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {

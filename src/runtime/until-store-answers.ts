@@ -1,6 +1,6 @@
 import { HoldfastError } from "../task/fault.ts";
 import type { Clock } from "./clock.ts";
-import { retryDelay } from "./retry-delay.ts";
+import { retryPause } from "./backoff.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** What repeated calls of a store need. */
@@ -24,7 +24,7 @@ export async function untilStoreAnswers<T>(
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "store_failed") throw error;
       onError(error);
-      await waitFor((done) => clock.after(retryDelay(failures, clock), done), signal);
+      await waitFor((done) => clock.after(retryPause(failures, clock), done), signal);
     }
   }
 }

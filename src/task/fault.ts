@@ -29,6 +29,8 @@ export type FaultCode =
   | "not_json"
   | "replay_mismatch"
   | "step_timeout"
+  // an attempt worked for longer than its tool allows at a stretch
+  | "attempt_timeout"
   | "input_timeout"
   // a sleep or a question that would end after its task
   | "outlives_task"
@@ -93,11 +95,23 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
 };
 
 /** Faults that say how a tool's own work went: uncaught, they are a result with `isError` and not a JSON-RPC error. */
-const endsOfWork: ReadonlySet<FaultCode> = new Set(["step_timeout", "input_failed", "no_credentials"]);
+const endsOfWork: ReadonlySet<FaultCode> = new Set([
+  "step_timeout",
+  "attempt_timeout",
+  "input_failed",
+  "no_credentials",
+]);
 
-/** Whether `thrown` is a fault of ours that tells of a mistake or of the machinery, and not of how a tool's work went. */
+/**
+ * Whether `thrown` is a fault of ours that tells of a mistake or of the machinery, and not of how a tool's work went. Never
+ * throws, whatever was thrown.
+ */
 export function isFault(thrown: unknown): thrown is HoldfastError {
-  return thrown instanceof HoldfastError && !endsOfWork.has(thrown.code);
+  try {
+    return thrown instanceof HoldfastError && !endsOfWork.has(thrown.code);
+  } catch {
+    return false;
+  }
 }
 
 /** One text for unknown, foreign and expired ids, so that an id's existence does not show (A-40). */

@@ -18,6 +18,7 @@ import { loadTask, type LoadedTask } from "./load-task.ts";
 import type { CallContext } from "./make-context.ts";
 import { Parking } from "./parking.ts";
 import { runHandler } from "./run-handler.ts";
+import { withinTime, workLimitOf } from "./within-time.ts";
 
 export interface AttemptsSetup {
   readonly services: Services;
@@ -82,8 +83,9 @@ export class Attempts implements TaskHolder {
     const { origin, entries } = loaded;
     const { id: taskId, wireId, attempt } = task;
     const { maxBodyBytes } = this.#services.options;
-    const { slots, leaked } = this.#setup;
-    const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots: slots.of(task.principal) });
+    const { slots, leaked, timers } = this.#setup;
+    const limit = workLimitOf(tool, this.#services.clock, timers);
+    const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots: slots.of(task.principal), limit });
     const held = this.hold(run, task, tool, origin, entries);
     this.saw(task.id, now);
     const unwatch = leaked.watch(run, tool, () => this.forget(run));
@@ -91,10 +93,9 @@ export class Attempts implements TaskHolder {
       caller: taskCaller(task.principal, origin.caller),
       credentials: () => this.#setup.credentials.of(task.id),
     };
-    void runHandler(run, held, tool, loaded, call, this.#services).then((handlerEnd) => {
-      unwatch();
-      return held.end(handlerEnd);
-    });
+    const running = runHandler(run, held, tool, loaded, call, this.#services);
+    void running.then(unwatch);
+    void withinTime(running, run, tool).then((handlerEnd) => held.end(handlerEnd));
   }
 
   /** From now on the run, whose handler may run already, holds its task, with what earlier attempts journalled. */

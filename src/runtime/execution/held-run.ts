@@ -80,6 +80,7 @@ export class HeldRun {
         return this.task.journal.updating(update);
       },
       progress: (progress) => reports.report(progress),
+      report: services.onError,
     };
   }
 
@@ -93,6 +94,8 @@ export class HeldRun {
     } catch (error) {
       if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
     } finally {
+      // A handler that goes on is found to have leaked only where its run is over.
+      if (run.signal.aborted) run.life.fence(run.signal.reason);
       this.#setup.onEnd();
     }
   }

@@ -6,6 +6,7 @@ import type { Progress } from "../../task/record.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
+import { assertStepOptions } from "./step-options.ts";
 import { assertOutsideStep, runStep } from "./step.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "../tool/task-context.ts";
@@ -18,9 +19,10 @@ export interface ContextEffects {
   /** The promise may be left alone. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
+  /** Hears of faults that the handler does not see. */
+  readonly report: (error: unknown) => void;
 }
 
-const stepOptions: OptionNames<StepOptions> = { retries: true, timeoutMs: true };
 const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
@@ -69,8 +71,8 @@ export function makeContext(
   function step<T>(key: JournalKey, second: StepOptions | StepFn<T>, third?: StepFn<T>): Promise<T> {
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third];
     if (fn === undefined) throw new TypeError("task.step needs a function");
-    assertOptionNames("task.step", options, stepOptions);
-    return handled(runStep(run, clock, key, options, fn));
+    assertStepOptions(options);
+    return handled(runStep(run, clock, effects.report, key, options, fn));
   }
 
   return {

@@ -14,6 +14,7 @@ import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { whenAborted } from "../wait-for.ts";
+import { withinTime, workLimitOf } from "./within-time.ts";
 
 export interface PromotableSetup {
   readonly tool: Tool;
@@ -56,10 +57,11 @@ export class PromotableRun {
   #earlyProgress: Progress | undefined;
 
   constructor(setup: PromotableSetup) {
-    const { id, maxBodyBytes, slots } = setup;
+    const { id, tool, maxBodyBytes, slots, clock, timers } = setup;
     this.#setup = setup;
     const promote = (): Promise<unknown> => this.#promoteForHandler();
-    this.run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes, slots, promote });
+    const limit = workLimitOf(tool, clock, timers);
+    this.run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes, slots, limit, promote });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
@@ -130,8 +132,9 @@ export class PromotableRun {
   async #runHandler(): Promise<PromotableEnd> {
     const { tool, call, prepared, clock, maxBodyBytes } = this.#setup;
     const context = (): TaskContext => makeContext(this.run, this.#effects(), clock, call, prepared);
-    const end = await runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
-    this.#setup.onEnd();
+    const running = runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
+    void running.then(() => this.#setup.onEnd());
+    const end = await withinTime(running, this.run, tool);
     // A task that is being made is made: its id may be on its way. Without one there is no pause here in which another
     // branch of the handler could begin to make one.
     let held: HeldRun | undefined;
@@ -166,6 +169,7 @@ export class PromotableRun {
         if (this.#held === undefined) this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
         else this.#held.effects.progress(progress);
       },
+      report: this.#setup.onError,
     };
   }
 }

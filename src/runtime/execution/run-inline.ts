@@ -2,7 +2,7 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { Progress } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
 import { Run } from "../journal/run.ts";
-import type { Clock } from "../clock.ts";
+import type { Services } from "../services.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
@@ -13,6 +13,7 @@ import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { whenAborted } from "../wait-for.ts";
+import { withinTime, workLimitOf } from "./within-time.ts";
 
 /** Puts a question of a handler to its client and resolves with the answer's result object. */
 export type Ask = ContextEffects["ask"];
@@ -40,22 +41,23 @@ export interface InlineRun {
  */
 export async function runInline(
   call: InlineRun,
-  clock: Clock,
+  { clock, onError, options: { maxBodyBytes } }: Pick<Services, "clock" | "onError" | "options">,
   timers: Timers,
-  maxBodyBytes: number,
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
-  const run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes });
+  const limit = workLimitOf(call.tool, clock, timers);
+  const run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes, limit });
   const callOff = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
       run.claim(key);
-      return call.ask(key, method, params, options);
+      return run.whileWaiting(() => call.ask(key, method, params, options));
     },
     sleep: async (key, ms) => {
       assertDuration(ms);
       run.claim(key);
-      await timers.until(clock.now() + ms, run.signal);
+      const until = clock.now() + ms;
+      await run.whileWaiting(() => timers.until(until, run.signal), until);
     },
     update: async () => undefined,
     progress: (report) => {
@@ -65,6 +67,7 @@ export async function runInline(
         // The handler only tells how far it is: that nobody can hear it is not its fault.
       }
     },
+    report: onError,
   };
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const prepared =
@@ -74,7 +77,8 @@ export async function runInline(
     const credentials = (): Promise<unknown> => credentialsOf(call.credentials);
     return makeContext(run, effects, clock, { caller: call.caller, credentials }, prepared);
   };
-  const { outcome } = await runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
+  const running = runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
+  const { outcome } = await withinTime(running, run, call.tool);
   callOff();
   run.end();
   return outcome;

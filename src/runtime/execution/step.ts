@@ -5,7 +5,9 @@ import { encodeJson } from "../../task/json.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
-import { retryDelay } from "../retry-delay.ts";
+import { retryPause } from "../backoff.ts";
+import { isNonRetryable } from "../tool/non-retryable-error.ts";
+import { says, type Report } from "../tool/retry-rule.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import { waitFor } from "../wait-for.ts";
 
@@ -27,6 +29,7 @@ export function assertOutsideStep(run: Run, key: JournalKey): void {
 export async function runStep<T>(
   run: Run,
   clock: Clock,
+  report: Report,
   key: JournalKey,
   options: StepOptions,
   fn: StepFunction<T>,
@@ -39,7 +42,7 @@ export async function runStep<T>(
     return run.replayed(entry, decodeEnd<T>);
   }
   await run.begin();
-  const end = await run.working(() => runAndRecord(run, clock, claimed, options, fn));
+  const end = await run.working(() => runAndRecord(run, clock, report, claimed, options, fn));
   await run.checkpoint();
   if ("thrown" in end) throw end.thrown;
   return decodeValue<T>(end.value);
@@ -50,13 +53,14 @@ type StepEnd = { readonly value: string | null } | { readonly thrown: unknown };
 async function runAndRecord<T>(
   run: Run,
   clock: Clock,
+  report: Report,
   key: string,
   options: StepOptions,
   fn: StepFunction<T>,
 ): Promise<StepEnd> {
   let value: string | null;
   try {
-    value = await runWithRetries(run, clock, key, options, fn);
+    value = await runWithRetries(run, clock, report, key, options, fn);
   } catch (thrown) {
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
@@ -90,6 +94,7 @@ function decodeValue<T>(value: string | null): T {
 async function runWithRetries<T>(
   run: Run,
   clock: Clock,
+  report: Report,
   key: string,
   options: StepOptions,
   fn: StepFunction<T>,
@@ -100,11 +105,17 @@ async function runWithRetries<T>(
       return encodeReturned(run, key, returned);
     } catch (error) {
       failures++;
-      if (isFault(error) || run.signal.aborted || failures > (options.retries ?? 0)) throw error;
-      const pause = retryDelay(failures, clock);
+      if (run.signal.aborted || failures > (options.retries ?? 0) || !isToRetry(error, options, report))
+        throw error;
+      const pause = retryPause(failures, clock, options.backoff);
       await waitFor((done) => clock.after(pause, done), run.signal);
     }
   }
+}
+
+function isToRetry(error: unknown, { retryIf }: StepOptions, report: Report): boolean {
+  if (isFault(error) || isNonRetryable(error)) return false;
+  return retryIf === undefined || says(retryIf, error, report);
 }
 
 async function runOnce<T>(

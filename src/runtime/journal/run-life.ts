@@ -48,6 +48,11 @@ export class RunLife {
     this.#abort.abort(new DOMException("The task was cancelled.", "AbortError"));
   }
 
+  /** The handler is to end, since its attempt does; unless it was told to before. */
+  endAttempt(reason: unknown): void {
+    if (this.#state !== "ended") this.#abort.abort(reason);
+  }
+
   /** Nothing of the run can be stored any more; its handler is told, unless it has ended. */
   fence(reason: unknown): void {
     const ended = this.#state === "ended";

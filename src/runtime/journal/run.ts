@@ -8,6 +8,7 @@ import { ClaimedKeys } from "./claimed-keys.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
 import { SlotHolder } from "./slot-holder.ts";
+import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
 
 export interface RunSetup {
   readonly taskId: string;
@@ -16,6 +17,8 @@ export interface RunSetup {
   readonly maxBodyBytes: number;
   /** Where the run has taken a slot; left out for one that needs none. */
   readonly slots?: PrincipalSlots;
+  /** How long its handler may work at a stretch; left out: without end. */
+  readonly limit?: WorkLimitSetup | undefined;
   /** Makes a task of the run where something is to be journalled; left out for one that stays without. */
   readonly promote?: () => Promise<unknown>;
 }
@@ -41,7 +44,9 @@ export class Run {
     this.wireId = setup.wireId;
     this.attempt = setup.attempt;
     this.maxBodyBytes = setup.maxBodyBytes;
-    this.#slot = new SlotHolder(setup.slots);
+    const { slots, limit } = setup;
+    const onOver = (error: HoldfastError): void => this.life.endAttempt(error);
+    this.#slot = new SlotHolder(slots, limit && new WorkLimit(limit, onOver));
     this.#promote = setup.promote;
   }
 
@@ -91,8 +96,7 @@ export class Run {
     // While a step of another branch runs, its end releases the task, with its result in the journal.
     if (state === "draining" && !this.#slot.working) void this.#release();
     if (state === "draining" || state === "released") await forEver();
-    this.signal.throwIfAborted();
-    if (state === "ended") throw new HoldfastError("fenced", "The handler of this task has returned.");
+    this.#assertGoesOn();
   }
 
   /**
@@ -115,11 +119,15 @@ export class Run {
     });
   }
 
-  /** Runs a step and records it: work, for which a slot is needed. */
+  /** Runs a step and records it: work, for which a slot is needed. Rejects where the run has ended, or is to end, before there was one. */
   working<T>(work: () => Promise<T>): Promise<T> {
     const rests = this.#task?.rests;
-    if (rests === undefined) return work();
-    return this.#slot.whileWorking(rests.isSaid ? () => rests.unsay().then(work) : work);
+    const begun = (): Promise<T> => {
+      if (this.life.state === "released") return forEver();
+      this.#assertGoesOn();
+      return work();
+    };
+    return this.#slot.whileWorking(rests?.isSaid === true ? () => rests.unsay().then(begun) : begun);
   }
 
   recordStep(key: string, value: string | null, error: string | null): Promise<void> {
@@ -179,11 +187,11 @@ export class Run {
     this.#slot.end();
   }
 
-  /** Gives the slot back although the handler goes on; false where it had none. */
+  /** Gives the slot back although the handler goes on; false where it waits for one. */
   freeSlot(): boolean {
-    const { holds } = this.#slot;
+    const { holds, hasEnded } = this.#slot;
     this.#slot.end();
-    return holds;
+    return holds || hasEnded;
   }
 
   async #begin(isNew: boolean): Promise<void> {
@@ -195,6 +203,12 @@ export class Run {
     if (this.#task === undefined) return;
     this.#task.journal.begin(isNew);
     await this.#task.mark();
+  }
+
+  #assertGoesOn(): void {
+    this.signal.throwIfAborted();
+    if (this.life.state === "ended")
+      throw new HoldfastError("fenced", "The handler of this task has returned.");
   }
 
   #releaseWhereItWaits(): void {

@@ -1,12 +1,14 @@
 import { latestTime } from "../../task/time.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
+import type { WorkLimit } from "./work-limit.ts";
 
 /**
  * One run's claim on a slot. Its handler has one while it works, and none while all that goes on in it is waiting
- * for a client or a timer, on however many branches. Without `slots` there is always one.
+ * for a client or a timer, on however many branches. Without `slots` there is always one. While it has one, the time of `limit` runs.
  */
 export class SlotHolder {
   readonly #slots: PrincipalSlots | undefined;
+  readonly #limit: Pick<WorkLimit, "begin" | "end"> | undefined;
   #holds = true;
   #ended = false;
   readonly #end = Promise.withResolvers<void>();
@@ -19,12 +21,18 @@ export class SlotHolder {
   #looks = false;
   #onIdle: () => void = () => undefined;
 
-  constructor(slots: PrincipalSlots | undefined) {
+  constructor(slots: PrincipalSlots | undefined, limit?: Pick<WorkLimit, "begin" | "end">) {
     this.#slots = slots;
+    this.#limit = limit;
+    limit?.begin();
   }
 
   get holds(): boolean {
     return this.#holds;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended;
   }
 
   get waiting(): boolean {
@@ -110,6 +118,7 @@ export class SlotHolder {
   #give(): void {
     if (!this.#holds) return;
     this.#holds = false;
+    this.#limit?.end();
     this.#slots?.give();
   }
 
@@ -123,7 +132,11 @@ export class SlotHolder {
   async #takeOne(): Promise<void> {
     await this.#slots?.takeToResume();
     this.#taking = undefined;
-    if (this.#ended) this.#slots?.give();
-    else this.#holds = true;
+    if (this.#ended) {
+      this.#slots?.give();
+      return;
+    }
+    this.#holds = true;
+    this.#limit?.begin();
   }
 }

@@ -28,6 +28,7 @@ const toolOptions: OptionNames<ToolConfig> = {
   pollIntervalMs: true,
   maxRunMs: true,
   inputTimeoutMs: true,
+  timeoutMs: true,
 };
 
 const choices = {
@@ -71,6 +72,9 @@ export function assertToolConfig(
   if (promoteAfterMs !== undefined && !(Number.isFinite(promoteAfterMs) && promoteAfterMs >= 0)) {
     throw wrong(name, "promoteAfterMs has to be a number of at least 0");
   }
+  const { timeoutMs } = config;
+  if (timeoutMs !== undefined && !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1))
+    throw wrong(name, "timeoutMs has to be a whole number of at least 1");
   assertPlain(name, config);
   assertOrder(name, config);
   const { immediateResponse } = config;

@@ -1,6 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
+import { NonRetryableError } from "./non-retryable-error.ts";
 
 /** Faults of ours that are how a step or a question ended. */
 const ends = ["step_timeout", "input_timeout", "input_failed"] as const;
@@ -39,9 +40,16 @@ export function decodeError(json: string, cause?: unknown): Error {
   if (name === "ProtocolError" && typeof code === "number") return new ProtocolError(code, message, data);
   const end = ends.find((candidate) => candidate === code);
   if (name === "HoldfastError" && end !== undefined) return new HoldfastError(end, message, { data });
-  const error = new Error(message, cause === undefined ? undefined : { cause });
-  error.name = name;
+  const options = cause === undefined ? undefined : { cause };
+  const error =
+    name === "NonRetryableError" ? new NonRetryableError(message, options) : named(name, message, options);
   return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });
+}
+
+function named(name: string, message: string, options: ErrorOptions | undefined): Error {
+  const error = new Error(message, options);
+  error.name = name;
+  return error;
 }
 
 function textOf(value: unknown, otherwise: string): string {

@@ -5,9 +5,13 @@ import { outcomeOfReturn, outcomeOfThrow, validateArguments } from "./tool-outco
 import type { Tool } from "./tool.ts";
 
 /** How a run of a handler ended; `threw` tells a result with `isError` that the handler returned from a throw. */
-export interface HandlerEnd {
-  readonly outcome: Outcome;
-  readonly threw: boolean;
+export type HandlerEnd =
+  | { readonly outcome: Outcome; readonly threw: false }
+  | { readonly outcome: Outcome; readonly threw: true; readonly error: unknown };
+
+/** The end of a run that threw `error`. Never throws. */
+export function threwEnd(error: unknown, maxBytes: number): HandlerEnd {
+  return { outcome: outcomeOfThrow(error, maxBytes), threw: true, error };
 }
 
 /** Runs a tool's handler to its end, with the context that there is for the validated arguments; never rejects. */
@@ -28,6 +32,6 @@ export async function runToEnd(
     const returned = await handler(validated.args, await contextFor(validated.args));
     return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
   } catch (error) {
-    return { outcome: outcomeOfThrow(error, maxBytes), threw: true };
+    return threwEnd(error, maxBytes);
   }
 }

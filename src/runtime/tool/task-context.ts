@@ -7,6 +7,7 @@ import type {
   ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
+import type { Backoff } from "../backoff.ts";
 import type { TaskCaller } from "./caller.ts";
 
 /** What a step's function gets. */
@@ -18,8 +19,15 @@ export interface StepContext {
 }
 
 export interface StepOptions {
-  /** How often a step that throws is run again; default 0. The pauses start at 1 s and double up to 60 s, with jitter. */
+  /** How often a step that throws is run again; default 0, `Infinity` without end. */
   readonly retries?: number;
+  /** The pauses before it is run again; by default they begin at 1 second and double up to a minute. */
+  readonly backoff?: Backoff;
+  /**
+   * Whether it is run again after this error; default: always. What it throws is reported to `onError` and counts as no. A
+   * `NonRetryableError` is never tried again.
+   */
+  readonly retryIf?: (error: unknown) => boolean;
   /** The time limit of each run, in milliseconds; default none. */
   readonly timeoutMs?: number;
 }
@@ -60,7 +68,7 @@ export interface TaskContext<Prepared = unknown> {
   readonly wireId: string;
   /** 1 for the first run of the handler, one more for each run after a crash or an orderly stop. */
   readonly attempt: number;
-  /** Aborts when the task is cancelled, expires or is lost to another attempt, and when the server stops. */
+  /** Aborts when the task is cancelled, expires or is lost to another attempt, when the attempt has ended, and when the server stops. */
   readonly signal: AbortSignal;
   /**
    * Runs `fn` and writes its result, plain JSON data, to the journal. A later attempt gets that result and does not run

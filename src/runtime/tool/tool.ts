@@ -100,6 +100,13 @@ export interface ToolConfig<
   readonly pollIntervalMs?: number;
   /** Overrides the server's `maxRunMs`. */
   readonly maxRunMs?: number;
+  /**
+   * How long a handler may work at a stretch, in milliseconds: from its start, and again from each wait on, until all that goes on in it
+   * waits for an answer or a sleep. Then its signal aborts, and the attempt ends with `attempt_timeout`, whether or not the handler ends:
+   * one that goes on for `cancelGraceMs` more counts as leaked. Work outside of steps counts again where the handler runs again. Left
+   * out: without end.
+   */
+  readonly timeoutMs?: number;
   /** Overrides the server's `inputTimeoutMs`. */
   readonly inputTimeoutMs?: number | null;
 }

@@ -1,0 +1,27 @@
+import type { Clock } from "../clock.ts";
+import { isAttemptTimeout, type WorkLimitSetup } from "../journal/work-limit.ts";
+import type { Run } from "../journal/run.ts";
+import { threwEnd, type HandlerEnd } from "../tool/run-to-end.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { Timers } from "../timers.ts";
+import { whenAborted } from "../wait-for.ts";
+
+/** How long runs of the tool may work at a stretch. */
+export function workLimitOf({ timeoutMs }: Tool, clock: Clock, timers: Timers): WorkLimitSetup | undefined {
+  return timeoutMs === undefined ? undefined : { ms: timeoutMs, clock, timers };
+}
+
+/** How an attempt ends: as its handler does, or when it has worked for too long, whatever the handler still does. */
+export function withinTime(running: Promise<HandlerEnd>, run: Run, { timeoutMs }: Tool): Promise<HandlerEnd> {
+  if (timeoutMs === undefined) return running;
+  return new Promise((resolve) => {
+    const { signal } = run;
+    const callOff = whenAborted(signal, () => {
+      if (isAttemptTimeout(signal.reason)) resolve(threwEnd(signal.reason, run.maxBodyBytes));
+    });
+    void running.then((end) => {
+      callOff();
+      resolve(end);
+    });
+  });
+}

@@ -1,0 +1,45 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { Clock } from "../clock.ts";
+import type { Timers } from "../timers.ts";
+
+export interface WorkLimitSetup {
+  readonly ms: number;
+  readonly clock: Pick<Clock, "now">;
+  readonly timers: Timers;
+}
+
+/**
+ * How long a handler may work at a stretch. Waits do not count, and the time begins anew after each: so it does not matter
+ * whether the handler kept its frame meanwhile, or was dropped and runs again.
+ */
+export class WorkLimit {
+  readonly #setup: WorkLimitSetup;
+  readonly #onOver: (error: HoldfastError) => void;
+  #callOff: (() => void) | undefined;
+
+  constructor(setup: WorkLimitSetup, onOver: (error: HoldfastError) => void) {
+    this.#setup = setup;
+    this.#onOver = onOver;
+  }
+
+  /** The handler begins to work. */
+  begin(): void {
+    const { ms, clock, timers } = this.#setup;
+    this.#callOff ??= timers.at(clock.now() + ms, () => this.#onOver(attemptTimeout(ms)));
+  }
+
+  /** All that goes on waits, or the run is over. */
+  end(): void {
+    this.#callOff?.();
+    this.#callOff = undefined;
+  }
+}
+
+function attemptTimeout(ms: number): HoldfastError {
+  return new HoldfastError("attempt_timeout", `The attempt worked for longer than ${ms} ms at a stretch.`);
+}
+
+/** Whether an attempt ended because it worked for too long. */
+export function isAttemptTimeout(reason: unknown): reason is HoldfastError {
+  return reason instanceof HoldfastError && reason.code === "attempt_timeout";
+}
