@@ -11,6 +11,7 @@ export { NonRetryableError } from "./runtime/tool/non-retryable-error.ts";
 export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/tool/task-context.ts";
 export type {
   InputCapability,
+  OlderVersion,
   OnCrash,
   PlainPolicy,
   Prepare,

@@ -78,9 +78,13 @@ export interface Tasks {
    * );
    * ```
    */
-  tool<Input extends StandardSchemaV1 | undefined = undefined, Prepared = undefined>(
+  tool<
+    Input extends StandardSchemaV1 | undefined = undefined,
+    Prepared = undefined,
+    Older = Record<never, never>,
+  >(
     name: string,
-    config: ToolConfig<Input, Prepared>,
+    config: ToolConfig<Input, Prepared, Older>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void;
   /**

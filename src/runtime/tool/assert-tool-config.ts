@@ -29,6 +29,8 @@ const toolOptions: OptionNames<ToolConfig> = {
   maxRunMs: true,
   inputTimeoutMs: true,
   timeoutMs: true,
+  version: true,
+  olderVersions: true,
 };
 
 const choices = {
@@ -75,6 +77,9 @@ export function assertToolConfig(
   const { timeoutMs } = config;
   if (timeoutMs !== undefined && !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1))
     throw wrong(name, "timeoutMs has to be a whole number of at least 1");
+  const { version = 1 } = config;
+  if (!Number.isSafeInteger(version) || version < 1)
+    throw wrong(name, "version has to be a whole number of at least 1");
   assertPlain(name, config);
   assertOrder(name, config);
   const { immediateResponse } = config;

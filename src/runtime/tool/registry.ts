@@ -5,6 +5,7 @@ import type { HandlerName } from "../../task/owner.ts";
 import type { Role } from "../options.ts";
 import { assertToolConfig, assertToolParts } from "./assert-tool-config.ts";
 import type { TaskContext } from "./task-context.ts";
+import { olderVersionsOf } from "./tool-versions.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
 
 /** A request of another kind than a tools/call, which the server's own handlers answer. */
@@ -19,9 +20,13 @@ export class Registry {
   readonly #others = new Map<TaskMethod, Tool>();
   #sealed = false;
 
-  add<Input extends StandardSchemaV1 | undefined = undefined, Prepared = undefined>(
+  add<
+    Input extends StandardSchemaV1 | undefined = undefined,
+    Prepared = undefined,
+    Older = Record<never, never>,
+  >(
     name: string,
-    config: ToolConfig<Input, Prepared>,
+    config: ToolConfig<Input, Prepared, Older>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): void {
     assertToolParts(name, config, handler);
@@ -29,14 +34,16 @@ export class Registry {
     if (this.#tools.has(name))
       throw new HoldfastError("configuration", `Tool "${name}" is registered twice.`);
     assertToolConfig(name, config);
-    this.#tools.set(name, {
+    const tool = {
       ...config,
       name,
+      version: config.version ?? 1,
       task: config.task ?? "optional",
       requires: config.requires ?? [],
       onCrash: config.onCrash ?? "auto",
       handler,
-    });
+    };
+    this.#tools.set(name, { ...tool, olderVersions: olderVersionsOf(tool, config.olderVersions) });
   }
 
   /** What answers requests of another kind; what `handler` returns is the whole result. */
@@ -44,8 +51,9 @@ export class Registry {
     method: OtherRequest,
     handler: (params: Record<string, unknown>, task: TaskContext) => Promise<object>,
   ): void {
-    const raw = { raw: true, requires: [], task: "required", onCrash: "resume" } as const;
-    this.#others.set(method, { ...raw, name: method, handler: handler as Tool["handler"] });
+    const raw = { raw: true, requires: [], task: "required", onCrash: "resume", version: 1 } as const;
+    const olderVersions = new Map<number, Tool>();
+    this.#others.set(method, { ...raw, olderVersions, name: method, handler: handler as Tool["handler"] });
   }
 
   seal(): void {

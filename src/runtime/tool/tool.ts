@@ -34,6 +34,7 @@ export type InputCapability = "elicitation" | "sampling" | "roots";
 export interface ToolConfig<
   Input extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
   Prepared = undefined,
+  Older = Record<never, never>,
 > {
   readonly title?: string;
   readonly description?: string;
@@ -109,7 +110,39 @@ export interface ToolConfig<
   readonly timeoutMs?: number;
   /** Overrides the server's `inputTimeoutMs`. */
   readonly inputTimeoutMs?: number | null;
+  /**
+   * The version of the tool's code, a whole number from 1 on; default 1. Raise it with a change of the handler that tasks
+   * which already run must not see. A task keeps the version that the tool has at its first start: its handler is the one in `olderVersions`,
+   * or else this one, which asks `task.version`. A process leaves tasks of a higher version than its own to newer ones.
+   */
+  readonly version?: number;
+  /**
+   * Handlers for tasks that began under earlier versions, by those versions, for as long as such tasks may run.
+   *
+   * ```ts
+   * version: 2,
+   * inputSchema: z.object({ from: z.string(), to: z.string() }),
+   * olderVersions: {
+   *   1: { inputSchema: z.object({ month: z.string() }), handler: async ({ month }, task) => publishMonth(month, task) },
+   * },
+   * ```
+   */
+  readonly olderVersions?: { readonly [Version in keyof Older]: OlderVersion<Older[Version]> };
 }
+
+/** An earlier version of a tool, for the tasks that began under it. All that is not named here is as it is in the tool now. */
+export interface OlderVersion<Args = unknown> {
+  /** That of the version. Left out, the handler gets the arguments as they were sent. */
+  readonly inputSchema?: StandardSchemaV1<unknown, Args>;
+  /** Left out, the structured content of results is not checked. */
+  readonly outputSchema?: StandardSchemaV1;
+  /** For tasks whose `prepare` has not ended: that of the version. */
+  readonly prepare?: Prepare<KnownArguments<Args>, unknown>;
+  readonly handler: ToolHandler<KnownArguments<Args>, unknown>;
+}
+
+/** Without a schema nothing is known of arguments but that they have names. */
+type KnownArguments<Args> = unknown extends Args ? Record<string, unknown> : Args;
 
 /** The arguments as the handler gets them: validated, with the schema's defaults and transforms applied. */
 export type ToolArguments<Input> = Input extends StandardSchemaV1
@@ -123,9 +156,11 @@ export type ToolHandler<Args, Prepared = undefined> = (
   task: TaskContext<Prepared>,
 ) => CallToolResult | Promise<CallToolResult>;
 
-/** A registered tool. */
-export interface Tool extends Omit<ToolConfig, "prepare"> {
+/** A registered tool, or an earlier version of one. */
+export interface Tool extends Omit<ToolConfig, "prepare" | "olderVersions"> {
   readonly name: string;
+  readonly version: number;
+  readonly olderVersions: ReadonlyMap<number, Tool>;
   readonly task: TaskMode;
   readonly requires: readonly InputCapability[];
   readonly onCrash: OnCrash;
