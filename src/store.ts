@@ -24,17 +24,8 @@ export type {
   WireName,
 } from "./store/store.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
-export type {
-  CommandResult,
-  NewTask,
-  Refusal,
-  Refused,
-  TaskChanges,
-  TaskCommand,
-  TaskCommandName,
-  TaskCommands,
-  UnreadableTask,
-} from "./task/command.ts";
+export type { CommandResult, Refusal, Refused, UnreadableTask } from "./task/command-result.ts";
+export type { NewTask, TaskChanges, TaskCommand, TaskCommandName, TaskCommands } from "./task/command.ts";
 export { createRecord, isSameCall } from "./task/create-record.ts";
 export { decide, type Circumstances, type Decision, type TaskChangeCommand } from "./task/decide.ts";
 export type { Expiry } from "./task/expiry.ts";

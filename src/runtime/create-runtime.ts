@@ -1,7 +1,7 @@
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
-import type { CommandResult } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
 import { HoldfastError, isUnreadable, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";

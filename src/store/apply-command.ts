@@ -1,9 +1,12 @@
 import type { TaskCommand } from "../task/command.ts";
+import { isUnreadable } from "../task/fault.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { storable } from "../task/time.ts";
 import { factsFor, type Facts, type FactsQuery } from "./facts.ts";
-import { planFor, type Plan } from "./plan.ts";
+import { planFor } from "./plan.ts";
+import type { Plan } from "./table-write.ts";
+import type { Relatives } from "./relatives.ts";
 import type { TaskTables } from "./task-tables.ts";
 
 /** What one command did; its changes are to be told to anybody only after its commit. */
@@ -41,7 +44,7 @@ const noEntries: Facts["entries"] = new Map();
 function taskFacts(
   tables: TaskTables,
   owner: string,
-  { id, keys, served, callers, holder }: NonNullable<FactsQuery["task"]>,
+  { id, keys, served, callers, holder, parents, children, event }: NonNullable<FactsQuery["task"]>,
 ): Omit<Facts, "owner"> {
   const task = tables.task(id);
   const entries = new Map<string, JournalEntry>();
@@ -56,8 +59,41 @@ function taskFacts(
     entries,
     held: holder && task?.state === "running" && isHeld(tables, owner, task),
     served: served && task !== undefined && tables.isServed(task),
+    ...(task !== undefined &&
+      (parents || children) && { relatives: relativesOf(tables, task, parents, children) }),
+    ...(task !== undefined && event !== undefined && { event: tables.event(id, event) }),
     ...(callers && { awaitedBy: task?.awaitedBy.filter((of) => of !== owner && tables.lives(of)) ?? [] }),
   };
+}
+
+/** Nothing is read for a task that stands alone, as most do. */
+function relativesOf(
+  tables: TaskTables,
+  task: TaskRecord,
+  parents: boolean,
+  children: boolean,
+): Relatives | undefined {
+  const above = parents ? task.parent : null;
+  const hasChildren = children && task.openWaits > 0;
+  if (above === null && !hasChildren) return undefined;
+  return {
+    ...(above !== null && {
+      root: readable(() => tables.task(above.root)),
+      parent: readable(() => tables.task(above.id)),
+      call: readable(() => tables.entry(above.id, above.key)),
+    }),
+    children: hasChildren ? tables.children(task.id) : [],
+  };
+}
+
+/** A task must end although another one is damaged. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Whether the owner of its attempt lives: who asks does. */

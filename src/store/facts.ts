@@ -1,15 +1,17 @@
-import type { TaskCommand, UnreadableTask } from "../task/command.ts";
+import type { UnreadableTask } from "../task/command-result.ts";
+import type { TaskCommand } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Usage } from "../task/quota.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { noTurns } from "../task/turns.ts";
 import type { FairlyTaken, FairQuery } from "./fair-order.ts";
+import { concernsChildren, concernsParents, type Relatives } from "./relatives.ts";
 
 /** What a command has to know before it is decided, as plain data. A store reads it, and locks it where others could write meanwhile. */
 export interface FactsQuery {
   /**
    * A task, with these entries of its journal; `served`: is there a handler for it, `callers`: who waits for it,
-   * `holder`: does the owner of its attempt live.
+   * `holder`: does the owner of its attempt live, `parents` and `children`: the tasks above and below it.
    */
   readonly task?: {
     readonly id: string;
@@ -17,6 +19,9 @@ export interface FactsQuery {
     readonly served: boolean;
     readonly callers: boolean;
     readonly holder: boolean;
+    readonly parents: boolean;
+    readonly children: boolean;
+    readonly event?: EventQuery;
   };
   /** The task with an idempotency key. */
   readonly sameKey?: { readonly principal: string | null; readonly key: string };
@@ -35,6 +40,32 @@ export interface FactsQuery {
 export interface ToWakeQuery {
   readonly now: number;
   readonly limit: number;
+}
+
+/** What there is of events of a name. */
+export interface EventQuery {
+  readonly name: string;
+  /** Of an event that comes; left out: the first event that is kept. */
+  readonly coming?: { readonly dedupeId: string | null; readonly now: number };
+}
+
+/** An event that is kept for a wait that is still to begin. */
+export interface KeptEvent {
+  /** Where it stands among all events. */
+  readonly seq: number;
+  /** Raw JSON. */
+  readonly value: string;
+}
+
+export interface EventFacts {
+  /** The first that is kept. */
+  readonly kept?: KeptEvent | undefined;
+  /** The wait that began first and goes on. */
+  readonly wait?: JournalEntry | undefined;
+  /** Whether an event came under its `dedupeId`. */
+  readonly isKnown?: boolean;
+  /** How many events of any name are kept. */
+  readonly count?: number;
 }
 
 /** Running tasks of an owner with ids above `after` that have not expired at `now`, in order of id. */
@@ -74,6 +105,8 @@ export interface Facts {
   readonly served?: boolean;
   /** Whether the task runs, and the owner of its attempt lives. */
   readonly held?: boolean;
+  readonly relatives?: Relatives | undefined;
+  readonly event?: EventFacts | undefined;
   /** Of the owners in the task's `awaitedBy`, others that live. */
   readonly awaitedBy?: readonly string[];
   readonly sameKey?: TaskRecord | undefined;
@@ -117,9 +150,21 @@ export function factsFor(command: TaskCommand): FactsQuery {
       const served = command.type === "fail" && command.orphaned === true;
       const callers = asksForCallers(command);
       const holder = command.type === "cancel";
-      return { task: { id: command.id, keys: journalKeysOf(command), served, callers, holder } };
+      const parents = concernsParents(command.type);
+      const children = concernsChildren(command.type);
+      const keys = journalKeysOf(command);
+      return {
+        task: { id: command.id, keys, served, callers, holder, parents, children, ...eventOf(command) },
+      };
     }
   }
+}
+
+function eventOf(command: TaskCommand): { event?: EventQuery } {
+  if (command.type === "wait_event") return { event: { name: command.name } };
+  if (command.type !== "send_event") return {};
+  const { name, dedupeId, now } = command;
+  return { event: { name, coming: { dedupeId, now } } };
 }
 
 function asksForCallers(command: TaskCommand): boolean {
@@ -130,9 +175,12 @@ function asksForCallers(command: TaskCommand): boolean {
 function journalKeysOf(command: TaskCommand): readonly string[] {
   switch (command.type) {
     case "record_step":
-    case "close_input":
+    case "retry_step":
+    case "close_wait":
     case "sleep":
     case "end_sleep":
+    case "call_tool":
+    case "wait_event":
       return [command.key];
     case "open_input":
       return [command.input.key];

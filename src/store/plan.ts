@@ -1,50 +1,18 @@
-import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
+import type { CommandResult, Refusal } from "../task/command-result.ts";
+import type { TaskCommand } from "../task/command.ts";
 import { joined, left } from "../task/callers.ts";
 import { createRecord, isSameCall } from "../task/create-record.ts";
-import { decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
-import type { JournalEntry } from "../task/journal.ts";
-import type { Outcome } from "../task/outcome.ts";
+import { decide, type Decision } from "../task/decide.ts";
 import { hasRoom } from "../task/quota.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { hasHandler } from "../task/owner.ts";
 import { isTerminal } from "../task/status.ts";
 import { noTurns } from "../task/turns.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
-import type { TaskChange } from "./store.ts";
-
-/** One write to the tables of a store. */
-export type TableWrite =
-  /** The only one that can fail: where the id or the wire id is taken. The command is then refused as `taken`. */
-  | { readonly do: "insert"; readonly task: TaskRecord; readonly request: TaskRequest }
-  /** The whole record, entries to insert or to replace, and the outcome if there is one. */
-  | {
-      readonly do: "save";
-      readonly task: TaskRecord;
-      readonly journal: readonly JournalEntry[];
-      readonly outcome: Outcome | null;
-    }
-  /**
-   * Takes the idempotency key from a finished task, for which nobody waits any more, and has it deleted at `deleteBy` if that is not null,
-   * or earlier.
-   */
-  | { readonly do: "release_key"; readonly id: string; readonly deleteBy: number | null }
-  /** Removes a task with all that belongs to it. */
-  | { readonly do: "remove"; readonly id: string }
-  | { readonly do: "keep_secret"; readonly name: string; readonly value: string }
-  /**
-   * An owner that is gone may not write any more, and what it was to run may be claimed by any. With `forgetAt` it is known no
-   * longer, unless running tasks of it are left that have not come to the end of their life at that time (epoch ms).
-   */
-  | { readonly do: "retire_owner"; readonly owner: string; readonly forgetAt: number | null };
-
-/** What a command does: all of it, or nothing. */
-export interface Plan {
-  readonly result: CommandResult;
-  readonly writes: readonly TableWrite[];
-  /** To be told after the commit. */
-  readonly changes: readonly TaskChange[];
-}
+import { callTool, sendEvent, waitForEvent } from "./plan-waits.ts";
+import { change, saving } from "./plan-change.ts";
+import type { Plan, TableWrite } from "./table-write.ts";
 
 /** Decides a command by what its facts say. */
 export function planFor(command: TaskCommand, facts: Facts): Plan {
@@ -76,6 +44,12 @@ export function planFor(command: TaskCommand, facts: Facts): Plan {
       const writes: TableWrite[] = facts.secret === undefined ? [{ do: "keep_secret", name, value }] : [];
       return { result: { ok: true, value: facts.secret ?? value }, writes, changes: [] };
     }
+    case "call_tool":
+      return callTool(command, facts);
+    case "wait_event":
+      return waitForEvent(command, facts);
+    case "send_event":
+      return sendEvent(command, facts);
     default:
       return change(command, facts);
   }
@@ -107,13 +81,19 @@ function claim(
   { runnable, owner }: Facts,
 ): Plan {
   const { tasks = [], unreadable = [], turns = before ?? noTurns, heldBack = false } = runnable ?? {};
-  const limited = handlers.filter(({ concurrency }) => concurrency !== undefined);
   const started: Decision[] = [];
   for (const [index, token] of tokens.entries()) {
     const task = tasks[index];
     if (task === undefined) break;
-    const counts = hasHandler(limited, task) ? ({ limited: true } as const) : {};
-    const start = { type: "start", now, id: task.id, token, ...counts } as const;
+    const { concurrency, version } = handlers.find((handler) => hasHandler([handler], task)) ?? {};
+    const start = {
+      type: "start",
+      now,
+      id: task.id,
+      token,
+      ...(concurrency !== undefined && ({ limited: true } as const)),
+      ...(version !== undefined && { version }),
+    } as const;
     const decision = decide(task, start, { owner, entry: () => undefined });
     if (decision.ok) started.push(decision);
   }
@@ -183,35 +163,6 @@ function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Fact
     result: { ok: true },
     writes: [{ do: "release_key", id, deleteBy: until }],
     changes: [{ id, version }],
-  };
-}
-
-function change(
-  command: TaskChangeCommand,
-  { task: before, entries, served, held, owner, awaitedBy = [] }: Facts,
-): Plan {
-  const entry = (key: string): JournalEntry | undefined => entries.get(key);
-  const circumstances = { owner, entry, hasHandler: served === true, awaitedBy };
-  const decision = decide(before, command, circumstances);
-  if (!decision.ok) return { result: decision, writes: [], changes: [] };
-  const { task, journal } = decision;
-  const effect = task.version === before?.version ? { writes: [], changes: [] } : saving([decision]);
-  switch (command.type) {
-    case "answer_inputs":
-      return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
-    case "cancel": {
-      const unheld = before?.journalled === true && held !== true;
-      return { result: { ok: true, task, unheld }, ...effect };
-    }
-    default:
-      return { result: { ok: true, task }, ...effect };
-  }
-}
-
-function saving(decisions: readonly Decision[]): Pick<Plan, "writes" | "changes"> {
-  return {
-    writes: decisions.map(({ task, journal, outcome }) => ({ do: "save", task, journal, outcome })),
-    changes: decisions.map(({ task: { id, version } }) => ({ id, version })),
   };
 }
 

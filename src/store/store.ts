@@ -1,7 +1,8 @@
 import type { JournalEnd, JournalEntry, JournalHead } from "../task/journal.ts";
 import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
-import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/owner.ts";
 import type { SessionStore } from "./session-store.ts";

@@ -2,14 +2,25 @@ import type { JournalEntry } from "../task/journal.ts";
 import type { Usage } from "../task/quota.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { FairQuery } from "./fair-order.ts";
-import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks, ToWakeQuery } from "./facts.ts";
-import type { TableWrite } from "./plan.ts";
+import type {
+  EventFacts,
+  EventQuery,
+  QueuedTasks,
+  RunnableTasks,
+  RunningQuery,
+  RunningTasks,
+  ToWakeQuery,
+} from "./facts.ts";
+import type { TableWrite } from "./table-write.ts";
 
 /** What a synchronous store offers to the code that applies commands, inside one transaction. */
 export interface TaskTables {
   /** Throws a `HoldfastError` for a task whose record cannot be read. */
   task(id: string): TaskRecord | undefined;
   entry(id: string, key: string): JournalEntry | undefined;
+  /** The tasks that a task called and that have not ended; those that cannot be read are left out. */
+  children(parent: string): readonly TaskRecord[];
+  event(taskId: string, query: EventQuery): EventFacts;
   /** A null principal is one principal like any other: that of callers who are not told apart. */
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined;
   /** The tasks of a principal, of all generations; of everybody where it is undefined. */

@@ -1,4 +1,5 @@
-import type { Refusal, TaskCommand } from "./command.ts";
+import type { Refusal } from "./command-result.ts";
+import type { TaskCommand } from "./command.ts";
 import { endsAt } from "./expiry.ts";
 import type { TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";

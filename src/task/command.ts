@@ -48,6 +48,8 @@ export interface TaskCommands {
     readonly task: NewTask;
     readonly request: TaskRequest;
     readonly token: string | null;
+    /** The version of the tool, where it is already running. */
+    readonly version?: number;
     /** A queued task may be claimed by every owner, not just by this one as long as it lives. */
     readonly forAnyOwner?: true;
     /** A caller of this owner waits for the task that knows no tasks. */
@@ -57,8 +59,8 @@ export interface TaskCommands {
     /** Refused as `quota` where the task does not fit; a call that is repeated under its idempotency key does. */
     readonly quota?: Quota;
   };
-  /** `limited`: the task counts for the limit of its handler as long as it runs. */
-  start: { readonly id: string; readonly token: string; readonly limited?: true };
+  /** `limited`: the task counts for the limit of its handler as long as it runs. `version`: that of its handler's tool. */
+  start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
   /**
    * Starts queued tasks that stand in a lane, one under each token as far as there are any: by priorities of `handlers`, and by
    * turns of principals and lanes (`store/fair-order.ts`). Those that another living owner is to run are not among them, nor are
@@ -70,8 +72,21 @@ export interface TaskCommands {
     /** Those that the last claim came to; left out for a first one. */
     readonly turns?: Turns;
   };
-  /** Gives the task back to the queue; one whose handler rests is parked there, until something comes for it. */
-  release: { readonly id: string; readonly token: string };
+  /**
+   * Gives the task back to the queue, where it pauses until `until` (epoch ms) if that is given; one whose handler rests is parked there,
+   * until something comes for it.
+   */
+  release: { readonly id: string; readonly token: string; readonly until?: number };
+  /**
+   * Gives back a task whose handler threw: it runs again from `until` (epoch ms) on. What failed in its journal is removed from there, steps and
+   * calls, and so are steps that wait to be tried again: all of these run again.
+   */
+  retry: {
+    readonly id: string;
+    readonly token: string;
+    readonly until: number;
+    readonly statusMessage: string;
+  };
   /** The same of a process that goes on, which stays the one that runs the task. */
   park: { readonly id: string; readonly token: string };
   /** Up to `limit` queued tasks that wait can be claimed from now on, since the time has come until which they waited. */
@@ -91,6 +106,18 @@ export interface TaskCommands {
      */
     readonly beforeHandler?: true;
   };
+  /** A step has failed, for the `tries`-th time, and is tried again at `until` (epoch ms). */
+  retry_step: {
+    readonly id: string;
+    readonly token: string;
+    readonly key: string;
+    /** As of `record_step`. */
+    readonly error: string;
+    readonly tries: number;
+    readonly until: number;
+    /** Where the handler rests with it. */
+    readonly rest?: Rest;
+  };
   open_input: {
     readonly id: string;
     readonly token: string;
@@ -101,8 +128,8 @@ export interface TaskCommands {
     /** Where the handler rests with it. */
     readonly rest?: Rest;
   };
-  /** Gives up an open input; refused as `state` once it was answered. */
-  close_input: { readonly id: string; readonly token: string; readonly key: string; readonly error: string };
+  /** Gives up an open input, or a wait for an event; refused as `state` once it has ended. */
+  close_wait: { readonly id: string; readonly token: string; readonly key: string; readonly error: string };
   /** A sleep that is to end at `until`, which later attempts find in the journal. */
   sleep: {
     readonly id: string;
@@ -114,6 +141,45 @@ export interface TaskCommands {
   };
   /** Ends a sleep, before its handler goes on. Refused as `state` where no such sleep lasts. */
   end_sleep: { readonly id: string; readonly token: string; readonly key: string };
+  /**
+   * Makes a task of a tool that the handler calls, queued for any owner, whose end will be that of the call. It counts for no principal's quota.
+   * Refused as `taken` where its id is.
+   */
+  call_tool: {
+    readonly id: string;
+    readonly token: string;
+    readonly key: string;
+    readonly requestHash: string;
+    readonly child: NewTask;
+    readonly request: TaskRequest;
+    /** How long the handler of that task may go on when this one has ended or is to be cancelled (ms). */
+    readonly cancelGraceMs: number;
+    /** Where the handler rests with it. */
+    readonly rest?: Rest;
+  };
+  /** Waits for the first event of the name that no other wait has taken; one that came before ends it at once. */
+  wait_event: {
+    readonly id: string;
+    readonly token: string;
+    readonly key: string;
+    readonly name: string;
+    /** When the attempt gives up; events that come then are kept for another wait. */
+    readonly deadlineAt: number | null;
+    /** Where the handler rests with it. */
+    readonly rest?: Rest;
+  };
+  /**
+   * Ends the wait for an event of the name that began first, or keeps the event for one that is still to begin. Changes nothing where an
+   * event came before under the same `dedupeId`. Refused as `quota` where as many as `limit` are kept.
+   */
+  send_event: {
+    readonly id: string;
+    readonly name: string;
+    /** Raw JSON. */
+    readonly value: string;
+    readonly dedupeId: string | null;
+    readonly limit: number;
+  };
   /** Takes the answers to open inputs and ignores all others. */
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
@@ -200,74 +266,4 @@ export type TaskCommandName = keyof TaskCommands;
 
 export type TaskCommand<N extends TaskCommandName = TaskCommandName> = {
   [K in N]: { readonly type: K; readonly now: number } & TaskCommands[K];
-}[N];
-
-/** Why a command changed nothing. None of these is a fault: callers decide what each means to them. */
-export type Refusal =
-  /** no such task */
-  | "unknown"
-  /** the task is finished; the first settlement won */
-  | "finished"
-  /** the token is not the one that holds the task */
-  | "fenced"
-  /** the state allows it not, for another reason than these */
-  | "state"
-  /** the journal has the key already */
-  | "duplicate"
-  /** there are as many tasks as there may be */
-  | "quota"
-  /** the idempotency key belongs to another call */
-  | "conflict"
-  /** another task has the id, or the wire id in this generation and scope */
-  | "taken"
-  /** callers of another owner wait for the task, or may come back for it */
-  | "awaited"
-  /** the time of the event is still to come */
-  | "not_due";
-
-export type Refused = { readonly ok: false; readonly reason: Refusal };
-type Changed = { readonly ok: true; readonly task: TaskRecord };
-
-/** A task whose record cannot be read: damaged, or written by something else. */
-export interface UnreadableTask {
-  readonly id: string;
-  /** What is wrong with it, as a sentence. */
-  readonly problem: string;
-}
-
-interface SpecialResults {
-  /** `created: false`: the same call was made before under its idempotency key; `task` is that one. */
-  create: (Changed & { readonly created: boolean }) | Refused;
-  /** `accepted`: the keys whose answers were taken; empty when none was open. */
-  answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
-  /** `unheld`: its handler had run, and no attempt held it that would hear of the cancel. */
-  cancel: (Changed & { readonly unheld: boolean }) | Refused;
-  claim: {
-    readonly ok: true;
-    /** Running, each under its token. */
-    readonly tasks: readonly TaskRecord[];
-    readonly unreadable: readonly UnreadableTask[];
-    /** For the next claim. */
-    readonly turns: Turns;
-    /** True where tasks may wait that have a handler here, of which as many run as may. */
-    readonly heldBack: boolean;
-  };
-  wake: { readonly ok: true; readonly woken: number; readonly unreadable: readonly UnreadableTask[] };
-  reclaim:
-    | {
-        readonly ok: true;
-        readonly reclaimed: number;
-        readonly unreadable: readonly UnreadableTask[];
-        /** Where the next page begins; null where this was the last one. */
-        readonly next: string | null;
-      }
-    | Refused;
-  delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
-  release_key: { readonly ok: true } | Refused;
-  delete: { readonly ok: true } | Refused;
-  keep_secret: { readonly ok: true; readonly value: string };
-}
-
-export type CommandResult<N extends TaskCommandName = TaskCommandName> = {
-  [K in N]: K extends keyof SpecialResults ? SpecialResults[K] : Changed | Refused;
 }[N];

@@ -1,18 +1,28 @@
 import type { TaskCommand } from "./command.ts";
 import { expiresAt, storableExpiry } from "./expiry.ts";
-import type { TaskRecord } from "./record.ts";
+import type { ParentTask, TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
 import { ready, working } from "./waiting.ts";
 
 /** The record that a `create` command of an owner makes. */
 export function createRecord(
-  { task, token, now, forAnyOwner, awaited, promised }: TaskCommand<"create">,
+  {
+    task,
+    token,
+    now,
+    version,
+    forAnyOwner,
+    awaited,
+    promised,
+  }: Omit<TaskCommand<"create">, "type" | "request">,
   owner: string,
+  parent: ParentTask | null = null,
 ): TaskRecord {
   const expiry = storableExpiry(task.expiry);
   const runUntil = task.runUntil === null ? null : storable(task.runUntil);
   return {
     ...task,
+    parent,
     expiry,
     runUntil,
     pollIntervalMs: storable(task.pollIntervalMs),
@@ -24,12 +34,16 @@ export function createRecord(
     sweepAt: expiresAt(expiry, now, runUntil),
     progress: null,
     openInputs: 0,
+    childInputs: 0,
+    openWaits: 0,
     cancelRequestedAt: null,
     cancelBy: null,
     awaitedBy: awaited === true ? [owner] : [],
     promised: promised === true,
     owner: token === null && forAnyOwner === true ? null : owner,
     attempt: token === null ? 0 : 1,
+    toolVersion: token === null ? null : (version ?? null),
+    failures: 0,
     limited: false,
     token,
     startedAt: token === null ? null : now,

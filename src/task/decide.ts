@@ -1,9 +1,10 @@
 import { isWanted } from "./callers.ts";
-import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
+import type { Refusal } from "./command-result.ts";
+import type { TaskCommand, TaskCommandName } from "./command.ts";
 import { crashPause } from "./crash-backoff.ts";
 import { endsAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
-import { lasting, takeAnswers } from "./lasting-entries.ts";
+import { journalChange, type JournalCommand, type JournalFacts } from "./journal-changes.ts";
 import type { Outcome } from "./outcome.ts";
 import { furthest } from "./progress.ts";
 import type { TaskRecord } from "./record.ts";
@@ -11,29 +12,39 @@ import { isTerminal } from "./status.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import { deletableAt } from "./ttl.ts";
-import { givenBack, isToWake, pausing, ready, resting, stirred, working } from "./waiting.ts";
+import { givenBack, isToWake, pausing, ready, resting, roused, working, type Waiting } from "./waiting.ts";
 
 /** Commands about several tasks, about a new one, about one that has ended, or about its callers. */
 type OtherName =
   "create" | "claim" | "join" | "leave" | "delete_expired" | "release_key" | "delete" | "keep_secret";
 
-/** Commands about one existing task. */
-export type TaskChangeName = Exclude<TaskCommandName, OtherName>;
+/** Commands about one existing task, but for those about its journal. */
+type TaskChangeName = Exclude<TaskCommandName, OtherName | JournalCommand["type"]>;
 
-export type TaskChangeCommand = {
-  [N in TaskChangeName]: N extends "reclaim"
-    ? Omit<TaskCommand<N>, "owner" | "after" | "limit"> & { readonly id: string }
-    : N extends "wake"
-      ? Omit<TaskCommand<N>, "limit"> & { readonly id: string }
-      : TaskCommand<N>;
-}[TaskChangeName];
+/** Questions of tasks below a root were put, or have ended. */
+interface CountInputs {
+  readonly type: "count_inputs";
+  readonly now: number;
+  readonly id: string;
+  readonly by: number;
+}
+
+/** A change of one existing task. */
+export type TaskChangeCommand =
+  | JournalCommand
+  | CountInputs
+  | {
+      [N in TaskChangeName]: N extends "reclaim"
+        ? Omit<TaskCommand<N>, "owner" | "after" | "limit"> & { readonly id: string }
+        : N extends "wake"
+          ? Omit<TaskCommand<N>, "limit"> & { readonly id: string }
+          : TaskCommand<N>;
+    }[TaskChangeName];
 
 /** What a decision depends on beside the record. */
-export interface Circumstances {
+export interface Circumstances extends JournalFacts {
   /** The process that gives the command. */
   readonly owner: string;
-  /** Looks up one journal entry of the task. */
-  readonly entry: (key: string) => JournalEntry | undefined;
   /** Whether a living owner has a handler for the task. */
   readonly hasHandler?: boolean;
   /** Other owners that live and have callers that wait for the task. */
@@ -46,20 +57,10 @@ export interface Decision {
   readonly task: TaskRecord;
   /** Entries to insert, or to replace where the key exists. */
   readonly journal: readonly JournalEntry[];
+  /** Entries to remove: those of steps and calls that failed, and of steps that are to be tried again. */
+  readonly forgets?: "failures";
   readonly outcome: Outcome | null;
 }
-
-/** What an entry of any kind has, unless it says otherwise. */
-const blank = {
-  method: null,
-  request: null,
-  requestHash: null,
-  value: null,
-  error: null,
-  deadlineAt: null,
-  doneAt: null,
-  doneVersion: null,
-} as const;
 
 type Refuse = { readonly ok: false; readonly reason: Refusal };
 
@@ -78,7 +79,7 @@ export function decide(
   const state = nextState(task.state, command.type) ?? task.state;
   const owner = ownerAfter(task, command.type, circumstances.owner);
   const limited = task.limited && state === "running";
-  return effect({ ...task, state, owner, limited }, command, circumstances.entry);
+  return effect({ ...task, state, owner, limited }, command, circumstances);
 }
 
 function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string | null {
@@ -112,13 +113,8 @@ function isDue(at: number | null, now: number): boolean {
   return at !== null && at <= now;
 }
 
-function effect(
-  task: TaskRecord,
-  command: TaskChangeCommand,
-  entry: Circumstances["entry"],
-): Decision | Refuse {
+function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFacts): Decision | Refuse {
   const { now } = command;
-  const done = { doneAt: now, doneVersion: task.version + 1 };
   switch (command.type) {
     case "start":
       return decision({
@@ -127,10 +123,17 @@ function effect(
         limited: command.limited === true,
         token: command.token,
         attempt: task.attempt + 1,
+        toolVersion: task.attempt === 0 ? (command.version ?? null) : task.toolVersion,
         startedAt: task.startedAt ?? now,
       });
     case "release":
-      return decision({ ...task, ...givenBack(task, ready("recovered", now)), token: null });
+      return decision({ ...task, ...givenBack(task, after(command.until, now)), token: null });
+    case "retry": {
+      const { statusMessage, until } = command;
+      const failures = task.failures + 1;
+      const given = { ...task, ...pausing(until), token: null, failures, crashes: 0 };
+      return { ...decision({ ...given, statusMessage, updatedAt: now }), forgets: "failures" };
+    }
     case "park":
       // What has come for it meanwhile has woken it.
       return decision({ ...task, ...givenBack(task, ready("woken", now)), token: null });
@@ -144,53 +147,6 @@ function effect(
     }
     case "mark":
       return decision({ ...task, ...resting(task, command.rest), journalled: true });
-    case "record_step":
-      if (entry(command.key) !== undefined) return refuse("duplicate");
-      return decision({ ...task, ...working, journalled: !command.beforeHandler, crashes: 0 }, [
-        { ...blank, key: command.key, kind: "step", value: command.value, error: command.error, ...done },
-      ]);
-    case "open_input": {
-      if (entry(command.input.key) !== undefined) return refuse("duplicate");
-      const asking = { ...task, openInputs: task.openInputs + 1 };
-      return decision(
-        { ...asking, ...resting(asking, command.rest), journalled: true, crashes: 0, updatedAt: now },
-        [
-          {
-            ...blank,
-            key: command.input.key,
-            kind: "input",
-            method: command.input.method,
-            request: command.input.params,
-            requestHash: command.requestHash,
-            deadlineAt: command.deadlineAt === null ? null : storable(command.deadlineAt),
-          },
-        ],
-      );
-    }
-    case "close_input": {
-      const open = lasting("input", entry(command.key));
-      if (open === undefined) return refuse("state");
-      const openInputs = task.openInputs - 1;
-      return decision({ ...task, ...working, openInputs, crashes: 0, updatedAt: now }, [
-        { ...open, error: command.error, ...done },
-      ]);
-    }
-    case "sleep":
-      if (entry(command.key) !== undefined) return refuse("duplicate");
-      return decision({ ...task, ...resting(task, command.rest), journalled: true, crashes: 0 }, [
-        { ...blank, key: command.key, kind: "sleep", deadlineAt: storable(command.until) },
-      ]);
-    case "end_sleep": {
-      const asleep = lasting("sleep", entry(command.key));
-      if (asleep === undefined) return refuse("state");
-      return decision({ ...task, ...working, crashes: 0 }, [{ ...asleep, ...done }]);
-    }
-    case "answer_inputs": {
-      const answered = takeAnswers(command, entry).map((answer) => ({ ...answer, ...done }));
-      if (answered.length === 0) return nothing(task);
-      const openInputs = task.openInputs - answered.length;
-      return decision({ ...task, ...stirred(task, now), openInputs, crashes: 0, updatedAt: now }, answered);
-    }
     case "update":
       return isBehind(task, command) ? nothing(task) : decision(withChanges(task, command));
     case "settle":
@@ -207,7 +163,7 @@ function effect(
       if (task.cancelRequestedAt !== null) return nothing(task);
       const cancelBy = earlier(task.cancelBy, command.cancelBy);
       const sweepAt = endsAt({ ...task, cancelBy });
-      return decision({ ...task, ...stirred(task, now), cancelRequestedAt: now, cancelBy, sweepAt });
+      return decision({ ...task, ...roused(task, now), cancelRequestedAt: now, cancelBy, sweepAt });
     }
     case "cancel": {
       // What a sweeper says of a caller that left is not true of one that asked to cancel.
@@ -216,7 +172,21 @@ function effect(
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
       return decision(finish({ ...task, statusMessage, cancelRequestedAt }, now));
     }
+    case "count_inputs": {
+      const { by } = command;
+      const openInputs = task.openInputs + by;
+      return decision({ ...task, openInputs, childInputs: task.childInputs + by, updatedAt: now });
+    }
+    default: {
+      const change = journalChange(task, command, facts);
+      if (typeof change === "string") return refuse(change);
+      return change === undefined ? nothing(task) : decision(change.task, change.journal);
+    }
   }
+}
+
+function after(until: number | undefined, now: number): Waiting {
+  return until === undefined ? ready("recovered", now) : pausing(until);
 }
 
 function earlier(cancelBy: number | null, requested: number | undefined): number | null {
@@ -260,6 +230,8 @@ function finish(task: TaskRecord, now: number): TaskRecord {
     ...working,
     token: null,
     openInputs: 0,
+    childInputs: 0,
+    openWaits: 0,
     cancelBy: null,
     finishedAt: now,
     updatedAt: now,

@@ -1,6 +1,11 @@
 import type { InputMethod } from "./input.ts";
 
-export type JournalKind = "step" | "input" | "sleep";
+export type JournalKind = "step" | "input" | "sleep" | "call" | "event";
+
+/** Whether entries of the kind are ended by others than the attempt: a client, a task of the same server, an event. */
+export function isEndedByOthers(kind: JournalKind): boolean {
+  return kind === "input" || kind === "call" || kind === "event";
+}
 
 /** A journal entry without its texts. */
 export interface JournalHead {
@@ -8,11 +13,13 @@ export interface JournalHead {
   readonly kind: JournalKind;
   /** Inputs only: which request was put to the client. */
   readonly method: InputMethod | null;
-  /** Inputs only: hash of method and params; another one under the same key cannot be replayed. */
+  /** Hash of an input's method and params, or of a call's tool and arguments; another one under the same key cannot be replayed. */
   readonly requestHash: string | null;
-  /** Epoch ms at which an open input is given up, or a sleep ends; null where there is no such time. */
+  /** Epoch ms at which an input or a wait for an event is given up, a sleep ends, or a step is tried again; null where there is no such time. */
   readonly deadlineAt: number | null;
-  /** Epoch ms; null while an input is open, and until a sleep has ended. */
+  /** Steps only: how often it failed and was to be tried again. */
+  readonly tries: number;
+  /** Epoch ms; null while an entry has not ended: a step only where it is to be tried again. */
   readonly doneAt: number | null;
   /**
    * The version that its end gave to the record: entries end in this order, and those that one command ended in the order
@@ -28,11 +35,11 @@ export type JournalEndTime = Pick<JournalHead, "key" | "doneAt" | "doneVersion">
 /** What an entry ended with. */
 export interface JournalEnd {
   readonly key: string;
-  /** Raw JSON of the result; null while an input is open, where the step threw, and where it returned nothing. */
+  /** Raw JSON of the result; null where an entry has none, has failed or has not ended. */
   readonly value: string | null;
   /**
-   * Raw JSON of the final error (name, message, code, data) of a step, or of an input that was given up; or the JSON-RPC
-   * error (code, message, data) by which the client answered an input, whose code is a number.
+   * Raw JSON of the error (name, message, code, data) of a step, or of an input or event that was given up; or the JSON-RPC
+   * error (code, message, data) by which the client answered an input, whose code is a number; or how a call failed (`CallFailure`).
    */
   readonly error: string | null;
 }
@@ -42,7 +49,7 @@ export interface JournalEnd {
  * and for an input also the hash of its method and params. Order, and entries that are not reached, do not matter.
  */
 export interface JournalEntry extends JournalHead, JournalEnd {
-  /** Inputs only: the raw JSON params of the request. */
+  /** The raw JSON params of an input, the tool of a call, the name of an event. */
   readonly request: string | null;
 }
 

@@ -12,6 +12,8 @@ export interface ClaimingHandler extends HandlerName {
   readonly priority?: number;
   /** How many of its tasks run at a time, whichever owners run them; left out: any number. */
   readonly concurrency?: number;
+  /** The version of its tool, which tasks keep that begin with it; left out: none. */
+  readonly version?: number;
 }
 
 /** A process that has a store open. */

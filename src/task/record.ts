@@ -2,8 +2,8 @@ import type { Expiry } from "./expiry.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import type { TaskState } from "./status.ts";
 
-/** One wire form of tasks. `plain` is for callers that have none. */
-export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain";
+/** One wire form of tasks. `plain` is for callers that have none, and `child` for tasks that other tasks made, which no requestor sees. */
+export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain" | "child";
 
 /**
  * Request types that a task can stand for; a list, so that more can be added. `other` is one that only the
@@ -13,7 +13,7 @@ export type TaskMethod =
   "tools/call" | "resources/read" | "prompts/get" | "sampling/createMessage" | "elicitation/create" | "other";
 
 /**
- * Why a queued task can be claimed: nothing of it has run, what it waited for has come, or the attempt that held it is gone. Each
+ * Why a queued task can be claimed: nothing of it has run, what it waited for has come, or the attempt that held it is gone or has failed. Each
  * is a line of its own, so that none has to wait behind all of another.
  */
 export type QueueLane = "new" | "woken" | "recovered";
@@ -40,6 +40,21 @@ export interface Origin {
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
   /** The tool's `prepare` runs inside the task, where the creating request has no rounds for its questions. */
   readonly prepareInTask?: true;
+  /** Of a task that another task made: how many tasks are above it. */
+  readonly depth?: number;
+  /** The scopes that calls of tools need, by their names, where the request was held to such: for the tools that the task calls. */
+  readonly toolScopes?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The task whose handler called the tool of another one. */
+export interface ParentTask {
+  readonly id: string;
+  /** Under which key its journal has the call. */
+  readonly key: string;
+  /** The task that a requestor made, above all of them. */
+  readonly root: string;
+  /** How long the handler may go on when the task is no longer wanted from above (ms). */
+  readonly cancelGraceMs: number;
 }
 
 export interface Progress {
@@ -64,6 +79,8 @@ export interface TaskRecord {
   readonly principal: string | null;
   readonly method: TaskMethod;
   readonly tool: string;
+  /** Whose handler made the task; null for one that a requestor made. Such a task is deleted when it ends: its parent's journal has the outcome. */
+  readonly parent: ParentTask | null;
   /** The requestor's idempotency key, unique per principal. */
   readonly idempotencyKey: string | null;
   /** SHA-256 of tool and canonical arguments (RFC 8785): tells the same call from another one. */
@@ -86,7 +103,12 @@ export interface TaskRecord {
   readonly statusMessage: string | null;
   /** How far the handler is; it never goes back, as progress that clients are notified of has to grow. */
   readonly progress: Progress | null;
+  /** Questions that wait for an answer, those of the tasks below it included. */
   readonly openInputs: number;
+  /** How many of these are of tasks below it, where it is the root. */
+  readonly childInputs: number;
+  /** Its calls of tools, and its waits for events, that have not ended. */
+  readonly openWaits: number;
   readonly cancelRequestedAt: number | null;
   /**
    * When the task is cancelled (epoch ms): its requestor asked to cancel and its handler has until then, or its caller left
@@ -112,6 +134,10 @@ export interface TaskRecord {
   readonly runAfter: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
+  /** The version of the tool when its first attempt began; null before, and where an older schema saw that. */
+  readonly toolVersion: number | null;
+  /** How often its handler threw and was to run again. */
+  readonly failures: number;
   /** True while the task runs and counts for the limit of its handler. */
   readonly limited: boolean;
   /** Held by the attempt that may write; null while queued or finished. */

@@ -1,7 +1,7 @@
 import type { TaskState } from "./status.ts";
 
 /** Who may cause an event: its writers differ in what guards their write. */
-export type TaskActor = "requestor" | "attempt" | "dispatch" | "recovery" | "sweeper";
+export type TaskActor = "requestor" | "server" | "attempt" | "child" | "dispatch" | "recovery" | "sweeper";
 
 interface Transition {
   /** States in which the event is accepted; in every other one the write is refused. */
@@ -40,6 +40,14 @@ export const transitions = {
     owner: "nobody",
     meaning: "an orderly stop gives the task back; one whose handler waits is parked",
   },
+  retry: {
+    from: ["running"],
+    to: "queued",
+    by: "attempt",
+    underToken: true,
+    owner: "nobody",
+    meaning: "the handler threw, and is to run again after a pause",
+  },
   reclaim: {
     from: ["running"],
     to: "queued",
@@ -63,7 +71,8 @@ export const transitions = {
     by: "sweeper",
     underToken: false,
     owner: "same",
-    meaning: "a deadline of a parked task has come, or its pause after crashes is over: it can be claimed",
+    meaning:
+      "a deadline of a parked task has come, or its pause after a crash or a failure is over: it can be claimed",
   },
   mark: {
     from: ["running"],
@@ -82,6 +91,14 @@ export const transitions = {
     owner: "same",
     meaning: "a step's result or final error, or what `prepare` returned, enters the journal",
   },
+  retry_step: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    owner: "same",
+    meaning: "a step has failed and is to be tried again, at a time that enters the journal",
+  },
   open_input: {
     from: ["running"],
     to: "same",
@@ -90,13 +107,53 @@ export const transitions = {
     owner: "same",
     meaning: "a question to the client enters the journal",
   },
-  close_input: {
+  close_wait: {
     from: ["running"],
     to: "same",
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "a question is given up at its deadline",
+    meaning: "a question, or a wait for an event, is given up at its deadline",
+  },
+  call_tool: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    owner: "same",
+    meaning: "the handler calls another tool: a task of that tool is made, and the call enters the journal",
+  },
+  end_call: {
+    from: unfinished,
+    to: "same",
+    by: "child",
+    underToken: false,
+    owner: "same",
+    meaning: "a task that this one called has ended",
+  },
+  count_inputs: {
+    from: unfinished,
+    to: "same",
+    by: "child",
+    underToken: false,
+    owner: "same",
+    meaning: "a question of a task below this one was put, or has ended",
+  },
+  wait_event: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    owner: "same",
+    meaning: "a wait for an event enters the journal",
+  },
+  send_event: {
+    from: unfinished,
+    to: "same",
+    by: "server",
+    underToken: false,
+    owner: "same",
+    meaning: "an event comes, for a wait that goes on or for a later one",
   },
   sleep: {
     from: ["running"],

@@ -1,12 +1,13 @@
 import type { GenerationName, TaskRecord } from "./record.ts";
 import { latestTime, storable } from "./time.ts";
 
-/** Where clients see a ttl from creation. `keepAlive` of SEP-1686 counts from the end, and plain calls show neither. */
+/** Where clients see a ttl from creation. `keepAlive` of SEP-1686 counts from the end, and plain calls and tasks of tasks show neither. */
 const showsTtl: Readonly<Record<GenerationName, boolean>> = {
   "sep-1686": false,
   "2025-11-25": true,
   "2026-07-28": true,
   plain: false,
+  child: false,
 };
 
 interface GrowingTtl {

@@ -1,16 +1,16 @@
 import type { QueueLane, TaskRecord } from "./record.ts";
 import { latestTime, storable } from "./time.ts";
 
-/** What an attempt says of its handler when that rests: no step of it runs, and it waits for questions or sleeps. */
+/** What an attempt says of its handler when that rests: no step of it runs, and all that goes on in it waits. */
 export interface Rest {
   /** When the first of them ends by itself (epoch ms), `latestTime` where none does; null for a task that is not to be parked. */
   readonly runAfter: number | null;
-  /** How many questions the attempt knows to be open. */
-  readonly openInputs: number;
+  /** How many of its questions, calls and waits for events the attempt knows not to have ended. */
+  readonly open: number;
 }
 
 /** The part of a record that says what it waits for. */
-type Waiting = Pick<TaskRecord, "waiting" | "lane" | "runAfter">;
+export type Waiting = Pick<TaskRecord, "waiting" | "lane" | "runAfter">;
 
 /** True for a queued task that waits for something to come: it is not run before. */
 export function isParked({ state, lane, waiting }: TaskRecord): boolean {
@@ -19,12 +19,21 @@ export function isParked({ state, lane, waiting }: TaskRecord): boolean {
 
 /** A running task whose handler rests, unless something has come that its attempt had not seen. */
 export function resting(
-  { openInputs, cancelRequestedAt }: Pick<TaskRecord, "openInputs" | "cancelRequestedAt">,
+  task: Pick<TaskRecord, "openInputs" | "childInputs" | "openWaits" | "cancelRequestedAt">,
   rest: Rest | undefined,
 ): Waiting {
-  if (rest === undefined || rest.openInputs !== openInputs) return working;
-  const parks = rest.runAfter !== null && cancelRequestedAt === null;
+  if (rest === undefined || rest.open !== ownOpen(task)) return working;
+  const parks = rest.runAfter !== null && task.cancelRequestedAt === null;
   return { waiting: true, lane: null, runAfter: parks ? storable(rest.runAfter) : null };
+}
+
+/** How many of its own questions, calls and waits for events have not ended. */
+export function ownOpen({
+  openInputs,
+  childInputs,
+  openWaits,
+}: Pick<TaskRecord, "openInputs" | "childInputs" | "openWaits">): number {
+  return openInputs - childInputs + openWaits;
 }
 
 /** A task that runs, and whose handler works. */
@@ -44,6 +53,12 @@ export function pausing(until: number): Waiting {
 export function stirred(task: TaskRecord, now: number): Waiting {
   if (task.state === "running") return working;
   return isParked(task) ? ready("woken", now) : task;
+}
+
+/** The same of a request to cancel, of which a handler hears that pauses too. */
+export function roused(task: TaskRecord, now: number): Waiting {
+  const pauses = task.state === "queued" && task.lane === null && !task.waiting;
+  return pauses ? ready("recovered", now) : stirred(task, now);
 }
 
 /** A task whose attempt ends without an outcome: where its handler rests it is parked, and else it is `otherwise`. */

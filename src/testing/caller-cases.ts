@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult, TaskCommand } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
+import type { TaskCommand } from "../task/command.ts";
 import { assertMembers } from "./assert-members.ts";
 import { createRunning, noon, owner } from "./sample-task.ts";
 import { ownerCases, storeCases } from "./store-case.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
 import { assertMembers } from "./assert-members.ts";
 import { aHandler, createQueued, createRunning, noHandler, noon, owner } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";

@@ -27,6 +27,7 @@ function question(key: string) {
     input,
     requestHash: "h",
     deadlineAt: null,
+    tries: 0,
   } as const;
 }
 

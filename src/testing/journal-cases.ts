@@ -25,8 +25,8 @@ function endSleep(key: string, token = "t1"): TaskCommand<"end_sleep"> {
   return { type: "end_sleep", now: noon + 5, id, token, key };
 }
 
-function giveUp(key: string): TaskCommand<"close_input"> {
-  return { type: "close_input", now: noon + 4, id, token: "t1", key, error: "{}" };
+function giveUp(key: string): TaskCommand<"close_wait"> {
+  return { type: "close_wait", now: noon + 4, id, token: "t1", key, error: "{}" };
 }
 
 function answer(...keys: string[]): TaskCommand<"answer_inputs"> {
@@ -56,6 +56,7 @@ export const journalCases = storeCases("journal", {
       value: '{"answered":"m"}',
       error: null,
       deadlineAt: null,
+      tries: 0,
       doneAt: noon + 3,
       doneVersion: 5,
     });
@@ -96,11 +97,12 @@ export const journalCases = storeCases("journal", {
       method: "elicitation/create",
       requestHash: "h",
       deadlineAt: null,
+      tries: 0,
       doneAt: noon + 3,
       doneVersion: 4,
       bytes,
     });
-    const rest = { method: null, requestHash: null, deadlineAt: null };
+    const rest = { method: null, requestHash: null, deadlineAt: null, tries: 0 };
     assert.deepEqual(failed, {
       key: "k",
       kind: "step",

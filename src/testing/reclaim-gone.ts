@@ -1,5 +1,5 @@
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
 import { noon } from "./sample-task.ts";
 
 const backoff = { baseMs: 0, maxMs: 0, maxCrashes: 9 };

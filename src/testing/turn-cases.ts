@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
 import type { ClaimingHandler } from "../task/owner.ts";
 import type { Turns } from "../task/turns.ts";
 import { reclaimGone } from "./reclaim-gone.ts";
@@ -105,7 +105,7 @@ export const turnCases = [
 
     "queued tasks are known by them, and those that wait come last": async ({ store }) => {
       await store.write(createRunning("0"));
-      const rest = { runAfter: noon + 5, openInputs: 0 };
+      const rest = { runAfter: noon + 5, open: 0 };
       const held = { now: noon, id: "task-0", token: "t1" } as const;
       await store.write({ ...held, type: "sleep", key: "s", until: noon + 5, rest });
       await store.write({ ...held, type: "park" });
@@ -137,7 +137,7 @@ export const turnCases = [
     "a task makes room at its end, and where it is given back or parked": async ({ store }) => {
       for (const name of ["1", "2", "3", "4", "5", "6"]) await store.write(createQueued(name));
       const outcome = { kind: "result", body: "{}" } as const;
-      const rest = { runAfter: noon + 5, openInputs: 0 };
+      const rest = { runAfter: noon + 5, open: 0 };
       const ends = [
         (id: string, token: string) => store.write({ type: "settle", now: noon, id, token, outcome }),
         (id: string) => store.write({ type: "cancel", now: noon, id }),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult, TaskCommand } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
+import type { TaskCommand } from "../task/command.ts";
 import { latestTime } from "../task/time.ts";
 import { assertMembers } from "./assert-members.ts";
 import { reclaimGone } from "./reclaim-gone.ts";
@@ -13,7 +14,7 @@ const held = { now: noon, id, token: "t1" } as const;
 /** A question that is open until `deadlineAt`, with which the handler rests. */
 function ask(key: string, deadlineAt: number | null, openInputs = 1): TaskCommand<"open_input"> {
   const input = { key, method: "roots/list", params: "{}" } as const;
-  const rest = { runAfter: deadlineAt ?? latestTime, openInputs };
+  const rest = { runAfter: deadlineAt ?? latestTime, open: openInputs };
   return { ...held, type: "open_input", input, requestHash: "hash", deadlineAt, rest };
 }
 
@@ -45,18 +46,18 @@ export const waitingCases = [
       assertMembers(await store.write(ask("q", noon + 9)), {
         task: { state: "running", waiting: true, lane: null, runAfter: noon + 9 },
       });
-      const rest = { runAfter: noon + 9, openInputs: 1 };
+      const rest = { runAfter: noon + 9, open: 1 };
       const comes: TaskCommand[] = [
         { ...held, type: "mark" },
         { ...held, type: "record_step", key: "k", value: "1", error: null },
-        { ...held, type: "close_input", key: "q", error: "{}" },
+        { ...held, type: "close_wait", key: "q", error: "{}" },
       ];
       for (const command of comes) {
         assertMembers(await store.write({ ...held, type: "mark", rest }), { task: { runAfter: noon + 9 } });
         assertMembers(await store.write(command), { ok: true, task: works });
       }
       const sleep = { ...held, type: "sleep", key: "s", until: noon + 5 } as const;
-      assertMembers(await store.write({ ...sleep, rest: { runAfter: noon + 5, openInputs: 0 } }), {
+      assertMembers(await store.write({ ...sleep, rest: { runAfter: noon + 5, open: 0 } }), {
         task: { waiting: true, runAfter: noon + 5 },
       });
       assertMembers(await store.write({ ...held, type: "end_sleep", key: "s" }), { task: works });
@@ -66,10 +67,10 @@ export const waitingCases = [
       await store.write(createRunning("a"));
       await store.write(ask("q", null));
       await store.write(answer("q"));
-      const rest = { runAfter: latestTime, openInputs: 1 };
+      const rest = { runAfter: latestTime, open: 1 };
       assertMembers(await store.write({ ...held, type: "mark", rest }), { task: works });
       await store.write({ type: "request_cancel", now: noon, id });
-      assertMembers(await store.write({ ...held, type: "mark", rest: { ...rest, openInputs: 0 } }), {
+      assertMembers(await store.write({ ...held, type: "mark", rest: { ...rest, open: 0 } }), {
         task: { runAfter: null },
       });
     },
@@ -117,7 +118,7 @@ export const waitingCases = [
       for (const [name, until] of Object.entries({ b: noon + 2, a: noon + 1, c: noon + 3 })) {
         await store.write(createRunning(name));
         const of = { now: noon, id: `task-${name}`, token: "t1" } as const;
-        const rest = { runAfter: until, openInputs: 0 };
+        const rest = { runAfter: until, open: 0 };
         await store.write({ ...of, type: "sleep", key: "s", until, rest });
         await store.write({ ...of, type: "release" });
       }

@@ -161,6 +161,7 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
       value: "1",
       error: null,
       deadlineAt: null,
+      tries: 0,
       doneAt: 1,
       doneVersion: 1,
     } as const;

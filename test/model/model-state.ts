@@ -1,5 +1,5 @@
 import type { TaskChange } from "../../src/store/store.ts";
-import type { CommandResult, Refusal } from "../../src/task/command.ts";
+import type { CommandResult, Refusal } from "../../src/task/command-result.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import type { ModelTask } from "./model-task.ts";
 

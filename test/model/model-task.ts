@@ -1,4 +1,5 @@
-import type { Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { Refusal } from "../../src/task/command-result.ts";
+import type { TaskCommand } from "../../src/task/command.ts";
 import type { CrashBackoff } from "../../src/task/crash-backoff.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
@@ -27,7 +28,12 @@ type Elsewhere =
   | "delete_expired"
   | "release_key"
   | "delete"
-  | "keep_secret";
+  | "keep_secret"
+  | "retry"
+  | "retry_step"
+  | "call_tool"
+  | "wait_event"
+  | "send_event";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 
 export interface Effect {
@@ -110,7 +116,7 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
       const asks = { openInputs, ...said(task, openInputs, command.rest), updatedAt: now };
       return write({ key, kind: "input", method, request, requestHash, deadlineAt }, asks);
     }
-    case "close_input": {
+    case "close_wait": {
       const meant = open.filter(({ key }) => key === command.key);
       const { error } = command;
       return meant.length === 0 ? "state" : close(meant.map((entry) => ({ ...entry, error, ...done })));
@@ -135,7 +141,7 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
       if (task.cancelRequestedAt !== null) return idle;
       const first = Math.min(task.cancelBy ?? Infinity, command.cancelBy ?? Infinity);
       const cancelBy = first === Infinity ? null : first;
-      return { task: { cancelRequestedAt: now, cancelBy, ...goesOn(task, now) } };
+      return { task: { cancelRequestedAt: now, cancelBy, ...goesOn(task, now), ...pauseEnds(task, now) } };
     }
     case "settle":
     case "fail":
@@ -178,7 +184,7 @@ const works = { waiting: false, runAfter: null };
  * A task that is to be cancelled waits for nothing else.
  */
 function said({ cancelRequestedAt }: TaskRecord, open: number, rest: Rest | undefined): Partial<TaskRecord> {
-  if (rest?.openInputs !== open) return works;
+  if (rest?.open !== open) return works;
   return { waiting: true, runAfter: cancelRequestedAt === null ? rest.runAfter : null };
 }
 
@@ -186,6 +192,11 @@ function said({ cancelRequestedAt }: TaskRecord, open: number, rest: Rest | unde
 function goesOn({ state, waiting }: TaskRecord, now: number): Partial<TaskRecord> {
   if (state === "running") return works;
   return waiting ? { waiting: false, lane: "woken", runAfter: now } : {};
+}
+
+/** Only a cancel ends a pause. */
+function pauseEnds({ state, lane, waiting }: TaskRecord, now: number): Partial<TaskRecord> {
+  return state === "queued" && lane === null && !waiting ? { lane: "recovered", runAfter: now } : {};
 }
 
 /** Its attempt gives the task up: it waits for what its handler waited for, or can be claimed at once. */
@@ -261,6 +272,7 @@ const blank = {
   value: null,
   error: null,
   deadlineAt: null,
+  tries: 0,
   doneAt: null,
   doneVersion: null,
 };

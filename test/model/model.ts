@@ -73,6 +73,12 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
         taken.map(({ body }) => body),
       );
     }
+    case "retry":
+    case "retry_step":
+    case "call_tool":
+    case "wait_event":
+    case "send_event":
+      throw new Error(`${command.type} is not in the model`);
     default:
       return change(model, by, command);
   }
@@ -89,7 +95,8 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
   if (quota !== undefined && !hasRoomIn(tasks, wanted.principal, quota)) return refuse(model, "quota");
   if (tasks.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
   const runs = token !== null;
-  const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0 };
+  const below = { parent: null, childInputs: 0, openWaits: 0 };
+  const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0, failures: 0, ...below };
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };
   const marks = {
     progress: null,
@@ -98,6 +105,7 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
     limited: false,
     cancelRequestedAt: null,
     sweepAt: null,
+    toolVersion: null,
   };
   const ends = { cancelBy: null, outcomeKind: null };
   const state = runs ? "running" : "queued";

@@ -31,7 +31,7 @@ export function assertWaitMoved(old: ModelTask, now: ModelTask, command: StoreCo
     assert.notEqual(old.task.lane, null);
   if (rests(now.task) && (!rests(old.task) || now.task.runAfter !== old.task.runAfter)) {
     // The attempt has seen every answer that there is.
-    const said = "rest" in command ? command.rest?.openInputs : undefined;
+    const said = "rest" in command ? command.rest?.open : undefined;
     assert.equal(said, openOf(now).length);
   }
   if (rests(old.task) && now.task.state === "queued")

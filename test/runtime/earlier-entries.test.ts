@@ -13,6 +13,7 @@ function entry(place: number, more: Partial<ListedEntry> = {}): ListedEntry {
     method: null,
     requestHash: null,
     deadlineAt: null,
+    tries: 0,
     doneAt: 1,
     doneVersion: place + 2,
     place,

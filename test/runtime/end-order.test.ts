@@ -4,7 +4,7 @@ import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { nextTurn } from "../../src/runtime/next-turn.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
-import type { CommandResult } from "../../src/task/command.ts";
+import type { CommandResult } from "../../src/task/command-result.ts";
 import { runningRecord } from "../contract/sample-task.ts";
 import { rest } from "./fake-clock.ts";
 
@@ -19,6 +19,7 @@ function ended(key: string, doneVersion: number | null, doneAt = 1): JournalEntr
     value: null,
     error: null,
     deadlineAt: null,
+    tries: 0,
   };
   return { key, kind: "step", ...blank, doneAt, doneVersion };
 }

@@ -24,7 +24,7 @@ const everything: Handler = async (_, task) => {
 };
 
 const inCommand: StoreCall[] = [
-  ...(["create", "claim", "mark", "record_step", "open_input", "close_input", "sleep", "update"] as const),
+  ...(["create", "claim", "mark", "record_step", "open_input", "close_wait", "sleep", "update"] as const),
   ...(["answer_inputs", "settle", "request_cancel", "cancel", "fail", "expire", "delete_expired"] as const),
   ...(["reclaim", "release", "renew", "hasClaimable"] as const),
 ];

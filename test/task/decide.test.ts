@@ -125,6 +125,7 @@ describe("journal", () => {
         value: "1",
         error: null,
         deadlineAt: null,
+        tries: 0,
         doneAt: now,
         doneVersion: 2,
       },
@@ -218,12 +219,12 @@ describe("deadlines", () => {
   test("a question that is given up is closed for good, with its error", () => {
     const open = asked("ask", { deadlineAt: now });
     const task = runningRecord({ openInputs: 2, waiting: true, crashes: 1 });
-    const { task: after, journal } = accepted(task, samples.close_input, open);
+    const { task: after, journal } = accepted(task, samples.close_wait, open);
     expect(after).toMatchObject({ openInputs: 1, waiting: false, crashes: 0, updatedAt: now });
     expect(journal).toEqual([{ ...open, error: "{}", doneAt: now, doneVersion: 2 }]);
     const [closed] = journal;
     if (closed === undefined) throw new Error("nothing was closed");
-    expect(decideWith(after, samples.close_input, closed)).toEqual(refused("state"));
+    expect(decideWith(after, samples.close_wait, closed)).toEqual(refused("state"));
     expect(accepted(after, samples.answer_inputs, closed).journal).toEqual([]);
   });
 

@@ -1,7 +1,8 @@
-import { decide, type TaskChangeCommand, type TaskChangeName } from "../../src/task/decide.ts";
+import { decide, type TaskChangeCommand } from "../../src/task/decide.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { noon } from "../contract/sample-task.ts";
+import type { TaskEvent } from "../../src/task/transition.ts";
+import { noon, sampleRequest, sampleTask } from "../contract/sample-task.ts";
 
 // A command of every kind, and what it comes to.
 
@@ -11,20 +12,37 @@ export const outcome = { kind: "result", body: "{}" } as const;
 export const failure = { kind: "error", body: "{}" } as const;
 const input = { key: "ask", method: "elicitation/create", params: '{"message":"?"}' } as const;
 
-export type Samples = { readonly [N in TaskChangeName]: Extract<TaskChangeCommand, { readonly type: N }> };
+export type Samples = { readonly [N in TaskEvent]: Extract<TaskChangeCommand, { readonly type: N }> };
 const id = "task-a";
 export const samples: Samples = {
   start: { type: "start", now, id, token: "t2" },
   release: { type: "release", now, id, token },
   reclaim: { type: "reclaim", now, id, backoff: { baseMs: 10, maxMs: 15, maxCrashes: 4 } },
   park: { type: "park", now, id, token },
+  retry: { type: "retry", now, id, token, until: now + 50, statusMessage: "failed" },
   wake: { type: "wake", now, id },
   mark: { type: "mark", now, id, token },
   record_step: { type: "record_step", now, id, token, key: "k", value: "1", error: null },
+  retry_step: { type: "retry_step", now, id, token, key: "k", error: "{}", tries: 1, until: now + 50 },
   open_input: { type: "open_input", now, id, token, input, requestHash: "h", deadlineAt: null },
-  close_input: { type: "close_input", now, id, token, key: "ask", error: "{}" },
+  close_wait: { type: "close_wait", now, id, token, key: "ask", error: "{}" },
   sleep: { type: "sleep", now, id, token, key: "nap", until: now + 50 },
   end_sleep: { type: "end_sleep", now, id, token, key: "nap" },
+  call_tool: {
+    type: "call_tool",
+    now,
+    id,
+    token,
+    key: "call",
+    requestHash: "h",
+    child: sampleTask("child"),
+    request: sampleRequest,
+    cancelGraceMs: 5,
+  },
+  end_call: { type: "end_call", now, id, key: "call", value: "{}", error: null },
+  count_inputs: { type: "count_inputs", now, id, by: 1 },
+  wait_event: { type: "wait_event", now, id, token, key: "wait", name: "paid", deadlineAt: null },
+  send_event: { type: "send_event", now, id, name: "paid", value: "1", dedupeId: null, limit: 9 },
   answer_inputs: { type: "answer_inputs", now, id, answers: [{ key: "ask", value: "{}" }] },
   update: { type: "update", now, id, token, changes: {} },
   settle: { type: "settle", now, id, token, outcome },
@@ -33,7 +51,7 @@ export const samples: Samples = {
   request_cancel: { type: "request_cancel", now, id },
   cancel: { type: "cancel", now, id },
 };
-export const names = Object.keys(samples) as TaskChangeName[];
+export const names = Object.keys(samples) as TaskEvent[];
 
 export function asked(key: string, members: Partial<JournalEntry> = {}): JournalEntry {
   const { method, params: request } = input;
@@ -46,6 +64,7 @@ export function asked(key: string, members: Partial<JournalEntry> = {}): Journal
     value: null,
     error: null,
     deadlineAt: null,
+    tries: 0,
     doneAt: null,
     doneVersion: null,
     ...members,
@@ -59,10 +78,16 @@ export const asleep: JournalEntry = {
   deadlineAt: now + 50,
 };
 
+/** The same of a call, and of a wait for an event. */
+const calling = asked("call", { kind: "call", method: null, request: "publish" });
+const waiting = asked("wait", { kind: "event", method: null, request: "paid", requestHash: null });
+
 /** The journal in which the sample command does something. */
-export function journalFor(name: TaskChangeName): JournalEntry[] {
+export function journalFor(name: TaskEvent): JournalEntry[] {
   if (name === "end_sleep") return [asleep];
-  return name === "answer_inputs" || name === "close_input" ? [asked("ask")] : [];
+  if (name === "end_call") return [calling];
+  if (name === "send_event") return [waiting];
+  return name === "answer_inputs" || name === "close_wait" ? [asked("ask")] : [];
 }
 
 export function decideWith(
@@ -73,6 +98,7 @@ export function decideWith(
   return decide(task, command, {
     owner: "causer",
     entry: (key) => journal.find((entry) => entry.key === key),
+    eventWait: journal.find(({ kind }) => kind === "event"),
   });
 }
 

@@ -6,7 +6,7 @@ import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
 import { accepted, asked, changed, decideWith, journalFor, now, refused, samples } from "./decided.ts";
 
 describe("rests", () => {
-  const rest = { runAfter: now + 5, openInputs: 1 };
+  const rest = { runAfter: now + 5, open: 1 };
   const marked = (task: TaskRecord, given: Rest) => changed(task, { ...samples.mark, rest: given });
   const asking = runningRecord({ journalled: true, openInputs: 1 });
   /** Its handler waits for an answer. */
@@ -27,16 +27,12 @@ describe("rests", () => {
     "a rest of an attempt that knows of %i open questions where 1 is open is none",
     (known) => {
       const works = { waiting: false, runAfter: null };
-      expect(accepted(asking, { ...samples.mark, rest: { ...rest, openInputs: known } }).task).toMatchObject(
-        works,
-      );
-      expect(accepted(rests, { ...samples.mark, rest: { ...rest, openInputs: known } }).task).toMatchObject(
-        works,
-      );
-      const sleep = { ...samples.sleep, rest: { ...rest, openInputs: known } };
+      expect(accepted(asking, { ...samples.mark, rest: { ...rest, open: known } }).task).toMatchObject(works);
+      expect(accepted(rests, { ...samples.mark, rest: { ...rest, open: known } }).task).toMatchObject(works);
+      const sleep = { ...samples.sleep, rest: { ...rest, open: known } };
       expect(accepted(asking, sleep).task).toMatchObject(works);
       // The question that it opens counts.
-      const ask = { ...samples.open_input, rest: { ...rest, openInputs: known } };
+      const ask = { ...samples.open_input, rest: { ...rest, open: known } };
       expect(accepted(asking, ask).task).toMatchObject(
         known === 2 ? { waiting: true, runAfter: now + 5 } : works,
       );
@@ -47,7 +43,7 @@ describe("rests", () => {
     const ask = { ...samples.open_input, rest };
     const first = { journalled: true, waiting: true, runAfter: now + 5, openInputs: 1, updatedAt: now };
     expect(changed(runningRecord(), ask)).toEqual({ ...first, version: 2 });
-    const sleep = { ...samples.sleep, rest: { runAfter: now + 50, openInputs: 0 } };
+    const sleep = { ...samples.sleep, rest: { runAfter: now + 50, open: 0 } };
     const asleepUntil = { journalled: true, waiting: true, runAfter: now + 50, version: 2 };
     expect(changed(runningRecord(), sleep)).toEqual(asleepUntil);
   });
@@ -55,11 +51,11 @@ describe("rests", () => {
   test("a task that is to be cancelled is not parked", () => {
     const requested = { ...asking, cancelRequestedAt: noon };
     expect(marked(requested, rest)).toEqual({ waiting: true, version: 2 });
-    const ask = { ...samples.open_input, rest: { ...rest, openInputs: 2 } };
+    const ask = { ...samples.open_input, rest: { ...rest, open: 2 } };
     expect(accepted(requested, ask).task).toMatchObject({ waiting: true, runAfter: null });
   });
 
-  test.each(["record_step", "close_input", "end_sleep", "answer_inputs", "request_cancel"] as const)(
+  test.each(["record_step", "close_wait", "end_sleep", "answer_inputs", "request_cancel"] as const)(
     "%s is something that has come: the handler works",
     (name) => {
       const { task } = accepted(rests, samples[name], ...journalFor(name));
@@ -132,12 +128,12 @@ describe("parking", () => {
     }
   });
 
-  test("no answer and no cancel ends a pause after crashes", () => {
+  test("no answer ends a pause, but a cancel does", () => {
     const pauses = { ...asks, waiting: false };
-    for (const name of ["answer_inputs", "request_cancel"] as const) {
-      const { task } = accepted(pauses, samples[name], ...journalFor(name));
-      expect(task).toMatchObject({ waiting: false, lane: null, runAfter: now + 5 });
-    }
+    const answered = accepted(pauses, samples.answer_inputs, ...journalFor("answer_inputs"));
+    expect(answered.task).toMatchObject({ waiting: false, lane: null, runAfter: now + 5 });
+    const cancelled = accepted(pauses, samples.request_cancel);
+    expect(cancelled.task).toMatchObject({ waiting: false, lane: "recovered", runAfter: now });
   });
 
   test("a wake at its time, and not before, makes a parked or a pausing task one that can be claimed", () => {

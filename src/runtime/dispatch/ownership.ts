@@ -1,4 +1,4 @@
-import type { CommandResult } from "../../task/command.ts";
+import type { CommandResult } from "../../task/command-result.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RuntimeOptions } from "../options.ts";

@@ -147,7 +147,7 @@ export class Attempts implements TaskHolder {
 
   /** Questions of the task, or any of them, have ended or cannot be read any more: its handler is to hear of that. */
   lookAtQuestions(id: string, keys?: readonly string[]): void {
-    this.#live.get(id)?.task.journal.answered(keys);
+    this.#live.get(id)?.task.journal.ended(keys);
   }
 
   /** Gives up what cannot be read: a store that fails must not hold up a stop. */

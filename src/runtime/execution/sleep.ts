@@ -34,7 +34,7 @@ export async function sleep(
     await limit.assertReaches(until, `The sleep "${claimed}"`);
   const slept = async (): Promise<void> => {
     if (entry === undefined) await task.writeWithRest("sleep", { key: claimed, until });
-    task.journal.sleeps(claimed);
+    task.journal.waits(claimed);
     let callOff = (): void => undefined;
     try {
       await waitFor((done) => (callOff = run.life.holdTimer(timers.at(until, done))), run.signal);

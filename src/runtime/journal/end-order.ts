@@ -1,8 +1,8 @@
-import type { CommandResult } from "../../task/command.ts";
+import type { CommandResult } from "../../task/command-result.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEndTime } from "../../task/journal.ts";
 import { nextTurn } from "../next-turn.ts";
-import type { InputEnds } from "./input-ends.ts";
+import type { OutsideEnds } from "./outside-ends.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
 /** Where an end stands among the ends of its task. */
@@ -23,7 +23,7 @@ interface End extends Position {
 }
 
 type EndResult = CommandResult<"record_step" | "end_sleep">;
-type Inputs = Pick<InputEnds, "complete" | "read">;
+type Others = Pick<OutsideEnds, "complete" | "read">;
 type Slot = Pick<SlotHolder, "holds" | "take" | "giveWhenIdle">;
 
 /** A handler that changes its task without a pause holds up its own replay for no longer. */
@@ -35,7 +35,7 @@ const mostRounds = 16;
  * turn of the event loop, so that the handler does all that follows from it before it sees the next.
  */
 export class EndOrder {
-  readonly #inputs: Inputs;
+  readonly #others: Others;
   readonly #slot: Slot;
   /** The next to be released comes last. */
   readonly #queue: End[] = [];
@@ -55,8 +55,8 @@ export class EndOrder {
   #justReleased = false;
 
   /** `keys` is what earlier attempts journalled, read since the record had this version. */
-  constructor(keys: Iterable<string>, version: number, inputs: Inputs, slot: Slot) {
-    this.#inputs = inputs;
+  constructor(keys: Iterable<string>, version: number, others: Others, slot: Slot) {
+    this.#others = others;
     this.#slot = slot;
     this.#unreplayed = new Set(keys);
     this.#complete = version;
@@ -132,7 +132,7 @@ export class EndOrder {
 
   /** Looks for questions that have ended, where what is known of the task does not rule them out. */
   check(): void {
-    if (this.#writes.size === 0 && !this.#inputs.complete) this.look();
+    if (this.#writes.size === 0 && !this.#others.complete) this.look();
   }
 
   /** Looks for questions that have ended. */
@@ -164,7 +164,7 @@ export class EndOrder {
       if (next === undefined || next.version > this.#complete) {
         const highest = this.#queue[0]?.version ?? 0;
         this.#looks = false;
-        if (this.#writes.size > 0 || !this.#inputs.complete) await this.#learn();
+        if (this.#writes.size > 0 || !this.#others.complete) await this.#learn();
         this.#complete = Math.max(this.#complete, highest);
         continue;
       }
@@ -189,7 +189,7 @@ export class EndOrder {
   async #learn(): Promise<void> {
     await Promise.allSettled(this.#writes);
     // The attempt has reported what cannot be read, or it has lost its task: then no order is left to keep.
-    await this.#inputs.read().catch(() => undefined);
+    await this.#others.read().catch(() => undefined);
   }
 
   async #handlerRests(): Promise<void> {

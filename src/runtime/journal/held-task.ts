@@ -1,11 +1,12 @@
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
-import { Journal, type HeldCommand, type HeldCommandName } from "./journal.ts";
+import { Journal, type HeldCommand, type HeldCommandName, type OpeningCommandName } from "./journal.ts";
 import { forEver, type RunLife } from "./run-life.ts";
 import { Rests } from "./rests.ts";
 import type { SlotHolder } from "./slot-holder.ts";
@@ -63,7 +64,7 @@ export class HeldTask {
       clock: services.clock,
       parks,
       idleUntil: () => (life.signal.aborted || life.state === "ended" ? undefined : slot.idleUntil),
-      openInputs: () => this.journal.openInputs,
+      open: () => this.journal.open,
       mark: (rest) => this.write("mark", rest === undefined ? {} : { rest }),
       onRest,
       onStir,
@@ -157,14 +158,14 @@ export class HeldTask {
   }
 
   /** Writes with what there is to say of the handler's rest. */
-  writeWithRest<N extends "open_input" | "sleep">(
+  writeWithRest<N extends OpeningCommandName | "sleep" | "retry_step">(
     type: N,
     command: HeldCommand<N>,
   ): Promise<CommandResult<N>> {
     const rest = this.rests.current();
     const write = this.write<N>(type, rest === undefined ? command : { ...command, rest });
-    // Unlike questions, sleeps are not counted in the record: what is said meanwhile could be stored before this one.
-    if (type === "sleep") this.rests.busyWhile(write);
+    // Unlike what others end, these are not counted in the record: what is said meanwhile could be stored before this one.
+    if (type === "sleep" || type === "retry_step") this.rests.busyWhile(write);
     return this.rests.beginning(write, rest !== undefined);
   }
 

@@ -1,16 +1,29 @@
 import type { ListedEntry, TaskStore } from "../../store/store.ts";
-import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand } from "../../task/command.ts";
 import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { EarlierEntries } from "./earlier-entries.ts";
 import { EndOrder } from "./end-order.ts";
-import { InputEnds } from "./input-ends.ts";
+import { OutsideEnds } from "./outside-ends.ts";
 import { JournalSize, type JournalLimits } from "./journal-size.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
 /** Commands that are valid only under the token of a run. */
 export type HeldCommandName =
-  "mark" | "record_step" | "open_input" | "close_input" | "sleep" | "end_sleep" | "update" | "settle";
+  | "mark"
+  | "record_step"
+  | "retry_step"
+  | "open_input"
+  | "close_wait"
+  | "sleep"
+  | "end_sleep"
+  | "call_tool"
+  | "wait_event"
+  | "update"
+  | "settle";
+/** Those that begin what others end. */
+export type OpeningCommandName = "open_input" | "call_tool" | "wait_event";
 export type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type" | "now" | "id" | "token">;
 
 export interface JournalSetup {
@@ -31,7 +44,7 @@ export class Journal {
   readonly #write: JournalSetup["write"];
   readonly #earlier: EarlierEntries;
   readonly #size: JournalSize;
-  readonly #inputs: InputEnds;
+  readonly #others: OutsideEnds;
   readonly #ends: EndOrder;
 
   constructor({ task, entries, limits, store, slot, write, persist }: JournalSetup) {
@@ -40,7 +53,7 @@ export class Journal {
       persist(() => store.journalEnds(task.id, keys)),
     );
     this.#size = new JournalSize(limits, entries);
-    this.#inputs = new InputEnds({
+    this.#others = new OutsideEnds({
       task,
       entries,
       store,
@@ -56,12 +69,12 @@ export class Journal {
       },
     });
     const keys = entries.map(({ key }) => key);
-    this.#ends = new EndOrder(keys, task.version, this.#inputs, slot);
+    this.#ends = new EndOrder(keys, task.version, this.#others, slot);
   }
 
-  /** How many questions are open; undefined where something has ended that the handler has not seen. */
-  get openInputs(): number | undefined {
-    return this.#ends.isQuiet ? this.#inputs.open : undefined;
+  /** How many questions, calls and waits for events have not ended; undefined where something has that the handler has not seen. */
+  get open(): number | undefined {
+    return this.#ends.isQuiet ? this.#others.open : undefined;
   }
 
   /** What an earlier attempt journalled under the key. */
@@ -86,8 +99,8 @@ export class Journal {
     await this.#ends.ending(this.#write("record_step", step));
   }
 
-  /** The handler sleeps, maybe again. */
-  sleeps(key: string): void {
+  /** The handler sleeps, or waits to try a step again, maybe since an earlier attempt. */
+  waits(key: string): void {
     this.#ends.begun(key);
   }
 
@@ -96,34 +109,34 @@ export class Journal {
     return this.#ends.ending(this.#write("end_sleep", { key }));
   }
 
-  /** A question is about to be put, or put again: the entry of its end, when it is its turn. */
-  ask(key: string): PromiseWithResolvers<JournalEnd> {
+  /** What others are to end is about to begin, or is come to again: the entry of its end, when it is its turn. */
+  awaitEnd(key: string): PromiseWithResolvers<JournalEnd> {
     this.#ends.begun(key);
-    return this.#inputs.ask(key);
+    return this.#others.begin(key);
   }
 
-  /** Takes the room for a question; throws `limit_reached` where it is too large. */
-  addQuestion(key: string, params: string): void {
-    this.#size.add(key, params);
+  /** Takes the room for a text that is journalled; throws `limit_reached` where it is too large. */
+  addText(key: string, text: string): void {
+    this.#size.add(key, text);
   }
 
-  /** Waits for the write that puts a question into the journal. */
-  async opening(key: string, write: Promise<CommandResult<"open_input">>): Promise<void> {
+  /** Waits for the write that begins what others end. */
+  async opening(key: string, write: Promise<CommandResult<OpeningCommandName>>): Promise<void> {
     const opening = write.then((result) => {
-      if (result.ok) this.#inputs.opened(key, result.task.version);
+      if (result.ok) this.#others.opened(key, result.task.version);
     });
     await this.#ends.pending(opening);
   }
 
-  /** Gives a question up, unless an answer was faster. */
-  async closeInput(key: string, error: string): Promise<void> {
-    const closing = this.#write("close_input", { key, error }).then(() => this.#inputs.tell([key]));
+  /** Gives up a question or a wait for an event, unless its end was faster. */
+  async closeWait(key: string, error: string): Promise<void> {
+    const closing = this.#write("close_wait", { key, error }).then(() => this.#others.tell([key]));
     await this.#ends.pending(closing);
   }
 
-  /** Questions are said to have ended: those of `keys`, or any. Without this, a record shows it, and all of them are read. */
-  answered(keys?: readonly string[]): void {
-    this.#inputs.tell(keys);
+  /** Others are said to have ended what is under `keys`, or anything. Without this, a record shows it, and all of it is read. */
+  ended(keys?: readonly string[]): void {
+    this.#others.tell(keys);
     this.#ends.look();
   }
 
@@ -135,7 +148,7 @@ export class Journal {
 
   /** What a write, or a read, has shown of the task. */
   saw(task: TaskRecord): void {
-    this.#inputs.saw(task);
+    this.#others.saw(task);
     this.#ends.check();
   }
 }

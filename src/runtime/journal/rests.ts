@@ -11,8 +11,8 @@ export interface RestsSetup {
   readonly parks: boolean;
   /** When the first wait of the handler ends by itself (epoch ms); undefined while not all that goes on in it is waiting. */
   readonly idleUntil: () => number | undefined;
-  /** How many questions are known to be open; undefined where something has ended that the handler has not seen. */
-  readonly openInputs: () => number | undefined;
+  /** How many questions, calls and waits for events are known not to have ended; undefined where something has that the handler has not seen. */
+  readonly open: () => number | undefined;
   readonly mark: (rest?: Rest) => Promise<unknown>;
   /** The handler rests, and the store knows it: the task can be parked. */
   readonly onRest: () => void;
@@ -21,7 +21,7 @@ export interface RestsSetup {
 }
 
 /**
- * Knows when the handler of a run rests: all that goes on in it waits for questions or sleeps. The record says so too, and never
+ * Knows when the handler of a run rests: all that goes on in it waits. The record says so too, and never
  * too early: a task that is parked is not run again before something has come for it.
  */
 export class Rests {
@@ -46,10 +46,8 @@ export class Rests {
     const idleUntil = this.#setup.idleUntil();
     if (idleUntil === undefined || idleUntil <= this.#setup.clock.now() || this.#busy.size > 0)
       return undefined;
-    const openInputs = this.#setup.openInputs();
-    return openInputs === undefined
-      ? undefined
-      : { openInputs, runAfter: this.#setup.parks ? idleUntil : null };
+    const open = this.#setup.open();
+    return open === undefined ? undefined : { open, runAfter: this.#setup.parks ? idleUntil : null };
   }
 
   /** Whether the task can be parked now. */

@@ -79,8 +79,8 @@ export class Questions {
     const { run, task, timers } = this.#setup;
     const { key, method, params, hash, deadlineAt } = question;
     run.signal.throwIfAborted();
-    if (!again) task.journal.addQuestion(key, params);
-    const end = task.journal.ask(key);
+    if (!again) task.journal.addText(key, params);
+    const end = task.journal.awaitEnd(key);
     const onAbort = (): void => end.reject(run.signal.reason as Error);
     end.promise.catch(() => undefined); // the write below may reject first
     run.signal.addEventListener("abort", onAbort, { once: true });
@@ -106,7 +106,7 @@ export class Questions {
       new HoldfastError("input_timeout", `The question "${key}" was not answered in time.`),
       this.#setup.run.maxBodyBytes,
     );
-    await this.#setup.task.journal.closeInput(key, error);
+    await this.#setup.task.journal.closeWait(key, error);
   }
 
   #assertCapability(method: InputMethod, params: Record<string, unknown>): void {

@@ -1,6 +1,6 @@
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { InputRequest } from "../../task/input.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import { uniqueHandlers, type ClaimingHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -23,8 +23,10 @@ import type {
 } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { memoryDatabase, type MemoryDatabase } from "./memory-database.ts";
+import { openInputs } from "./open-inputs.ts";
 import { MemoryMessages } from "./memory-messages.ts";
-import type { MemoryTables, StoredTask } from "./memory-tables.ts";
+import type { MemoryTables } from "./memory-tables.ts";
+import type { StoredTask } from "./stored-task.ts";
 
 /**
  * A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. Stores of one `database`
@@ -117,7 +119,9 @@ class MemoryStore implements TaskStore {
     const stored = this.#stored(id);
     if (stored === undefined || !isVisible(stored.record)) return undefined;
     const { record: task, journal, outcome } = stored;
-    return { task, inputs: task.openInputs > 0 ? openInputs(journal.values()) : [], outcome };
+    const own = task.openInputs > 0 ? openInputs(journal.values()) : [];
+    const inputs = task.childInputs > 0 ? [...own, ...this.#tables.inputsBelow(id)] : own;
+    return { task, inputs, outcome };
   }
 
   async request(id: string): Promise<TaskRequest | undefined> {
@@ -215,13 +219,4 @@ function clone(command: TaskCommand): TaskCommand {
 function listed({ request, value, error, ...head }: JournalEntry, place: number): ListedEntry {
   const texts = [request, value, error].filter((text) => text !== null);
   return { ...head, place, bytes: texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0) };
-}
-
-function openInputs(entries: Iterable<JournalEntry>): InputRequest[] {
-  const inputs: InputRequest[] = [];
-  for (const { key, kind, method, request, doneAt } of entries) {
-    if (kind !== "input" || doneAt !== null || method === null) continue;
-    inputs.push({ key, method, params: request ?? "{}" });
-  }
-  return inputs;
 }

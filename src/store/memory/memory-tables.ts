@@ -1,33 +1,34 @@
 import { hasExpired, isOver } from "../../task/expiry.ts";
 import type { JournalEntry } from "../../task/journal.ts";
-import type { Outcome } from "../../task/outcome.ts";
+import { childInputKey } from "../../task/child-input.ts";
+import type { InputRequest } from "../../task/input.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
 import type { FairQuery } from "../fair-order.ts";
 import type { TaskTables } from "../task-tables.ts";
-import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
-import type { TableWrite } from "../plan.ts";
+import type {
+  EventFacts,
+  EventQuery,
+  QueuedTasks,
+  RunnableTasks,
+  RunningQuery,
+  RunningTasks,
+  ToWakeQuery,
+} from "../facts.ts";
+import type { TableWrite } from "../table-write.ts";
 import { take } from "../take.ts";
 import { compareText, MemoryLists } from "./memory-lists.ts";
 import { MemoryOwners } from "./memory-owners.ts";
 import { MemoryQueue } from "./memory-queue.ts";
-import type { StoredMessage } from "./memory-messages.ts";
+import { MemoryKeys } from "./memory-keys.ts";
+import { openInputs } from "./open-inputs.ts";
+import { MemoryChildren } from "./memory-children.ts";
 import { MemorySweeps } from "./memory-sweeps.ts";
+import { forgetFailures, newlyStored, type StoredTask } from "./stored-task.ts";
 import { SortedSet } from "./sorted-set.ts";
 import { UsageCounts } from "./usage-counts.ts";
-
-/** A task with all that belongs to it. */
-export interface StoredTask {
-  record: TaskRecord;
-  readonly request: TaskRequest;
-  /** In the order of first writes, which a Map keeps. */
-  readonly journal: Map<string, JournalEntry>;
-  outcome: Outcome | null;
-  /** The queue, its first message first. */
-  readonly messages: StoredMessage[];
-}
 
 /** The tables as Maps, and in place of indexes Maps and sorted sets. */
 export class MemoryTables implements TaskTables {
@@ -35,13 +36,12 @@ export class MemoryTables implements TaskTables {
   readonly unfinished = new SortedSet<string>(compareText);
   readonly sweeps = new MemorySweeps();
   readonly #lists = new MemoryLists();
-  readonly #idByIdempotencyKey = new Map<string, string>();
-  /** The keys of the map, in order. */
-  readonly #idempotencyKeys = new SortedSet<string>(compareText);
+  readonly #keys = new MemoryKeys();
   readonly #idByWireId = new Map<string, string>();
   readonly #usage = new UsageCounts();
   readonly queue = new MemoryQueue();
   readonly owners = new MemoryOwners();
+  readonly #children = new MemoryChildren();
   readonly #secrets = new Map<string, string>();
   /** By the session that its request came in. */
   readonly #ofSession = new Map<string, Set<string>>();
@@ -54,20 +54,30 @@ export class MemoryTables implements TaskTables {
     return this.stored.get(id)?.journal.get(key);
   }
 
+  children(parent: string): readonly TaskRecord[] {
+    return this.#records([...this.#children.of(parent)].toSorted(compareText));
+  }
+
+  /** Open questions of the tasks below a root. */
+  inputsBelow(root: string): readonly InputRequest[] {
+    return [...this.#children.below(root)].toSorted(compareText).flatMap((taskId) => {
+      const inputs = openInputs(this.stored.get(taskId)?.journal.values() ?? []);
+      return inputs.map((input) => ({ ...input, key: childInputKey({ taskId, key: input.key }) }));
+    });
+  }
+
+  event(taskId: string, query: EventQuery): EventFacts {
+    const stored = this.stored.get(taskId);
+    return stored === undefined ? {} : stored.events.facts(stored.journal.values(), query);
+  }
+
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {
-    const id = this.#idByIdempotencyKey.get(idempotencyIndex(principal, key));
+    const id = this.#keys.find(principal, key);
     return id === undefined ? undefined : this.task(id);
   }
 
   withKeys(principal: string | null, prefix: string, limit: number): readonly KeyedTask[] {
-    const found: KeyedTask[] = [];
-    const start = idempotencyIndex(principal, prefix);
-    for (const index of this.#idempotencyKeys.from(start)) {
-      if (found.length >= limit || !index.startsWith(start)) break;
-      const id = this.#idByIdempotencyKey.get(index);
-      if (id !== undefined) found.push({ id, key: index.slice(idempotencyIndex(principal, "").length) });
-    }
-    return found;
+    return this.#keys.withPrefix(principal, prefix, limit);
   }
 
   usage(principal?: string): Usage {
@@ -108,13 +118,21 @@ export class MemoryTables implements TaskTables {
       case "insert":
         return this.#insert(write.task, write.request);
       case "save":
-        this.#save(write.task, write.journal, write.outcome);
+        this.#save(write);
         return true;
       case "release_key":
         this.#releaseKey(write.id, write.deleteBy);
         return true;
       case "remove":
         this.#remove(write.id);
+        return true;
+      case "keep_event":
+        this.stored
+          .get(write.taskId)
+          ?.events.keep(write.name, write.taken ? null : write.value, write.dedupeId);
+        return true;
+      case "take_event":
+        this.stored.get(write.taskId)?.events.take(write.seq);
         return true;
       case "keep_secret":
         this.#secrets.set(write.name, write.value);
@@ -128,31 +146,29 @@ export class MemoryTables implements TaskTables {
   #insert(task: TaskRecord, request: TaskRequest): boolean {
     const wireId = wireIndex(task);
     if (this.stored.has(task.id) || this.#idByWireId.has(wireId)) return false;
-    this.stored.set(task.id, { record: task, request, journal: new Map(), outcome: null, messages: [] });
+    this.stored.set(task.id, newlyStored(task, request));
+    this.#children.add(task);
     this.#idByWireId.set(wireId, task.id);
     this.#lists.add(task);
     const { session } = request.origin;
     if (session !== undefined) {
       this.#ofSession.set(session, (this.#ofSession.get(session) ?? new Set()).add(task.id));
     }
-    if (task.idempotencyKey !== null) {
-      const index = idempotencyIndex(task.principal, task.idempotencyKey);
-      this.#idByIdempotencyKey.set(index, task.id);
-      this.#idempotencyKeys.add(index);
-    }
+    this.#keys.add(task);
     this.#index(task);
-    this.#usage.add(task.principal, Number(!isTerminal(task.state)), 1);
+    this.#usage.add(payerOf(task), Number(!isTerminal(task.state)), 1);
     return true;
   }
 
-  #save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
+  #save({ task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
     const stored = this.stored.get(task.id);
     if (stored === undefined) return;
     this.#unindex(stored.record);
     const ended = isTerminal(task.state) && !isTerminal(stored.record.state);
-    if (ended) this.#usage.add(task.principal, -1, 0);
+    if (ended) this.#usage.add(payerOf(task), -1, 0);
     stored.record = task;
     this.#index(task);
+    if (forgets === "failures") forgetFailures(stored.journal);
     for (const entry of journal) stored.journal.set(entry.key, entry);
     if (outcome !== null) stored.outcome = outcome;
   }
@@ -161,7 +177,7 @@ export class MemoryTables implements TaskTables {
     const stored = this.stored.get(id);
     if (stored === undefined) return;
     const { record } = stored;
-    this.#forgetKey(record);
+    this.#keys.delete(record);
     this.#unindex(record);
     const sweepAt = deleteBy === null ? record.sweepAt : Math.min(record.sweepAt ?? Infinity, deleteBy);
     stored.record = { ...record, idempotencyKey: null, awaitedBy: [], sweepAt };
@@ -184,11 +200,12 @@ export class MemoryTables implements TaskTables {
     this.#ofSession.get(session)?.delete(id);
     if (this.#ofSession.get(session)?.size === 0) this.#ofSession.delete(session);
     this.#unindex(task);
-    this.#usage.add(task.principal, -Number(!isTerminal(task.state)), -1);
+    this.#usage.add(payerOf(task), -Number(!isTerminal(task.state)), -1);
+    this.#children.delete(task);
     this.stored.delete(id);
     this.#idByWireId.delete(wireIndex(task));
     this.#lists.delete(task);
-    this.#forgetKey(task);
+    this.#keys.delete(task);
   }
 
   unfinishedAfter(after: string, limit: number): readonly TaskRecord[] {
@@ -226,13 +243,6 @@ export class MemoryTables implements TaskTables {
     }
   }
 
-  #forgetKey({ principal, idempotencyKey }: TaskRecord): void {
-    if (idempotencyKey === null) return;
-    const index = idempotencyIndex(principal, idempotencyKey);
-    this.#idByIdempotencyKey.delete(index);
-    this.#idempotencyKeys.delete(index);
-  }
-
   /** Whether an owner may take what is queued for another one, or for any. */
   #mayTake(of: string | null, owner: string): boolean {
     return of === null || of === owner || !this.owners.isKnown(of);
@@ -268,13 +278,13 @@ export class MemoryTables implements TaskTables {
   }
 }
 
-function isRunBy(owner: string): (task: TaskRecord) => boolean {
-  return (task) => task.state === "running" && task.owner === owner;
+/** Whose quota a task counts for: a task of a task costs its principal nothing. */
+function payerOf({ principal, parent }: TaskRecord): string | null {
+  return parent === null ? principal : null;
 }
 
-/** The key comes last, so that keys which begin alike stand together. */
-function idempotencyIndex(principal: string | null, key: string): string {
-  return JSON.stringify(principal ?? "") + key;
+function isRunBy(owner: string): (task: TaskRecord) => boolean {
+  return (task) => task.state === "running" && task.owner === owner;
 }
 
 function wireIndex({ generation, scope, wireId }: WireName): string {

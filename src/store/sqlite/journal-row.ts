@@ -31,6 +31,7 @@ export const journalColumns = [
   "deadline_at",
   "done_at",
   "done_version",
+  "tries",
 ] as const;
 
 /** Those of them that hold its head. */
@@ -40,6 +41,7 @@ export const journalHeadColumns = [
   "method",
   "request_hash",
   "deadline_at",
+  "tries",
   "done_at",
   "done_version",
 ] as const;
@@ -60,10 +62,17 @@ export function journalRowOf(entry: JournalEntry): SQLInputValue[] {
     entry.deadlineAt,
     entry.doneAt,
     entry.doneVersion,
+    entry.tries,
   ];
 }
 
-const kinds: Readonly<Record<JournalKind, true>> = { step: true, input: true, sleep: true };
+const kinds: Readonly<Record<JournalKind, true>> = {
+  step: true,
+  input: true,
+  sleep: true,
+  call: true,
+  event: true,
+};
 const methods: Readonly<Record<InputMethod, true>> = {
   "elicitation/create": true,
   "sampling/createMessage": true,
@@ -96,6 +105,7 @@ function headOf(row: Row, columns: ColumnsOf<typeof journalHeadColumns>): Journa
     method: isNull(row, columns.method) ? null : inputMethodOf(row, columns.method),
     requestHash: textOrNull(row, columns.request_hash),
     deadlineAt: integerOrNull(row, columns.deadline_at),
+    tries: integer(row, columns.tries),
     doneAt: integerOrNull(row, columns.done_at),
     doneVersion: integerOrNull(row, columns.done_version),
   };

@@ -13,6 +13,7 @@ import { owners } from "./migrations/0011-owners.ts";
 import { callers } from "./migrations/0012-callers.ts";
 import { parking } from "./migrations/0013-parking.ts";
 import { turns } from "./migrations/0014-turns.ts";
+import { composition } from "./migrations/0015-composition.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -31,6 +32,7 @@ export const migrations: readonly string[] = [
   callers,
   parking,
   turns,
+  composition,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */

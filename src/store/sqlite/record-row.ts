@@ -1,7 +1,14 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Expiry } from "../../task/expiry.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
-import type { GenerationName, Progress, QueueLane, TaskMethod, TaskRecord } from "../../task/record.ts";
+import type {
+  GenerationName,
+  ParentTask,
+  Progress,
+  QueueLane,
+  TaskMethod,
+  TaskRecord,
+} from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
 import { readTask } from "./read-task.ts";
 import {
@@ -46,6 +53,7 @@ const columns = [
   fixed("principal", (task) => stored(task.principal)),
   fixed("method", (task) => task.method),
   fixed("tool", (task) => toStored(task.tool)),
+  fixed("parent", (task) => (task.parent === null ? null : toStored(JSON.stringify(task.parent)))),
   fixed("idempotency_key", (task) => stored(task.idempotencyKey)),
   fixed("request_hash", (task) => toStored(task.requestHash)),
   fixed("required_scopes", (task) => task.requiredScopes.join(" ")),
@@ -62,6 +70,8 @@ const columns = [
   changing("status_message", (task) => stored(task.statusMessage)),
   changing("progress", (task) => (task.progress === null ? null : JSON.stringify(task.progress))),
   changing("open_inputs", (task) => task.openInputs),
+  changing("child_inputs", (task) => task.childInputs),
+  changing("open_waits", (task) => task.openWaits),
   changing("cancel_requested_at", (task) => task.cancelRequestedAt),
   changing("cancel_by", (task) => task.cancelBy),
   changing("awaited_by", (task) => task.awaitedBy.join(" ")),
@@ -70,6 +80,8 @@ const columns = [
   changing("lane", (task) => task.lane),
   changing("run_after", (task) => task.runAfter),
   changing("attempt", (task) => task.attempt),
+  changing("tool_version", (task) => task.toolVersion),
+  changing("failures", (task) => task.failures),
   changing("limited", (task) => Number(task.limited)),
   changing("token", (task) => stored(task.token)),
   changing("started_at", (task) => task.startedAt),
@@ -99,6 +111,7 @@ const generations: Readonly<Record<GenerationName, true>> = {
   "2025-11-25": true,
   "2026-07-28": true,
   plain: true,
+  child: true,
 };
 export const methods: Readonly<Record<TaskMethod, true>> = {
   "tools/call": true,
@@ -136,6 +149,7 @@ function decode(row: Row): TaskRecord {
     principal: textOrNull(row, at.principal),
     method: oneOf(row, at.method, methods),
     tool: text(row, at.tool),
+    parent: parentOf(textOrNull(row, at.parent)),
     idempotencyKey: textOrNull(row, at.idempotency_key),
     requestHash: text(row, at.request_hash),
     requiredScopes: words(text(row, at.required_scopes)),
@@ -151,6 +165,8 @@ function decode(row: Row): TaskRecord {
     statusMessage: textOrNull(row, at.status_message),
     progress: progressOf(textOrNull(row, at.progress)),
     openInputs: integer(row, at.open_inputs),
+    childInputs: integer(row, at.child_inputs),
+    openWaits: integer(row, at.open_waits),
     cancelRequestedAt: integerOrNull(row, at.cancel_requested_at),
     cancelBy: integerOrNull(row, at.cancel_by),
     awaitedBy: words(text(row, at.awaited_by)),
@@ -159,6 +175,8 @@ function decode(row: Row): TaskRecord {
     lane: isNull(row, at.lane) ? null : oneOf(row, at.lane, lanes),
     runAfter: integerOrNull(row, at.run_after),
     attempt: integer(row, at.attempt),
+    toolVersion: integerOrNull(row, at.tool_version),
+    failures: integer(row, at.failures),
     limited: flag(row, at.limited),
     token: textOrNull(row, at.token),
     startedAt: integerOrNull(row, at.started_at),
@@ -172,6 +190,10 @@ function decode(row: Row): TaskRecord {
 /** No scope has a space in it (RFC 6749, 3.3), and no id of an owner. */
 function words(joined: string): readonly string[] {
   return joined === "" ? [] : joined.split(" ");
+}
+
+function parentOf(json: string | null): ParentTask | null {
+  return json === null ? null : (JSON.parse(json) as ParentTask);
 }
 
 function progressOf(json: string | null): Progress | null {

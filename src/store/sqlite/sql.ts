@@ -33,6 +33,15 @@ export const selectTaskWithInputs = `
   WHERE task.id = ?
   ORDER BY journal.seq`;
 
+/** Those of the tasks below a root; of each of them in the order of the index. */
+export const selectChildInputs = `
+  SELECT child.id AS task_id, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
+  FROM child INDEXED BY child_root JOIN task ON task.id = child.id
+  JOIN journal INDEXED BY journal_open_input ON journal.task_id = child.id
+    AND journal.kind = 'input' AND journal.done_at IS NULL
+  WHERE child.root = ? AND task.open_inputs > 0
+  ORDER BY child.id`;
+
 export const selectOutcomeBody = "SELECT body FROM outcome WHERE task_id = ?";
 
 export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
@@ -134,6 +143,28 @@ export const selectNextWake = `
   SELECT run_after AS at FROM task INDEXED BY task_parked
   WHERE ${isParked} AND method = ? AND tool = ? AND run_after > ? AND run_after < ? ORDER BY run_after LIMIT 1`;
 
+export const selectChildren = `
+  SELECT ${allOfTask} FROM child INDEXED BY child_parent JOIN task ON task.id = child.id
+  WHERE child.parent = ? ORDER BY child.id`;
+export const insertChild = "INSERT INTO child (id, parent, root) VALUES (?, ?, ?)";
+export const deleteChild = "DELETE FROM child WHERE id = ?";
+
+export const selectFirstEvent = `
+  SELECT seq, value FROM event INDEXED BY event_kept
+  WHERE task_id = ? AND name = ? AND value IS NOT NULL ORDER BY seq LIMIT 1`;
+/** Of those whose time is not over. */
+export const selectFirstEventWait = `
+  SELECT ${journalColumns.join(", ")} FROM journal INDEXED BY journal_open_event
+  WHERE task_id = ? AND kind = 'event' AND done_at IS NULL AND request = ? AND (deadline_at IS NULL OR deadline_at > ?)
+  ORDER BY seq LIMIT 1`;
+export const selectKnownEvent = `
+  SELECT 1 FROM event INDEXED BY event_dedupe WHERE task_id = ? AND dedupe_id IS NOT NULL AND dedupe_id = ?`;
+export const countEvents =
+  "SELECT count(*) AS count FROM event INDEXED BY event_kept WHERE task_id = ? AND value IS NOT NULL";
+export const insertEvent = "INSERT INTO event (task_id, name, value, dedupe_id) VALUES (?, ?, ?, ?)";
+export const updateEventTaken = "UPDATE event SET value = NULL WHERE seq = ? AND dedupe_id IS NOT NULL";
+export const deleteTakenEvent = "DELETE FROM event WHERE seq = ? AND dedupe_id IS NULL";
+
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
 /** Those whose tasks were not given to others. Read at the beginning of every transaction. */
 export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
@@ -187,6 +218,10 @@ export const upsertJournal = `
   ON CONFLICT (task_id, key) DO UPDATE SET
     ${journalColumns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 
+/** What failed, and steps that are to be tried again. */
+export const deleteFailures =
+  "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call') AND error IS NOT NULL";
+
 export const insertOutcome = "INSERT INTO outcome (task_id, kind, body) VALUES (?, ?, ?)";
 
 export const insertSecret = "INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING";
@@ -206,6 +241,7 @@ export const deleteTask = "DELETE FROM task WHERE id = ?";
 export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
 export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
 export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
+export const deleteEvents = "DELETE FROM event INDEXED BY event_task WHERE task_id = ?";
 export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
 
 export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner = ?";

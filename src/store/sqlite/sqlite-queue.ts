@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { UnreadableTask } from "../../task/command.ts";
+import type { UnreadableTask } from "../../task/command-result.ts";
 import { hasHandler, uniqueHandlers, type HandlerName } from "../../task/owner.ts";
 import type { QueueLane, TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";

@@ -1,5 +1,4 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { InputRequest } from "../../task/input.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName } from "../../task/owner.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -9,11 +8,12 @@ import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
-import { inputMethodOf, journalEndOf, journalEntryOf, listedEntryOf } from "./journal-row.ts";
-import { recordOf, taskColumns } from "./record-row.ts";
+import { childInputsOf, inputsOf } from "./input-rows.ts";
+import { journalEndOf, journalEntryOf, listedEntryOf } from "./journal-row.ts";
+import { recordOf } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integerOrNull, isNull, text, textOrNull, type Row } from "./row.ts";
+import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row } from "./row.ts";
 import { sessionOf } from "./sqlite-sessions.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
@@ -27,7 +27,6 @@ const maxPassedBytes = 4 * 1024 * 1024;
 /** SQLite puts every blob behind all texts. */
 const behindAllTexts = new Uint8Array();
 
-const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
 const outcomeAt = columnsOf(["body"]);
 const keyedAt = columnsOf(["id", "idempotency_key"]);
 const requestAt = columnsOf(["origin", "arguments", "prepared"]);
@@ -43,6 +42,7 @@ export class SqliteReader {
   readonly #owners: SqliteOwners;
   readonly #task: RowStatement;
   readonly #withInputs: RowStatement;
+  readonly #childInputs: RowStatement;
   readonly #outcomeBody: RowStatement;
   readonly #idByWireId: RowStatement;
   readonly #keyed: RowStatement;
@@ -66,6 +66,7 @@ export class SqliteReader {
     this.#owners = new SqliteOwners(db);
     this.#task = prepareRows(db, sql.selectTask);
     this.#withInputs = prepareRows(db, sql.selectTaskWithInputs);
+    this.#childInputs = prepareRows(db, sql.selectChildInputs);
     this.#outcomeBody = prepareRows(db, sql.selectOutcomeBody);
     this.#idByWireId = prepareRows(db, sql.selectIdByWireId);
     this.#keyed = prepareRows(db, sql.selectKeyed);
@@ -92,7 +93,10 @@ export class SqliteReader {
   snapshot(id: string, isVisible: (task: TaskRecord) => boolean): TaskSnapshot | undefined {
     const task = this.task(id);
     if (task === undefined || !isVisible(task)) return undefined;
-    return task.openInputs > 0 ? this.#snapshotWithInputs(id) : this.#snapshotWithOutcome(task);
+    if (task.openInputs === 0) return this.#snapshotWithOutcome(task);
+    return task.childInputs === 0
+      ? this.#snapshotWithInputs(id)
+      : this.#inOneView(() => this.#snapshotWithInputs(id));
   }
 
   #snapshotWithInputs(id: string): TaskSnapshot | undefined {
@@ -101,7 +105,17 @@ export class SqliteReader {
     if (first === undefined) return undefined;
     const task = recordOf(first);
     if (task.openInputs === 0) return this.#snapshotWithOutcome(task); // a commit came between
-    return { task, inputs: inputsOf(rows), outcome: null };
+    const below = task.childInputs === 0 ? [] : childInputsOf(this.#childInputs.all(toStored(id)));
+    return { task, inputs: [...inputsOf(rows), ...below], outcome: null };
+  }
+
+  #inOneView<T>(read: () => T): T {
+    this.#db.exec("BEGIN");
+    try {
+      return read();
+    } finally {
+      this.#db.exec("COMMIT");
+    }
   }
 
   /** An outcome never changes, so that it may be read later than its record. */
@@ -236,16 +250,6 @@ export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
     db.close();
     throw error;
   }
-}
-
-function inputsOf(rows: readonly Row[]): InputRequest[] {
-  return rows
-    .filter((row) => !isNull(row, inputAt.input_key))
-    .map((row) => ({
-      key: text(row, inputAt.input_key),
-      method: inputMethodOf(row, inputAt.input_method),
-      params: textOrNull(row, inputAt.input_params) ?? "{}",
-    }));
 }
 
 /** Up to `limit` tasks in the order of `page`, from the id `from` on: those that cannot be read make no page shorter. */

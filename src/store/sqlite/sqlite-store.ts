@@ -1,4 +1,5 @@
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";

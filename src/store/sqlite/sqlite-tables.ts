@@ -1,11 +1,18 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { JournalEntry } from "../../task/journal.ts";
-import type { Outcome } from "../../task/outcome.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks, ToWakeQuery } from "../facts.ts";
+import type {
+  EventFacts,
+  EventQuery,
+  QueuedTasks,
+  RunnableTasks,
+  RunningQuery,
+  RunningTasks,
+  ToWakeQuery,
+} from "../facts.ts";
 import type { FairQuery } from "../fair-order.ts";
-import type { TableWrite } from "../plan.ts";
+import type { TableWrite } from "../table-write.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "./journal-row.ts";
 import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
@@ -14,7 +21,9 @@ import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, integer, text } from "./row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
+import { SqliteEvents } from "./sqlite-events.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
+import { SqliteRelatives } from "./sqlite-relatives.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "./stored-text.ts";
 
@@ -32,6 +41,7 @@ export class SqliteTables implements TaskTables {
   readonly #updateTask: StatementSync;
   readonly #releaseKey: StatementSync;
   readonly #upsertJournal: StatementSync;
+  readonly #deleteFailures: StatementSync;
   readonly #insertOutcome: StatementSync;
   readonly #insertSecret: StatementSync;
   readonly #secret: RowStatement;
@@ -39,6 +49,8 @@ export class SqliteTables implements TaskTables {
   readonly #owners: SqliteOwners;
   readonly #ownerWrites: OwnerWrites;
   readonly #isLocked: (owner: string) => boolean;
+  readonly #relatives: SqliteRelatives;
+  readonly #events: SqliteEvents;
   readonly #deletable: RowStatement;
   readonly #deletes: readonly StatementSync[];
 
@@ -53,6 +65,7 @@ export class SqliteTables implements TaskTables {
     this.#updateTask = db.prepare(sql.updateTask);
     this.#releaseKey = db.prepare(sql.updateKeyReleased);
     this.#upsertJournal = db.prepare(sql.upsertJournal);
+    this.#deleteFailures = db.prepare(sql.deleteFailures);
     this.#insertOutcome = db.prepare(sql.insertOutcome);
     this.#insertSecret = db.prepare(sql.insertSecret);
     this.#secret = prepareRows(db, sql.selectSecret);
@@ -60,9 +73,12 @@ export class SqliteTables implements TaskTables {
     this.#owners = new SqliteOwners(db);
     this.#ownerWrites = new OwnerWrites(db);
     this.#isLocked = isLocked;
+    this.#relatives = new SqliteRelatives(db);
+    this.#events = new SqliteEvents(db);
     this.#deletable = prepareRows(db, sql.selectDeletable);
     this.#deletes = [
       sql.deleteMessages,
+      sql.deleteEvents,
       sql.deleteJournal,
       sql.deleteOutcome,
       sql.deleteRequest,
@@ -82,6 +98,14 @@ export class SqliteTables implements TaskTables {
       const row = this.#entry.get(toStored(id), toStored(key));
       return row === undefined ? undefined : journalEntryOf(row);
     });
+  }
+
+  children(parent: string): readonly TaskRecord[] {
+    return this.#relatives.children(parent);
+  }
+
+  event(taskId: string, query: EventQuery): EventFacts {
+    return this.#events.facts(taskId, query);
   }
 
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {
@@ -122,13 +146,20 @@ export class SqliteTables implements TaskTables {
       case "insert":
         return this.#insert(write.task, write.request);
       case "save":
-        this.#save(write.task, write.journal, write.outcome);
+        this.#save(write);
         return true;
       case "release_key":
         this.#releaseKey.run(write.deleteBy, toStored(write.id));
         return true;
       case "remove":
         for (const statement of this.#deletes) statement.run(toStored(write.id));
+        if (write.isChild) this.#relatives.delete(write.id);
+        return true;
+      case "keep_event":
+        this.#events.keep(write.taskId, write.name, write.taken ? null : write.value, write.dedupeId);
+        return true;
+      case "take_event":
+        this.#events.take(write.seq);
         return true;
       case "keep_secret":
         this.#insertSecret.run(write.name, write.value);
@@ -146,6 +177,7 @@ export class SqliteTables implements TaskTables {
       if (isKeyTaken(error)) return false;
       throw error;
     }
+    this.#relatives.add(task);
     const { origin, arguments: args, prepared } = request;
     this.#insertRequest.run(
       toStored(task.id),
@@ -156,9 +188,10 @@ export class SqliteTables implements TaskTables {
     return true;
   }
 
-  #save(task: TaskRecord, journal: readonly JournalEntry[], outcome: Outcome | null): void {
+  #save({ task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
     const id = toStored(task.id);
     this.#updateTask.run(...changingRowOf(task), id);
+    if (forgets === "failures") this.#deleteFailures.run(id);
     for (const entry of journal) this.#upsertJournal.run(id, ...journalRowOf(entry));
     if (outcome === null) return;
     // The record says more of a result than this table does.

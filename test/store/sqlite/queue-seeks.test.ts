@@ -26,7 +26,7 @@ const later = noon + 1_000;
 function park(name: string, runAfter: number): TaskCommand[] {
   const held = { now: noon, id: `task-${name}`, token: "t1" } as const;
   const input = { key: "q", method: "roots/list", params: "{}" } as const;
-  const asked = { input, requestHash: "hash", deadlineAt: runAfter, rest: { runAfter, openInputs: 1 } };
+  const asked = { input, requestHash: "hash", deadlineAt: runAfter, rest: { runAfter, open: 1 } };
   return [createRunning(name), { ...held, type: "open_input", ...asked }, { ...held, type: "park" }];
 }
 

@@ -25,7 +25,7 @@ export const ids = (tasks: readonly { readonly id: string }[]) => tasks.map(({ i
 /** Parks a running task with a sleep. */
 export async function park(store: TaskStore, name: string, until: number): Promise<void> {
   const held = { now: noon, id: `task-${name}`, token: "t1" } as const;
-  const rest = { runAfter: until, openInputs: 0 };
+  const rest = { runAfter: until, open: 0 };
   await store.write({ ...held, type: "sleep", key: "s", until, rest });
   await store.write({ ...held, type: "release" });
 }

@@ -25,11 +25,14 @@ const progress: fc.Arbitrary<Progress> = fc.record(
 const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> } = {
   id: text,
   wireId: text,
-  generation: fc.constantFrom("sep-1686", "2025-11-25", "2026-07-28", "plain"),
+  generation: fc.constantFrom("sep-1686", "2025-11-25", "2026-07-28", "plain", "child"),
   scope: text,
   principal: fc.option(text),
   method: fc.constant("tools/call"),
   tool: text,
+  parent: fc.option(
+    fc.record({ id: text, key: text, root: text, cancelGraceMs: count }, { noNullPrototype: true }),
+  ),
   idempotencyKey: fc.option(text),
   requestHash: text,
   // What no scope is made of is refused where scopes are configured.
@@ -49,6 +52,8 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   statusMessage: fc.option(text),
   progress: fc.option(progress),
   openInputs: count,
+  childInputs: count,
+  openWaits: count,
   cancelRequestedAt: fc.option(time),
   cancelBy: fc.option(time),
   owner: fc.option(text),
@@ -57,6 +62,8 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   awaitedBy: fc.array(fc.uuid()),
   promised: fc.boolean(),
   attempt: count,
+  toolVersion: fc.option(count),
+  failures: count,
   limited: fc.boolean(),
   token: fc.option(text),
   startedAt: fc.option(time),
@@ -105,9 +112,9 @@ test("an update leaves what is fixed at creation and changes all else", () => {
   const property = fc.property(record, record, (before, after) => {
     db.prepare(insertTask).run(...rowOf(before));
     db.prepare(updateTask).run(...changingRowOf(after), toStored(before.id));
-    const { id, wireId, generation, scope, principal, method, tool } = before;
+    const { id, wireId, generation, scope, principal, method, tool, parent } = before;
     const { idempotencyKey, requestHash, requiredScopes, createdAt, runUntil } = before;
-    const names = { id, wireId, generation, scope, principal, method, tool };
+    const names = { id, wireId, generation, scope, principal, method, tool, parent };
     const call = { idempotencyKey, requestHash, requiredScopes, createdAt, runUntil };
     expect(read(id)).toStrictEqual({ ...after, ...names, ...call });
     db.prepare(deleteTask).run(toStored(id));

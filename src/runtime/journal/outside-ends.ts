@@ -1,47 +1,53 @@
 import type { ListedEntry, TaskStore } from "../../store/store.ts";
-import type { JournalEnd, JournalEndTime, JournalEntry } from "../../task/journal.ts";
+import {
+  isEndedByOthers,
+  type JournalEnd,
+  type JournalEndTime,
+  type JournalEntry,
+} from "../../task/journal.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { ownOpen } from "../../task/waiting.ts";
 
 type Asker = PromiseWithResolvers<JournalEnd>;
 
-/** A question that has ended. */
-export interface EndedInput {
+/** An entry that others have ended. */
+export interface OutsideEnd {
   readonly time: JournalEndTime;
   /** Its place in the journal. */
   readonly place: number;
-  /** Resolves with the answer, or with what stands for none. */
+  /** Resolves with what it ended with. */
   readonly read: () => Promise<JournalEnd>;
 }
 
-interface OpenInput {
+interface OpenEntry {
   /** Its place in the journal; undefined until it is there. */
   place: number | undefined;
-  /** Undefined where the handler has not come to the question in this attempt. */
+  /** Undefined where the handler has not come to it in this attempt. */
   asker: Asker | undefined;
 }
 
-export interface InputEndsSetup {
+export interface OutsideEndsSetup {
   readonly task: TaskRecord;
   readonly entries: readonly ListedEntry[];
-  readonly store: Pick<TaskStore, "get" | "snapshot" | "journalEntry">;
+  readonly store: Pick<TaskStore, "get" | "journalEnds" | "journalEntry">;
   /** Asks the store until it answers. */
   readonly persist: <T>(ask: () => Promise<T>) => Promise<T>;
-  readonly onEnd: (ended: EndedInput, asker: Asker) => void;
+  readonly onEnd: (ended: OutsideEnd, asker: Asker) => void;
 }
 
 /**
- * Learns which of a task's questions have ended: others answer them, at any time. Every record says how many are open: as
- * many as an attempt knows to be open means that none has ended unseen, so that mostly nothing has to be read.
+ * Learns which of a task's questions, calls and waits for events have ended: others end them, at any time. Every record says how many are
+ * open: as many as an attempt knows to be open means that none has ended unseen, so that mostly nothing has to be read.
  */
-export class InputEnds {
-  readonly #setup: InputEndsSetup;
+export class OutsideEnds {
+  readonly #setup: OutsideEndsSetup;
   /** Those that are not known to have ended, also while they are on their way into the journal. */
-  readonly #open = new Map<string, OpenInput>();
+  readonly #open = new Map<string, OpenEntry>();
   /** Those that are said to have ended. */
   readonly #told = new Set<string>();
   /** Ended before the handler came to them in this attempt. */
-  readonly #unasked = new Map<string, EndedInput>();
+  readonly #unasked = new Map<string, OutsideEnd>();
   /** The newest record that was seen. */
   #seen: TaskRecord;
   /** The highest version of an end that was seen. */
@@ -49,31 +55,30 @@ export class InputEnds {
   /** Behind all that was in the journal when the attempt began. */
   #nextPlace = 0;
 
-  constructor(setup: InputEndsSetup) {
+  constructor(setup: OutsideEndsSetup) {
     this.#setup = setup;
     this.#seen = setup.task;
     for (const { key, kind, doneAt, doneVersion, place } of setup.entries) {
-      if (kind === "input" && doneAt === null) this.#open.set(key, { place, asker: undefined });
+      if (isEndedByOthers(kind) && doneAt === null) this.#open.set(key, { place, asker: undefined });
       this.#lastEnd = Math.max(this.#lastEnd, doneVersion ?? 0);
       this.#nextPlace = Math.max(this.#nextPlace, place + 1);
     }
   }
 
-  /** True where no question can have ended unseen up to the highest version that was seen. */
+  /** True where nothing can have ended unseen up to the highest version that was seen. */
   get complete(): boolean {
     if (this.#open.size === 0) return true;
-    const { version, openInputs } = this.#seen;
-    if (this.#told.size > 0 || version < this.#lastEnd) return false;
-    return openInputs === this.#open.size;
+    if (this.#told.size > 0 || this.#seen.version < this.#lastEnd) return false;
+    return ownOpen(this.#seen) === this.#open.size;
   }
 
-  /** How many questions are not known to have ended. */
+  /** How many are not known to have ended. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** The handler is about to put a question, or to put it again. */
-  ask(key: string): Asker {
+  /** The handler is about to begin one, or to come to one that was begun. */
+  begin(key: string): Asker {
     const asker = Promise.withResolvers<JournalEnd>();
     const ended = this.#unasked.get(key);
     if (ended === undefined) this.#open.set(key, { place: this.#open.get(key)?.place, asker });
@@ -81,7 +86,7 @@ export class InputEnds {
     return asker;
   }
 
-  /** A question is in the journal since the record had this version. */
+  /** It is in the journal since the record had this version. */
   opened(key: string, version: number): void {
     const input = this.#open.get(key);
     if (input !== undefined) input.place = this.#nextPlace + version;
@@ -92,7 +97,7 @@ export class InputEnds {
     if (task.version > this.#seen.version) this.#seen = task;
   }
 
-  /** Questions are said to have ended: those of `keys`, or any. */
+  /** Those of `keys` are said to have ended, or any. */
   tell(keys: Iterable<string> = this.#open.keys()): void {
     for (const key of keys) if (this.#open.has(key)) this.#told.add(key);
   }
@@ -109,17 +114,15 @@ export class InputEnds {
       if (record !== undefined) this.saw(record);
       if (this.complete) return;
     }
-    const open = new Set(this.#seen.openInputs === 0 ? [] : await this.#readOpen());
-    const others = [...this.#open].filter(([key, { place }]) => place !== undefined && !open.has(key));
-    await this.#readEntries(others.map(([key]) => key));
+    await this.#readEntries(await this.#endedKeys());
   }
 
-  async #readOpen(): Promise<readonly string[]> {
+  async #endedKeys(): Promise<readonly string[]> {
     const { store, persist, task } = this.#setup;
-    const snapshot = await persist(() => store.snapshot(task.id));
-    if (snapshot === undefined) return [];
-    this.saw(snapshot.task);
-    return snapshot.inputs.map(({ key }) => key);
+    const keys = [...this.#open].flatMap(([key, { place }]) => (place === undefined ? [] : key));
+    if (ownOpen(this.#seen) === 0) return keys;
+    const ends = await persist(() => store.journalEnds(task.id, keys));
+    return ends.filter(({ value, error }) => value !== null || error !== null).map(({ key }) => key);
   }
 
   async #readEntries(keys: readonly string[]): Promise<void> {
@@ -138,7 +141,7 @@ export class InputEnds {
     try {
       entry = await this.#entry(key);
     } catch (error) {
-      this.#open.get(key)?.asker?.reject(error); // and no other question with it
+      this.#open.get(key)?.asker?.reject(error); // and no other one with it
       return;
     }
     const input = this.#open.get(key);
@@ -148,7 +151,7 @@ export class InputEnds {
     const { doneAt, doneVersion } = entry;
     const ended = { time: { key, doneAt, doneVersion }, place };
     if (input.asker !== undefined) onEnd({ ...ended, read: async () => entry }, input.asker);
-    // The answer is not kept for a handler that may never come to the question.
+    // What it ended with is not kept for a handler that may never come to it.
     else this.#unasked.set(key, { ...ended, read: () => this.#entry(key) });
   }
 

@@ -1,0 +1,67 @@
+import { decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { isTerminal } from "../task/status.ts";
+import type { Facts } from "./facts.ts";
+import { changesOfRelatives } from "./relatives.ts";
+import type { Plan } from "./table-write.ts";
+
+/** Decides a command about one task. */
+export function change(command: TaskChangeCommand, facts: Facts): Plan {
+  const { task: before, entries, served, held, owner, awaitedBy = [] } = facts;
+  const entry = (key: string): JournalEntry | undefined => entries.get(key);
+  const circumstances = { owner, entry, hasHandler: served === true, awaitedBy };
+  const decision = decide(before, command, circumstances);
+  if (!decision.ok) return { result: decision, writes: [], changes: [] };
+  const { task, journal } = decision;
+  const effect =
+    before === undefined || task.version === before.version
+      ? nothing
+      : effectOf(before, command, decision, facts);
+  switch (command.type) {
+    case "answer_inputs":
+      return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
+    case "cancel": {
+      const unheld = before?.journalled === true && held !== true;
+      return { result: { ok: true, task, unheld }, ...effect };
+    }
+    default:
+      return { result: { ok: true, task }, ...effect };
+  }
+}
+
+type Effect = Pick<Plan, "writes" | "changes">;
+
+const nothing: Effect = { writes: [], changes: [] };
+
+/** What it does to the task, and to those around it. A child is there no longer than it takes. */
+function effectOf(
+  before: TaskRecord,
+  command: TaskChangeCommand,
+  decision: Decision,
+  { relatives, owner }: Facts,
+): Effect {
+  const { task } = decision;
+  const others =
+    relatives === undefined ? [] : changesOfRelatives(before, command, decision, relatives, { owner });
+  if (task.parent === null || !isTerminal(task.state)) return saving([decision, ...others]);
+  const { writes, changes } = saving(others);
+  return {
+    writes: [...writes, { do: "remove", id: task.id, isChild: true }],
+    changes: [...changes, { id: task.id, version: null }],
+  };
+}
+
+/** The writes of decisions, and what is to be told of them. */
+export function saving(decisions: readonly Decision[]): Effect {
+  return {
+    writes: decisions.map(({ task, journal, outcome, forgets }) => ({
+      do: "save",
+      task,
+      journal,
+      outcome,
+      ...(forgets && { forgets }),
+    })),
+    changes: decisions.map(({ task: { id, version } }) => ({ id, version })),
+  };
+}

@@ -1,0 +1,76 @@
+import { callEndOf } from "../task/call-failure.ts";
+import type { TaskCommandName } from "../task/command.ts";
+import { decide, type Circumstances, type Decision, type TaskChangeCommand } from "../task/decide.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { isTerminal } from "../task/status.ts";
+
+/** The tasks around a task, as far as a change of it can concern them. One that is gone, or that cannot be read, is left out. */
+export interface Relatives {
+  readonly root?: TaskRecord | undefined;
+  readonly parent?: TaskRecord | undefined;
+  /** The parent's journal entry of the call. */
+  readonly call?: JournalEntry | undefined;
+  /** Those that it called and that have not ended. */
+  readonly children: readonly TaskRecord[];
+}
+
+/** Whether a command can end a task, or change which of its questions are open. */
+export function concernsParents(type: TaskCommandName): boolean {
+  return endsTask(type) || type === "open_input" || type === "close_wait" || type === "answer_inputs";
+}
+
+/** Whether the tasks below are told of such a command. */
+export function concernsChildren(type: TaskCommandName): boolean {
+  return endsTask(type) || type === "request_cancel";
+}
+
+function endsTask(type: TaskCommandName): boolean {
+  return type === "settle" || type === "fail" || type === "expire" || type === "cancel";
+}
+
+/**
+ * What a change of a task does to the tasks around it, in the same commit: its parent's call ends with it, its root counts its
+ * questions, and the cancel of its children is requested when it ends or is to be cancelled.
+ */
+export function changesOfRelatives(
+  before: TaskRecord,
+  command: TaskChangeCommand,
+  decision: Decision,
+  { root, parent, call, children }: Relatives,
+  { owner }: Pick<Circumstances, "owner">,
+): readonly Decision[] {
+  const { now } = command;
+  const after = decision.task;
+  const above = new Map<string, { task: TaskRecord; decision: Decision | undefined }>();
+  for (const task of [root, parent])
+    if (task !== undefined) above.set(task.id, { task, decision: undefined });
+  const apply = (id: string, change: TaskChangeCommand): void => {
+    const relative = above.get(id);
+    if (relative === undefined) return;
+    const entry = (key: string): JournalEntry | undefined => (call?.key === key ? call : undefined);
+    const decided = decide(relative.task, change, { owner, entry });
+    if (!decided.ok) return; // it has ended
+    const journal = [...(relative.decision?.journal ?? []), ...decided.journal];
+    above.set(id, { task: decided.task, decision: { ...decided, journal } });
+  };
+  const by = after.openInputs - before.openInputs;
+  if (root !== undefined && by !== 0) apply(root.id, { type: "count_inputs", now, id: root.id, by });
+  const ended = isTerminal(after.state) && !isTerminal(before.state);
+  if (parent !== undefined && before.parent !== null && ended) {
+    const { id, key } = before.parent;
+    apply(id, { type: "end_call", now, id, key, ...callEndOf(decision.outcome, command.type === "expire") });
+  }
+  const told = [...above.values()].flatMap((relative) => relative.decision ?? []);
+  const cancelled = children.flatMap((child) => {
+    const { id, parent: link } = child;
+    const cancelBy = now + (link?.cancelGraceMs ?? 0);
+    const decided = decide(
+      child,
+      { type: "request_cancel", now, id, cancelBy },
+      { owner, entry: () => undefined },
+    );
+    return decided.ok && decided.task.version > child.version ? [decided] : [];
+  });
+  return [...told, ...cancelled];
+}

@@ -1,0 +1,199 @@
+import type { Refusal } from "./command-result.ts";
+import type { TaskCommand } from "./command.ts";
+import type { JournalEntry } from "./journal.ts";
+import { lasting, takeAnswers } from "./lasting-entries.ts";
+import type { TaskRecord } from "./record.ts";
+import { storable } from "./time.ts";
+import { resting, stirred, working } from "./waiting.ts";
+
+/** What a call came to: the task that was made for it has ended. */
+interface EndCall {
+  readonly type: "end_call";
+  readonly now: number;
+  readonly id: string;
+  readonly key: string;
+  /** Raw JSON of the result; exactly one of this and `error`. */
+  readonly value: string | null;
+  /** Raw JSON of a `CallFailure`. */
+  readonly error: string | null;
+}
+
+/** Commands that write the journal of a task. */
+export type JournalCommand =
+  | TaskCommand<
+      | "record_step"
+      | "retry_step"
+      | "open_input"
+      | "close_wait"
+      | "sleep"
+      | "end_sleep"
+      | "answer_inputs"
+      | "call_tool"
+      | "wait_event"
+      | "send_event"
+    >
+  | EndCall;
+
+/** What a journal command depends on beside the record. */
+export interface JournalFacts {
+  /** Looks up one journal entry of the task. */
+  readonly entry: (key: string) => JournalEntry | undefined;
+  /** Of `wait_event`: the value of the first event that is kept for it. */
+  readonly keptEvent?: string | undefined;
+  /** Of `send_event`: the wait that it ends. */
+  readonly eventWait?: JournalEntry | undefined;
+}
+
+/** The task after it, and the entries to insert or to replace; undefined where there is nothing to write. */
+interface JournalChange {
+  readonly task: TaskRecord;
+  readonly journal: readonly JournalEntry[];
+}
+
+/** What an entry of any kind has, unless it says otherwise. */
+const blank = {
+  method: null,
+  request: null,
+  requestHash: null,
+  value: null,
+  error: null,
+  deadlineAt: null,
+  tries: 0,
+  doneAt: null,
+  doneVersion: null,
+} as const;
+
+/** What such a command changes, `undefined` where that is nothing, or why it is refused. */
+export function journalChange(
+  task: TaskRecord,
+  command: JournalCommand,
+  facts: JournalFacts,
+): JournalChange | undefined | Refusal {
+  const { now } = command;
+  const done = { doneAt: now, doneVersion: task.version + 1 };
+  const entryOf = facts.entry;
+  switch (command.type) {
+    case "record_step": {
+      const { key, value, error } = command;
+      const before = entryOf(key);
+      if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
+      const tries = before?.tries ?? 0;
+      return {
+        task: { ...task, ...working, journalled: !command.beforeHandler, crashes: 0 },
+        journal: [{ ...blank, key, kind: "step", value, error, tries, ...done }],
+      };
+    }
+    case "retry_step": {
+      const { key, error, tries, until } = command;
+      const before = entryOf(key);
+      if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
+      return {
+        task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
+        journal: [{ ...blank, key, kind: "step", error, tries, deadlineAt: storable(until) }],
+      };
+    }
+    case "open_input": {
+      const { key, method, params } = command.input;
+      if (entryOf(key) !== undefined) return "duplicate";
+      const { requestHash } = command;
+      const asked = { method, request: params, requestHash, deadlineAt: time(command.deadlineAt) };
+      const asking = { ...task, openInputs: task.openInputs + 1, updatedAt: now };
+      return {
+        task: { ...asking, ...resting(asking, command.rest), journalled: true, crashes: 0 },
+        journal: [{ ...blank, key, kind: "input", ...asked }],
+      };
+    }
+    case "close_wait": {
+      const before = entryOf(command.key);
+      const open = lasting("input", before) ?? lasting("event", before);
+      if (open === undefined) return "state";
+      return {
+        task: { ...task, ...working, ...withoutWait(task, open, now), crashes: 0 },
+        journal: [{ ...open, error: command.error, ...done }],
+      };
+    }
+    case "sleep": {
+      const { key } = command;
+      if (entryOf(key) !== undefined) return "duplicate";
+      return {
+        task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
+        journal: [{ ...blank, key, kind: "sleep", deadlineAt: storable(command.until) }],
+      };
+    }
+    case "end_sleep": {
+      const asleep = lasting("sleep", entryOf(command.key));
+      if (asleep === undefined) return "state";
+      return { task: { ...task, ...working, crashes: 0 }, journal: [{ ...asleep, ...done }] };
+    }
+    case "answer_inputs": {
+      const answered = takeAnswers(command, entryOf).map((answer) => ({ ...answer, ...done }));
+      if (answered.length === 0) return undefined;
+      const openInputs = task.openInputs - answered.length;
+      return {
+        task: { ...task, ...stirred(task, now), openInputs, crashes: 0, updatedAt: now },
+        journal: answered,
+      };
+    }
+    case "call_tool": {
+      const { key, requestHash, child } = command;
+      if (entryOf(key) !== undefined) return "duplicate";
+      const calling = { ...task, openWaits: task.openWaits + 1 };
+      return {
+        task: { ...calling, ...resting(calling, command.rest), journalled: true, crashes: 0 },
+        journal: [{ ...blank, key, kind: "call", request: child.tool, requestHash }],
+      };
+    }
+    case "end_call": {
+      const open = lasting("call", entryOf(command.key));
+      if (open === undefined) return "state";
+      const { value, error } = command;
+      return {
+        task: { ...task, ...stirred(task, now), ...withoutWait(task, open, now), crashes: 0 },
+        journal: [{ ...open, value, error, ...done }],
+      };
+    }
+    case "wait_event": {
+      const { key, name } = command;
+      if (entryOf(key) !== undefined) return "duplicate";
+      const wait = {
+        ...blank,
+        key,
+        kind: "event",
+        request: name,
+        deadlineAt: time(command.deadlineAt),
+      } as const;
+      if (facts.keptEvent !== undefined) {
+        return {
+          task: { ...task, ...working, journalled: true, crashes: 0 },
+          journal: [{ ...wait, value: facts.keptEvent, ...done }],
+        };
+      }
+      const waiting = { ...task, openWaits: task.openWaits + 1 };
+      return {
+        task: { ...waiting, ...resting(waiting, command.rest), journalled: true, crashes: 0 },
+        journal: [wait],
+      };
+    }
+    case "send_event": {
+      const open = lasting("event", facts.eventWait);
+      if (open === undefined) return undefined; // the store keeps it
+      return {
+        task: { ...task, ...stirred(task, now), ...withoutWait(task, open, now), crashes: 0 },
+        journal: [{ ...open, value: command.value, ...done }],
+      };
+    }
+  }
+}
+
+/** One question or wait less; the set of open questions is what clients see of this. */
+function withoutWait(
+  { openInputs, openWaits }: TaskRecord,
+  { kind }: JournalEntry,
+  now: number,
+): Partial<TaskRecord> {
+  return kind === "input" ? { openInputs: openInputs - 1, updatedAt: now } : { openWaits: openWaits - 1 };
+}
+
+function time(at: number | null): number | null {
+  return at === null ? null : storable(at);
+}
