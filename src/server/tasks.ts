@@ -12,6 +12,7 @@ import { PlainPolicies, type CompanionNames } from "./plain/plain-policies.ts";
 import { defaultListenLimits } from "./listen/listen-slots.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
+import { keepRuntime } from "./runtime-of.ts";
 import { createTaskServer } from "./create-task-server.ts";
 import type { TaskServer } from "./task-server.ts";
 
@@ -143,7 +144,7 @@ export function createTasks(given: TasksOptions): Tasks {
     forwarder: new RequestForwarder(registry),
   };
   const runtime = createRuntime({ store, registry, options, onError });
-  return {
+  const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
     server(factory) {
       assertServes(runtime.options.roles);
@@ -155,6 +156,8 @@ export function createTasks(given: TasksOptions): Tasks {
     },
     stop: () => runtime.stop(),
   };
+  keepRuntime(tasks, runtime);
+  return tasks;
 }
 
 function assertServes(roles: readonly Role[]): void {

@@ -38,8 +38,8 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   },
   // Beside servers it reads the files of stores.
   cli: { from: ["task", "generation", "store", "client", "cli"] },
-  // For authors of stores, whatever their test runner: it brings none, and asserts with what Node has.
-  testing: { from: ["task", "store", "testing"], packages: ["node:assert/strict"] },
+  // For authors of stores and of tools, whatever their test runner: it brings none, and asserts with what Node has.
+  testing: { from: ["task", "store", "runtime", "server", "testing"], packages: ["node:assert/strict"] },
 };
 
 /** Files beside the sub-folders of a layer that are `apart` or `forms`, whose work it is to choose among them. */

@@ -13,6 +13,9 @@ import type { ContextEffects } from "./make-context.ts";
 /** Begins the keys of all that belongs to `prepare`, so that they are apart from the handler's own. */
 const reserved = "holdfast/prepare";
 
+/** The key of what `prepare` returned. */
+export const preparedKey: JournalKey = [reserved];
+
 /**
  * Runs a tool's `prepare` in the run of its handler, for callers that have no rounds before it: its questions are those of
  * the task. Resolves with the raw JSON of what it returned, null where that is nothing, and on a replay with what the
@@ -25,12 +28,12 @@ export async function prepareInTask(
   effects: Pick<ContextEffects, "ask">,
   caller: TaskCaller,
 ): Promise<string | null> {
+  const key = run.claim(preparedKey);
+  const entry = run.find(key);
+  if (entry !== undefined) return run.replayed(entry, preparedOf);
   if (tool.prepare === undefined) return null;
   // The registry paired `prepare` with the schema that has just accepted the arguments.
   const prepare = tool.prepare as Prepare<unknown, unknown>;
-  const key = run.claim([reserved]);
-  const entry = run.find(key);
-  if (entry !== undefined) return run.replayed(entry, preparedOf);
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const returned = await prepare(args, contextOf(run, effects, caller));
   const value = returned === undefined ? null : encodePrepared(tool, returned, run.maxBodyBytes);

@@ -1,0 +1,131 @@
+import { assertDuration } from "../runtime/duration.ts";
+import type { HandlerEnd } from "../runtime/tool/run-to-end.ts";
+import { runtimeOf } from "../server/runtime-of.ts";
+import type { Tasks } from "../server/tasks.ts";
+import type { JournalRecording } from "../store/export-journal.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
+import type { OutcomeKind } from "../task/outcome.ts";
+import { replayHandler, type Replay } from "./replay-handler.ts";
+import type { ChangedKey } from "./replayed-calls.ts";
+
+export interface CheckReplayOptions {
+  /**
+   * How long the handler may do something of its own, outside of steps, before it is taken to have stopped, in milliseconds. Default 1,000. A check
+   * that finds nothing wrong does not wait for it.
+   */
+  readonly settleMs?: number;
+  /** What `task.credentials()` resolves with. Left out, it rejects with `no_credentials`, as after a restart. */
+  readonly credentials?: unknown;
+}
+
+/** What `checkReplay` found. Keys are in their stored form: that of an array is its JSON. */
+export interface ReplayCheck {
+  /** True where the code goes on with the task as the code did that was recorded. */
+  readonly ok: boolean;
+  /** What is wrong, in sentences for people. Empty where `ok`. */
+  readonly problems: readonly string[];
+  /** Keys that the recording has not. That is as it should be behind all that is recorded, and a problem elsewhere. */
+  readonly added: readonly string[];
+  /** Keys of the recording that the handler does not come to any more: they were renamed, taken out, or are behind something new. */
+  readonly unreached: readonly string[];
+  /** Keys under which the handler does something else now, which fails with `replay_mismatch`. */
+  readonly changed: readonly ChangedKey[];
+  /** How far the handler came: `waits` at a call that is new or has not ended, `busy` with something of its own for too long. */
+  readonly end: "returned" | "threw" | "waits" | "busy";
+  /** What the task would end with, where the handler came to an end: a tool result, or a JSON-RPC error. */
+  readonly outcome?: { readonly kind: OutcomeKind; readonly body: unknown };
+}
+
+/**
+ * Runs the handler of `tasks` that a recorded task would get, on its recorded journal, and says where it departs from it. Code in steps
+ * does not run, and nothing is asked or waited for: at the first thing that is not in the journal the handler stops, for ever. Code
+ * outside of steps runs, as it does after a crash. The tasks need not be started, and their store is not used.
+ *
+ * ```ts
+ * const recording = JSON.parse(await readFile("recordings/report.json", "utf8")) as JournalRecording;
+ * const { problems } = await checkReplay(tasks, recording);
+ * assert.deepEqual(problems, []);
+ * ```
+ *
+ * Rejects with `configuration` for what is no recording, or is one of a tool that `tasks` has not.
+ */
+export async function checkReplay(
+  tasks: Tasks,
+  recording: JournalRecording,
+  options: CheckReplayOptions = {},
+): Promise<ReplayCheck> {
+  assertOptionNames("checkReplay", options, optionNames);
+  const { settleMs = 1_000, credentials } = options;
+  assertDuration(settleMs);
+  const runtime = runtimeOf(tasks);
+  if (runtime === undefined) throw wrong("checkReplay takes what createTasks returned");
+  assertRecording(recording);
+  const tool = runtime.registry.handlerOf(recording);
+  if (tool === undefined) throw wrong(`These tasks have no tool "${recording.tool}"`);
+  const replay = await replayHandler(runtime, tool, recording, { settleMs, credentials });
+  const { added, unreached, changed, end } = replay;
+  const problems = problemsOf(replay, recording, settleMs);
+  const found = { ok: problems.length === 0, problems, added, unreached, changed };
+  if (typeof end === "string") return { ...found, end };
+  const { kind, body } = end.outcome;
+  const outcome = { kind, body: JSON.parse(body) as unknown };
+  return { ...found, end: end.threw ? "threw" : "returned", outcome };
+}
+
+const optionNames: OptionNames<CheckReplayOptions> = { settleMs: true, credentials: true };
+
+/** The handler itself ended those: other errors are those of tasks whose time was over, or that could not go on. */
+function hasEnded({ outcome }: JournalRecording): boolean {
+  return outcome?.kind === "result" || outcome?.kind === "error_result";
+}
+
+function problemsOf(
+  { added, unreached, changed, refused, end }: Replay,
+  recording: JournalRecording,
+  settleMs: number,
+): readonly string[] {
+  if (refused !== undefined) return [`The recorded arguments are refused: ${refused}`];
+  const ended = hasEnded(recording);
+  const isEnd = typeof end !== "string";
+  return [
+    ...changed.map(({ problem }) => problem),
+    ...unreached.map((key) => `The handler does not come to "${key}", which is in the journal.`),
+    ...(ended
+      ? added.map((key) => `The recorded task had ended, and the handler goes on with "${key}".`)
+      : []),
+    ...(ended && end === "waits" && added.length === 0
+      ? ["The recorded task had ended, and the handler still waits."]
+      : []),
+    ...(end === "busy"
+      ? [
+          `The handler did something of its own for more than ${settleMs} ms. Put that into a step, or raise settleMs.`,
+        ]
+      : []),
+    ...(isEnd && end.threw && !mayThrow(recording) ? [`The handler throws: ${textOf(end)}`] : []),
+  ];
+}
+
+/** A task that ended with an error may have been recorded for the sake of that. */
+function mayThrow({ outcome, state }: JournalRecording): boolean {
+  return state === "cancelled" || (outcome !== undefined && outcome.kind !== "result");
+}
+
+function textOf({ outcome }: HandlerEnd): string {
+  const { message, content } = JSON.parse(outcome.body) as {
+    readonly message?: string;
+    readonly content?: readonly { readonly text?: string }[];
+  };
+  return message ?? content?.[0]?.text ?? outcome.body;
+}
+
+/** Recordings come from files, which may be anything. */
+function assertRecording(recording: Partial<JournalRecording>): void {
+  const isObject = typeof recording === "object" && recording !== null;
+  if (isObject && recording.format === "holdfast-journal-1" && Array.isArray(recording.entries)) return;
+  throw wrong("checkReplay takes what `holdfast journal export` has written, parsed as JSON");
+}
+
+function wrong(problem: string): HoldfastError {
+  return new HoldfastError("configuration", `${problem}.`);
+}

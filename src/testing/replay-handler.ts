@@ -1,0 +1,128 @@
+import { HeldRun } from "../runtime/execution/held-run.ts";
+import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
+import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
+import { nextTurn } from "../runtime/next-turn.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { Timers } from "../runtime/timers.ts";
+import { taskCaller } from "../runtime/tool/caller.ts";
+import { credentialsOf } from "../runtime/tool/credentials.ts";
+import { runToEnd, type HandlerEnd } from "../runtime/tool/run-to-end.ts";
+import type { TaskContext } from "../runtime/tool/task-context.ts";
+import { validateArguments } from "../runtime/tool/tool-outcome.ts";
+import type { Tool } from "../runtime/tool/tool.ts";
+import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
+import type { JournalRecording } from "../store/export-journal.ts";
+import { encodeJournalKey } from "../task/journal.ts";
+import { RecordedStore } from "./recorded-store.ts";
+import { ReplayedCalls, ReplayedRun, type ChangedKey } from "./replayed-calls.ts";
+
+export interface ReplayTerms {
+  /** How long the handler may do something of its own before it is taken to have stopped (ms). */
+  readonly settleMs: number;
+  readonly credentials: unknown;
+}
+
+/** How far a handler came with a recording. */
+export interface Replay {
+  /** Keys that the recording has not, in the order in which the handler came to them. */
+  readonly added: readonly string[];
+  /** Keys of the recording that the handler did not come to. */
+  readonly unreached: readonly string[];
+  readonly changed: readonly ChangedKey[];
+  /** Why the arguments were refused. */
+  readonly refused?: string;
+  /** `busy`: it waits for nothing of the task, and does not come to an end. */
+  readonly end: HandlerEnd | "waits" | "busy";
+}
+
+/** Turns of the event loop after which a handler that waits for nothing of its own has done what it does. */
+const quietTurns = 25;
+
+const ignore = (): void => undefined;
+
+/**
+ * Runs the handler of a recorded task as an attempt of the runtime does, on the recorded journal. What the journal has not does not begin: there
+ * the handler waits for ever, and is dropped.
+ */
+export async function replayHandler(
+  { registry, options, clock }: Runtime,
+  tool: Tool,
+  recording: JournalRecording,
+  { settleMs, credentials }: ReplayTerms,
+): Promise<Replay> {
+  const recorded = recording.entries.map(({ key }) => key);
+  const prepared = encodeJournalKey(preparedKey);
+  const preparesFirst = recording.prepareInTask === true && !recorded.includes(prepared);
+  const validated = await validateArguments(tool, recording.arguments);
+  if (!validated.ok) {
+    const end = { outcome: validated.outcome, threw: false } as const;
+    return { added: [], unreached: recorded, changed: [], refused: validated.problem, end };
+  }
+  const store = new RecordedStore(recording, preparesFirst);
+  const { task: record, entries } = store;
+  const { origin, prepared: preparedBefore } = await store.request();
+  const timers = new Timers(clock);
+  const services = {
+    store,
+    registry,
+    options,
+    clock,
+    onError: ignore,
+    unreadable: new UnreadableTasks(ignore),
+  };
+  const { id: taskId, wireId, attempt } = record;
+  const run = new ReplayedRun({ taskId, wireId, attempt, maxBodyBytes: options.maxBodyBytes });
+  const hooks = { onSweepAt: ignore, onRest: ignore, onStir: ignore, onUnreadable: ignore, onEnd: ignore };
+  const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
+  const calls = new ReplayedCalls();
+  const call: CallContext = {
+    caller: taskCaller(record.principal, origin.caller),
+    credentials: () => credentialsOf(credentials),
+  };
+  const contextFor = async (args: unknown): Promise<TaskContext> => {
+    const value =
+      origin.prepareInTask === true
+        ? await prepareInTask(tool, args, run, calls.watch(held.effects), call.caller)
+        : preparedBefore;
+    return calls.watch(makeContext(run, held.effects, clock, call, value));
+  };
+  const unreached = (): readonly string[] => recorded.filter((key) => !run.reached.has(key));
+  let end: HandlerEnd | undefined;
+  const running = runToEnd(tool, recording.arguments, contextFor, options.maxBodyBytes).then((handlerEnd) => {
+    end = handlerEnd;
+  });
+  const stop = (): boolean => end !== undefined || (calls.open > 0 && unreached().length === 0);
+  await untilSettled(calls, running, stop, (done) => clock.after(settleMs, done, "keep alive"));
+  run.life.change("park"); // from here on the handler writes nothing, and nothing of it rejects
+  run.life.drop();
+  timers.close();
+  return {
+    added: [...run.reached].filter((key) => key !== prepared && !recorded.includes(key)),
+    unreached: unreached(),
+    changed: calls.changed,
+    end: end ?? (calls.open > 0 ? "waits" : "busy"),
+  };
+}
+
+/** Resolves when there is nothing to come: at the end, where `stop` says so at rest, and where nothing moves for a while. */
+async function untilSettled(
+  calls: ReplayedCalls,
+  running: Promise<void>,
+  stop: () => boolean,
+  after: (done: () => void) => () => void,
+): Promise<void> {
+  for (;;) {
+    for (let turn = 0, moves = calls.moves; turn < quietTurns; turn++) {
+      await nextTurn();
+      if (moves !== calls.moves) [turn, moves] = [0, calls.moves];
+    }
+    if (stop()) return;
+    const before = calls.moves;
+    let callOff = ignore;
+    const moved = new Promise<void>((resolve) => calls.onMove(resolve));
+    const late = new Promise<"late">((resolve) => (callOff = after(() => resolve("late"))));
+    const first = await Promise.race([moved, running, late]);
+    callOff();
+    if (first === "late" && calls.moves === before) return;
+  }
+}

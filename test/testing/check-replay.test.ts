@@ -1,0 +1,313 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
+import type { TaskCall } from "../../src/runtime/runtime.ts";
+import { createTasks } from "../../src/server/tasks.ts";
+import { exportJournal, type JournalRecording } from "../../src/store/export-journal.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { checkReplay, type CheckReplayOptions, type ReplayCheck } from "../../src/testing/check-replay.ts";
+import { Process, text, type Handler } from "../runtime/harness.ts";
+
+const never = new Promise<never>(() => undefined);
+const question = { message: "Go on?", requestedSchema: { type: "object" as const, properties: {} } };
+
+/** The recording of a task that has come to the key `until`, or to its end. */
+async function recorded(
+  handler: Handler,
+  until?: string,
+  { config = {}, ...call }: Partial<TaskCall> & { readonly config?: ToolConfig<undefined> } = {},
+): Promise<JournalRecording> {
+  const process = await Process.started({ tools: { report: { config, handler } } });
+  const id = await process.callId("report", call);
+  const { generation = "2026-07-28", principal = null } = call;
+  if (until !== undefined) await process.journalHas(id, until);
+  else await process.until(id, ({ outcome }) => outcome !== null, { generation, principal });
+  // As a file has it.
+  return JSON.parse(JSON.stringify(await exportJournal(process.store, id))) as JournalRecording;
+}
+
+function check(
+  recording: JournalRecording,
+  handler: ToolHandler<Record<string, unknown>>,
+  options: CheckReplayOptions & { readonly config?: ToolConfig<undefined> } = {},
+): Promise<ReplayCheck> {
+  const { config = {}, ...rest } = options;
+  const tasks = createTasks({ store: memoryStore() });
+  tasks.tool("report", config, handler);
+  return checkReplay(tasks, recording, rest);
+}
+
+/** Steps one after the other, and then one that never ends. */
+const steps =
+  (...keys: readonly string[]): Handler =>
+  async (_, task) => {
+    for (const key of keys) await task.step(key, () => key);
+    return task.step("last", () => never);
+  };
+
+/** Steps that must not run. */
+const replays =
+  (...keys: readonly string[]): Handler =>
+  async (_, task) => {
+    for (const key of keys) await task.step(key, () => Promise.reject(new Error(`${key} has run`)));
+    return text("end");
+  };
+
+const fine = { ok: true, problems: [], unreached: [], changed: [] };
+
+describe("a task that runs", () => {
+  it("goes on with code that does the same, up to what is not in the journal", async () => {
+    const recording = await recorded(steps("a", "b"), "b");
+    const found = await check(recording, replays("a", "b", "c", "d"));
+    expect(found).toEqual({ ...fine, added: ["c"], end: "waits" });
+  });
+
+  it("may come to its end with the code", async () => {
+    const recording = await recorded(steps("a", "b"), "b");
+    expect(await check(recording, replays("b", "a"))).toEqual({
+      ...fine,
+      added: [],
+      end: "returned",
+      outcome: { kind: "result", body: text("end") },
+    });
+  });
+
+  it("does not come to a key behind a new one, nor to one that was renamed", async () => {
+    const recording = await recorded(steps("a", "b"), "b");
+    expect(await check(recording, replays("a", "new", "b"), { settleMs: 1 })).toEqual({
+      ok: false,
+      problems: ['The handler does not come to "b", which is in the journal.'],
+      added: ["new"],
+      unreached: ["b"],
+      changed: [],
+      end: "waits",
+    });
+    const renamed = await check(recording, replays("a", "b2"), { settleMs: 1 });
+    expect(renamed).toMatchObject({ ok: false, added: ["b2"], unreached: ["b"] });
+  });
+
+  it("may begin something new beside what is recorded", async () => {
+    const recording = await recorded(steps("a", "b"), "b");
+    const found = await check(recording, async (_, task) => {
+      const beside = task.step("new", () => never);
+      await task.step("a", () => never);
+      await task.step("b", () => never);
+      return beside;
+    });
+    expect(found).toEqual({ ...fine, added: ["new"], end: "waits" });
+  });
+
+  it("is told of keys that have become something else, also where the handler goes on", async () => {
+    const recording = await recorded(async (_, task) => {
+      await task.step("a", () => 1);
+      return text((await task.elicit("ask", question)).action);
+    }, "ask");
+    const found = await check(recording, async (_, task) => {
+      await task.sleep("a", 5).catch(() => undefined);
+      await task.elicit("ask", { ...question, message: "Really?" }).catch(() => undefined);
+      return text("end");
+    });
+    expect(found).toMatchObject({
+      ok: false,
+      unreached: [],
+      changed: [
+        { key: "a", problem: expect.stringContaining('step under the key "a"') },
+        { key: "ask", problem: expect.stringContaining("another question under the key") },
+      ],
+      end: "returned",
+    });
+    expect(found.problems).toEqual(found.changed.map(({ problem }) => problem));
+  });
+
+  it("waits at questions and sleeps that are open, and is given what has come", async () => {
+    const handler: Handler = async (_, task) => {
+      const [answer] = await Promise.all([task.elicit("ask", question), task.sleep("nap", 1)]);
+      return text(answer.action);
+    };
+    const recording = await recorded(handler, "nap");
+    expect(await check(recording, handler)).toEqual({ ...fine, added: [], end: "waits" });
+    const answered = recording.entries.map((entry) => ({
+      ...entry,
+      doneAt: 1,
+      ...(entry.kind === "input" && { value: { action: "accept" } }),
+    }));
+    const found = await check({ ...recording, entries: answered }, handler);
+    expect(found).toMatchObject({ ok: true, outcome: { body: text("accept") } });
+  });
+
+  it("finds its caller, its arguments, its attempt, and failed steps as they failed", async () => {
+    const caller = { clientId: "editor", scopes: ["mail"], claims: { team: "a" } };
+    const handler: Handler = async (args, task) => {
+      const failure = await task.step("fails", () => Promise.reject(new TypeError("no"))).catch(String);
+      await task.step("nothing", () => undefined);
+      const seen = { args, failure, caller: task.caller, attempt: task.attempt };
+      await task.status("on its way");
+      task.progress(1, 2);
+      if (task.attempt > 1) return text(JSON.stringify({ ...seen, credentials: await task.credentials() }));
+      return never;
+    };
+    const recording = await recorded(handler, "nothing", {
+      principal: "ann",
+      arguments: { n: 1 },
+      origin: { capabilities: {}, caller },
+    });
+    const { outcome, ...found } = await check(recording, handler, { credentials: "secret" });
+    expect(found).toEqual({ ...fine, added: [], end: "returned" });
+    const [said] = (outcome?.body as ReturnType<typeof text> | undefined)?.content ?? [];
+    expect(JSON.parse(said?.type === "text" ? said.text : "")).toEqual({
+      args: { n: 1 },
+      failure: "TypeError: no",
+      caller: { principal: "ann", ...caller },
+      attempt: 2,
+      credentials: "secret",
+    });
+  });
+
+  it("is not to be thrown out of, or refused, by new code", async () => {
+    const recording = await recorded(steps("a"), "a");
+    expect(
+      await check(recording, async (_, task) => {
+        await task.step("a", () => undefined);
+        throw new Error("no such column");
+      }),
+    ).toMatchObject({ ok: false, problems: ["The handler throws: no such column"], end: "threw" });
+    const tasks = createTasks({ store: memoryStore() });
+    tasks.tool("report", { inputSchema: z.object({ month: z.string() }) }, () => text(""));
+    expect(await checkReplay(tasks, recording)).toMatchObject({
+      ok: false,
+      problems: [expect.stringMatching(/^The recorded arguments are refused: .*month/s)],
+      unreached: ["a"],
+    });
+  });
+});
+
+describe("a task that has ended", () => {
+  it("ends with code that does the same", async () => {
+    const handler: Handler = async (_, task) => text(await task.step("a", () => "done"));
+    const recording = await recorded(handler);
+    const { outcome } = recording;
+    expect(outcome).toEqual({ kind: "result", body: text("done") });
+    expect(await check(recording, handler)).toEqual({ ...fine, added: [], end: "returned", outcome });
+  });
+
+  it("does not go on", async () => {
+    const recording = await recorded(async (_, task) => text(await task.step("a", () => "done")));
+    expect(await check(recording, replays("a", "b"))).toMatchObject({
+      ok: false,
+      problems: ['The recorded task had ended, and the handler goes on with "b".'],
+      added: ["b"],
+    });
+  });
+
+  it("was cut off where it was cancelled or its time was over, and may have thrown", async () => {
+    const throws: Handler = async (_, task) => {
+      await task.step("a", () => 1);
+      throw new Error("no");
+    };
+    const threw = await recorded(throws);
+    expect(threw.outcome?.kind).toBe("error_result");
+    expect(await check(threw, throws)).toMatchObject({ ok: true, end: "threw" });
+    const cancelled = { ...threw, state: "cancelled", outcome: undefined } as unknown as JournalRecording;
+    expect(await check(cancelled, replays("a", "b"))).toMatchObject({ ok: true, added: ["b"] });
+  });
+});
+
+describe("a handler that does something of its own", () => {
+  it("is waited for", async () => {
+    const recording = await recorded(steps("a", "b"), "b");
+    const found = await check(recording, async (_, task) => {
+      const beside = task.step("new", () => never);
+      await delay(20);
+      await task.step("a", () => never);
+      await delay(20);
+      await task.step("b", () => never);
+      return beside;
+    });
+    expect(found).toEqual({ ...fine, added: ["new"], end: "waits" });
+  });
+
+  it("is given up when it does nothing else", async () => {
+    const recording = await recorded(steps("a"), "a");
+    const found = await check(
+      recording,
+      async (_, task) => {
+        await task.step("a", () => never);
+        return never;
+      },
+      { settleMs: 5 },
+    );
+    expect(found).toMatchObject({
+      ok: false,
+      end: "busy",
+      problems: [
+        "The handler did something of its own for more than 5 ms. Put that into a step, or raise settleMs.",
+      ],
+    });
+  });
+});
+
+describe("prepare in the task", () => {
+  const prepared: ToolConfig<undefined> = {
+    requires: ["elicitation"],
+    prepare: async (_, ask) => (await ask.elicit("who", question)).action as never,
+  };
+  const call = { generation: "2025-11-25", prepareInTask: true } as const;
+
+  it("is replayed, asked or not", async () => {
+    const asked = await recorded(replays(), '["holdfast/prepare","who"]', { config: prepared, ...call });
+    expect(asked.prepareInTask).toBe(true);
+    expect(await check(asked, replays("a"), { config: prepared })).toEqual({
+      ...fine,
+      added: [],
+      end: "waits",
+    });
+    expect(await check(asked, replays("a"), { settleMs: 1 })).toMatchObject({
+      unreached: ['["holdfast/prepare","who"]'],
+    });
+  });
+
+  it("has its result in the journal, also for a tool that has no prepare any more", async () => {
+    const key = '["holdfast/prepare"]';
+    const handler: Handler = async (_, task) => text(String(task.prepared));
+    const recording = await recorded(handler, undefined, {
+      config: { prepare: () => "ready" as never },
+      ...call,
+    });
+    expect(recording.entries).toMatchObject([{ key, value: "ready" }]);
+    expect(await check(recording, handler)).toMatchObject({ ok: true, outcome: { body: text("ready") } });
+  });
+});
+
+it("drops the handler in such a way that it does nothing more", async () => {
+  const recording = await recorded(steps("a"), "a");
+  const told: string[] = [];
+  await check(recording, async (_, task) => {
+    task.signal.addEventListener("abort", () => told.push("aborted"));
+    try {
+      await task.step("a", () => never);
+      return await task.step("new", () => told.push("new") as never);
+    } catch {
+      told.push("caught");
+      throw new Error("no");
+    } finally {
+      told.push("finally");
+    }
+  });
+  await delay(5);
+  expect(told).toEqual([]);
+});
+
+it("says what is wrong with what it is given", async () => {
+  const recording = await recorded(replays());
+  const tasks = createTasks({ store: memoryStore() });
+  await expect(checkReplay(tasks, recording)).rejects.toMatchObject({
+    code: "configuration",
+    message: 'These tasks have no tool "report".',
+  });
+  await expect(checkReplay(tasks, {} as JournalRecording)).rejects.toThrow(/holdfast journal export/);
+  await expect(checkReplay({ ...tasks }, recording)).rejects.toThrow(/what createTasks returned/);
+  await expect(checkReplay(tasks, recording, { settle: 1 } as CheckReplayOptions)).rejects.toThrow(
+    /Did you mean settleMs/,
+  );
+});
