@@ -6,6 +6,7 @@ import type { Origin, TaskRecord } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import { LifeLimit } from "../journal/life-limit.ts";
+import { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { Questions } from "../questions/questions.ts";
 import type { Services } from "../services.ts";
@@ -45,6 +46,7 @@ export class HeldRun {
   readonly #setup: HeldRunSetup;
   readonly #updates: HandlerUpdates;
   readonly #limit: LifeLimit;
+  readonly #waits: OutsideWaits;
 
   constructor(setup: HeldRunSetup) {
     const { services, timers, run, record } = setup;
@@ -67,6 +69,8 @@ export class HeldRun {
       services.clock,
       run.signal,
     );
+    const { clock } = services;
+    this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();
     this.effects = {
       ask: (...question) => {
@@ -101,16 +105,13 @@ export class HeldRun {
   }
 
   #questions(): Questions {
-    const { services, timers, tool, origin, record } = this.#setup;
-    const { clock, options } = services;
+    const { services, tool, origin, record } = this.#setup;
+    const { options } = services;
     return new Questions({
       run: this.run,
-      task: this.task,
-      limit: this.#limit,
+      waits: this.#waits,
       origin,
       generation: record.generation,
-      clock,
-      timers,
       maxInputs: options.maxInputsPerTask,
       timeoutMs: tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs,
     });

@@ -3,37 +3,22 @@ import { missingForInput, type InputMethod } from "../../task/input.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { GenerationName, Origin } from "../../task/record.ts";
-import type { HeldTask } from "../journal/held-task.ts";
+import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
-import type { Clock } from "../clock.ts";
-import type { LifeLimit } from "../journal/life-limit.ts";
 import { inputFailed, isClientError } from "./answers.ts";
-import { decodeError, encodeError } from "../tool/error-json.ts";
+import { decodeError } from "../tool/error-json.ts";
 import { requestHash } from "../request-hash.ts";
-import { assertDuration, deadlineAfter } from "../duration.ts";
+import { assertDuration } from "../duration.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
-import type { Timers } from "../timers.ts";
 
 export interface QuestionsSetup {
   readonly run: Run;
-  readonly task: HeldTask;
-  readonly limit: LifeLimit;
+  readonly waits: OutsideWaits;
   readonly origin: Origin;
   readonly generation: GenerationName;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly maxInputs: number;
   /** For questions that say nothing themselves; null: as long as the task. */
   readonly timeoutMs: number | null;
-}
-
-interface Question {
-  readonly key: string;
-  readonly method: InputMethod;
-  /** Raw JSON. */
-  readonly params: string;
-  readonly hash: string;
-  readonly deadlineAt: number | null;
 }
 
 /** Puts a run's questions into its journal, and waits for the answers. */
@@ -55,7 +40,7 @@ export class Questions {
     const timeoutMs = ownMs ?? this.#setup.timeoutMs ?? undefined;
     if (timeoutMs !== undefined) assertDuration(timeoutMs);
     this.#assertCapability(method, { ...params });
-    const { run, limit, clock } = this.#setup;
+    const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     this.#assertNotTooMany();
     const hash = requestHash(method, params);
@@ -63,50 +48,22 @@ export class Questions {
     if (entry !== undefined) assertSameQuestion(entry, method, hash);
     if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, answerOf);
     const raw = this.#encode(claimed, params);
-    await run.beginWait(entry === undefined);
-    const deadlineAt =
-      entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
-    // A timeout that is not the question's own says how long any question may wait, within the life of its task.
-    if (entry === undefined && ownMs !== undefined && deadlineAt !== null && !limit.reaches(deadlineAt)) {
-      await limit.assertReaches(deadlineAt, `The question "${claimed}"`);
-    }
-    const question = { key: claimed, method, params: raw, hash, deadlineAt };
-    const put = (): Promise<JournalEnd> => this.#put(question, entry !== undefined);
-    return answerOf(await run.whileWaiting(put, deadlineAt ?? undefined));
-  }
-
-  async #put(question: Question, again: boolean): Promise<JournalEnd> {
-    const { run, task, timers } = this.#setup;
-    const { key, method, params, hash, deadlineAt } = question;
-    run.signal.throwIfAborted();
-    if (!again) task.journal.addText(key, params);
-    const end = task.journal.awaitEnd(key);
-    const onAbort = (): void => end.reject(run.signal.reason as Error);
-    end.promise.catch(() => undefined); // the write below may reject first
-    run.signal.addEventListener("abort", onAbort, { once: true });
-    let callOff = (): void => undefined;
-    try {
-      if (!again) {
-        const input = { key, method, params };
-        const opening = task.writeWithRest("open_input", { input, requestHash: hash, deadlineAt });
-        await task.journal.opening(key, opening);
-      }
-      if (deadlineAt !== null)
-        callOff = run.life.holdTimer(timers.at(deadlineAt, () => void this.#giveUp(key).catch(end.reject)));
-      return await end.promise;
-    } finally {
-      callOff();
-      run.signal.removeEventListener("abort", onAbort);
-    }
-  }
-
-  /** Ends a question at its deadline, unless an answer was faster. */
-  async #giveUp(key: string): Promise<void> {
-    const error = encodeError(
-      new HoldfastError("input_timeout", `The question "${key}" was not answered in time.`),
-      this.#setup.run.maxBodyBytes,
-    );
-    await this.#setup.task.journal.closeWait(key, error);
+    const question: OutsideWait<"open_input"> = {
+      key: claimed,
+      entry,
+      command: "open_input",
+      begin: (deadlineAt) => ({
+        input: { key: claimed, method, params: raw },
+        requestHash: hash,
+        deadlineAt,
+      }),
+      text: raw,
+      timeoutMs,
+      // A timeout that is not the question's own says how long any question may wait, within the life of its task.
+      mustEndInTime: ownMs === undefined ? undefined : `The question "${claimed}"`,
+      late: () => new HoldfastError("input_timeout", `The question "${claimed}" was not answered in time.`),
+    };
+    return waits.until(question, answerOf);
   }
 
   #assertCapability(method: InputMethod, params: Record<string, unknown>): void {

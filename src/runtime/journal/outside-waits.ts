@@ -1,0 +1,89 @@
+import type { ListedEntry } from "../../store/store.ts";
+import type { HoldfastError } from "../../task/fault.ts";
+import type { JournalEnd } from "../../task/journal.ts";
+import type { Clock } from "../clock.ts";
+import { deadlineAfter } from "../duration.ts";
+import type { Timers } from "../timers.ts";
+import { encodeError } from "../tool/error-json.ts";
+import type { HeldTask } from "./held-task.ts";
+import type { HeldCommand, OpeningCommandName } from "./journal.ts";
+import type { LifeLimit } from "./life-limit.ts";
+import type { Run } from "./run.ts";
+
+/** Something that a handler waits for, and that others end: a question, a call of another tool, an event. */
+export interface OutsideWait<N extends OpeningCommandName> {
+  /** As the run has claimed it. */
+  readonly key: string;
+  /** What an earlier attempt journalled under the key: the same, and it has not ended. */
+  readonly entry: ListedEntry | undefined;
+  readonly command: N;
+  /** What begins it, once it is known when it is given up (epoch ms; null: not at all). */
+  readonly begin: (deadlineAt: number | null) => HeldCommand<N>;
+  /** What it takes of the room in the journal, until it ends. */
+  readonly text?: string;
+  /** How long it lasts at most, in milliseconds; left out: without end. */
+  readonly timeoutMs?: number | undefined;
+  /** What it is called where its time would end after the task, which is a mistake; left out: then the task's end is its own. */
+  readonly mustEndInTime?: string | undefined;
+  /** How it ends when its time is over. */
+  readonly late?: () => HoldfastError;
+}
+
+export interface OutsideWaitsSetup {
+  readonly run: Run;
+  readonly task: HeldTask;
+  readonly limit: LifeLimit;
+  readonly clock: Pick<Clock, "now">;
+  readonly timers: Timers;
+}
+
+/** Puts what others are to end into a run's journal, and waits for its end. */
+export class OutsideWaits {
+  readonly #setup: OutsideWaitsSetup;
+
+  constructor(setup: OutsideWaitsSetup) {
+    this.#setup = setup;
+  }
+
+  /** Settles as `decode` does with what it ended with, when it is its turn. */
+  async until<N extends OpeningCommandName, T>(
+    wait: OutsideWait<N>,
+    decode: (end: JournalEnd) => T,
+  ): Promise<T> {
+    const { run, task, limit, clock } = this.#setup;
+    const { key, entry, text, timeoutMs, mustEndInTime } = wait;
+    const isNew = entry === undefined;
+    await run.beginWait(isNew);
+    const deadlineAt =
+      entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
+    if (isNew && deadlineAt !== null && mustEndInTime !== undefined && !limit.reaches(deadlineAt))
+      await limit.assertReaches(deadlineAt, mustEndInTime);
+    if (isNew && text !== undefined) task.journal.addText(key, text);
+    return decode(await run.whileWaiting(() => this.#end(wait, deadlineAt), deadlineAt ?? undefined));
+  }
+
+  async #end<N extends OpeningCommandName>(
+    { key, entry, command, begin, late }: OutsideWait<N>,
+    deadlineAt: number | null,
+  ): Promise<JournalEnd> {
+    const { run, task, timers } = this.#setup;
+    run.signal.throwIfAborted();
+    const end = task.journal.awaitEnd(key);
+    const onAbort = (): void => end.reject(run.signal.reason as Error);
+    end.promise.catch(() => undefined); // the write below may reject first
+    run.signal.addEventListener("abort", onAbort, { once: true });
+    let callOff = (): void => undefined;
+    const giveUp = (error: HoldfastError): void =>
+      void task.journal.closeWait(key, encodeError(error, run.maxBodyBytes)).catch(end.reject);
+    try {
+      if (entry === undefined)
+        await task.journal.opening(key, task.writeWithRest<N>(command, begin(deadlineAt)));
+      if (deadlineAt !== null && late !== undefined)
+        callOff = run.life.holdTimer(timers.at(deadlineAt, () => giveUp(late())));
+      return await end.promise;
+    } finally {
+      callOff();
+      run.signal.removeEventListener("abort", onAbort);
+    }
+  }
+}
