@@ -8,6 +8,7 @@ export type { RequestedTtl, Role, RuntimeOptions } from "./runtime/options.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
 export type { Backoff } from "./runtime/backoff.ts";
 export { NonRetryableError } from "./runtime/tool/non-retryable-error.ts";
+export { TaskCallError } from "./runtime/tool/task-call-error.ts";
 export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/tool/task-context.ts";
 export type {
   InputCapability,

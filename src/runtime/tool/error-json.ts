@@ -2,6 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import { NonRetryableError } from "./non-retryable-error.ts";
+import { callErrorData, readCallError, TaskCallError } from "./task-call-error.ts";
 
 /** Faults of ours that are how a step or a question ended. */
 const ends = ["step_timeout", "input_timeout", "input_failed"] as const;
@@ -15,16 +16,19 @@ interface StoredError {
 
 /** What a step's final error leaves in the journal: raw JSON of its name, message, code and data. Never throws. */
 export function encodeError(error: unknown, maxBytes: number): string {
-  const text = JSON.stringify(storedError(error));
+  const text = JSON.stringify(storedError(error, maxBytes));
   if (Buffer.byteLength(text) <= maxBytes) return text;
   return JSON.stringify({ name: "Error", message: `An error of more than ${maxBytes} bytes was thrown.` });
 }
 
 /** What can be read of an error: its getters are the author's, and may throw. */
-function storedError(error: unknown): StoredError {
+function storedError(error: unknown, maxBytes: number): StoredError {
   const message = describeThrown(error);
   try {
     if (!(error instanceof Error)) return { name: "Error", message };
+    if (error instanceof TaskCallError) {
+      return { name: error.name, message, data: callErrorData(error, maxBytes) };
+    }
     return { name: textOf(error.name, "Error"), message, ...codeOf(error), ...dataOf(error) };
   } catch {
     return { name: "Error", message };
@@ -41,6 +45,8 @@ export function decodeError(json: string, cause?: unknown): Error {
   const end = ends.find((candidate) => candidate === code);
   if (name === "HoldfastError" && end !== undefined) return new HoldfastError(end, message, { data });
   const options = cause === undefined ? undefined : { cause };
+  const callError = name === "TaskCallError" ? readCallError(message, data, options) : undefined;
+  if (callError !== undefined) return callError;
   const error =
     name === "NonRetryableError" ? new NonRetryableError(message, options) : named(name, message, options);
   return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });
