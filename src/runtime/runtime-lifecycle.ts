@@ -69,6 +69,7 @@ export class RuntimeLifecycle {
         watchers.onChanges(changes);
         if (by === "others") dispatcher.wake();
         else dispatcher.changed();
+        if (changes !== "gap" && changes.some(({ isRelative }) => isRelative)) this.#lookAround();
         if (changes === "gap") orphans.onOthers();
       });
       if (this.#late) throw stopping();
@@ -82,6 +83,14 @@ export class RuntimeLifecycle {
       await this.#close();
       throw error;
     }
+  }
+
+  /** A change of one task has changed others: some can be claimed now, and some have to end within the grace of a cancel. */
+  #lookAround(): void {
+    const { dispatcher, sweeper } = this.#parts;
+    const { clock, options } = this.#services;
+    dispatcher.wake();
+    sweeper.consider(clock.now() + options.cancelGraceMs);
   }
 
   async #stop(withinMs: number): Promise<void> {

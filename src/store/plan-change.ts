@@ -34,22 +34,25 @@ type Effect = Pick<Plan, "writes" | "changes">;
 
 const nothing: Effect = { writes: [], changes: [] };
 
-/** What it does to the task, and to those around it. A child is there no longer than it takes. */
+/** What it does to the task, and to those around it. */
 function effectOf(
   before: TaskRecord,
   command: TaskChangeCommand,
   decision: Decision,
   { relatives, owner }: Facts,
 ): Effect {
-  const { task } = decision;
-  const others =
-    relatives === undefined ? [] : changesOfRelatives(before, command, decision, relatives, { owner });
-  if (task.parent === null || !isTerminal(task.state)) return saving([decision, ...others]);
-  const { writes, changes } = saving(others);
-  return {
-    writes: [...writes, { do: "remove", id: task.id, isChild: true }],
-    changes: [...changes, { id: task.id, version: null }],
-  };
+  const own = ownEffect(decision);
+  if (relatives === undefined) return own;
+  const others = saving(changesOfRelatives(before, command, decision, relatives, { owner }));
+  const changed = others.changes.map((each) => ({ ...each, isRelative: true as const }));
+  return { writes: [...others.writes, ...own.writes], changes: [...changed, ...own.changes] };
+}
+
+/** A child is there no longer than it takes. */
+function ownEffect(decision: Decision): Effect {
+  const { id, parent, state } = decision.task;
+  if (parent === null || !isTerminal(state)) return saving([decision]);
+  return { writes: [{ do: "remove", id, isChild: true }], changes: [{ id, version: null }] };
 }
 
 /** The writes of decisions, and what is to be told of them. */

@@ -12,6 +12,8 @@ export interface TaskChange {
   readonly id: string;
   /** Of the record after the change; null: the task was deleted. */
   readonly version: number | null;
+  /** It is above or below the task that the command was about: it may be possible to claim it now, or it may have to end soon. */
+  readonly isRelative?: true;
 }
 
 /** What was committed; after a gap any task may have changed, so that whoever holds something of one reads it again. */

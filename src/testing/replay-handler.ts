@@ -72,7 +72,14 @@ export async function replayHandler(
   };
   const { id: taskId, wireId, attempt } = record;
   const run = new ReplayedRun({ taskId, wireId, attempt, maxBodyBytes: options.maxBodyBytes });
-  const hooks = { onSweepAt: ignore, onRest: ignore, onStir: ignore, onUnreadable: ignore, onEnd: ignore };
+  const hooks = {
+    onSweepAt: ignore,
+    onCalled: ignore,
+    onRest: ignore,
+    onStir: ignore,
+    onUnreadable: ignore,
+    onEnd: ignore,
+  };
   const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
   const calls = new ReplayedCalls();
   const call: CallContext = {

@@ -32,6 +32,8 @@ export interface AttemptsSetup {
   readonly onUnheld: (task: TaskRecord) => void;
   /** Hears when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
+  /** Hears of a task of the tool that a handler had made, and that waits to be claimed. */
+  readonly onCalled: (tool: Tool) => void;
 }
 
 const cannotRun = "The stored data of this task is damaged, so the task cannot run.";
@@ -106,13 +108,17 @@ export class Attempts implements TaskHolder {
     origin: Origin,
     entries: readonly ListedEntry[] = [],
   ): HeldRun {
-    const { services, timers, onSweepAt } = this.#setup;
+    const { services, timers, onSweepAt, credentials } = this.#setup;
+    const onCalled = (child: string, called: Tool): void => {
+      credentials.share(record.id, child);
+      this.#setup.onCalled(called);
+    };
     const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
     const onEnd = (): void => this.forget(run);
     const isAtLimit = tool.concurrency !== undefined;
     const onRest = (resting: HeldRun): void => this.#parking.rests(resting, isAtLimit);
     const onStir = (stirred: HeldRun): void => this.#parking.forget(stirred);
-    const hooks = { onSweepAt, onRest, onStir, onUnreadable, onEnd };
+    const hooks = { onSweepAt, onCalled, onRest, onStir, onUnreadable, onEnd };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
     if (this.#draining) run.drain();
     this.#live.set(record.id, held);

@@ -76,7 +76,14 @@ export class CancelledTasks {
     const { id: taskId, wireId, attempt } = record;
     const run = new Run({ taskId, wireId, attempt, maxBodyBytes: services.options.maxBodyBytes });
     const onUnreadable = (problem: HoldfastError): void => services.unreadable.report(record.id, problem);
-    const hooks = { onSweepAt: ignore, onRest: ignore, onStir: ignore, onUnreadable, onEnd: ignore };
+    const hooks = {
+      onSweepAt: ignore,
+      onCalled: ignore,
+      onRest: ignore,
+      onStir: ignore,
+      onUnreadable,
+      onEnd: ignore,
+    };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
     const call = {
       caller: taskCaller(record.principal, origin.caller),

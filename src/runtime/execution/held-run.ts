@@ -13,6 +13,7 @@ import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/run-to-end.ts";
 import type { Tool } from "../tool/tool.ts";
+import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
 import { sleep } from "./sleep.ts";
@@ -34,6 +35,8 @@ export interface HeldRunSetup {
   readonly onStir: (held: HeldRun) => void;
   /** Ends the task, of which something cannot be read that the handler needs. */
   readonly onUnreadable: (problem: HoldfastError) => void;
+  /** Hears of a task that the handler had made by its call of a tool. */
+  readonly onCalled: (child: string, tool: Tool) => void;
   /** Called when all is stored that comes of the run, or nothing more can be. */
   readonly onEnd: () => void;
 }
@@ -72,11 +75,14 @@ export class HeldRun {
     const { clock } = services;
     this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();
+    const { origin, onCalled } = setup;
+    const calls = new Calls({ services, run, task: this.task, record, origin, onCalled });
     this.effects = {
       ask: (...question) => {
         this.#updates.flush(); // clients see the question with the status text that was set before it
         return questions.ask(...question);
       },
+      call: (...call) => calls.call(...call),
       sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
       update: (changes) => {
         const update = this.#updates.update(changes);

@@ -1,4 +1,9 @@
-import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
+import type {
+  CallToolResult,
+  CreateMessageResult,
+  ElicitResult,
+  ListRootsResult,
+} from "@modelcontextprotocol/server";
 import type { InputMethod } from "../../task/input.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
@@ -16,6 +21,8 @@ export interface ContextEffects {
   /** Puts a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
   sleep(key: JournalKey, ms: number): Promise<void>;
+  /** Calls a tool of the server by its name, and resolves with its result. */
+  call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult>;
   /** The promise may be left alone. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
@@ -89,6 +96,7 @@ export function makeContext(
     sample: (key, params, options) =>
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
+    call: (key, name, args) => handled(outside(key, () => effects.call(key, name, args))),
     sleep: (key, ms) => handled(outside(key, () => effects.sleep(key, ms))),
     status: (statusMessage) => update({ statusMessage }),
     progress: (progress, total, message) =>

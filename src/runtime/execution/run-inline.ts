@@ -1,3 +1,4 @@
+import { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { Progress } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
@@ -52,6 +53,13 @@ export async function runInline(
     ask: async (key, method, params, options) => {
       run.claim(key);
       return run.whileWaiting(() => call.ask(key, method, params, options));
+    },
+    call: async (key) => {
+      run.claim(key);
+      throw new HoldfastError(
+        "invalid_request",
+        `Tool "${call.tool.name}" runs without a task here, and cannot call other tools: leave out task: "forbidden".`,
+      );
     },
     sleep: async (key, ms) => {
       assertDuration(ms);

@@ -109,13 +109,16 @@ export class Run {
 
   /**
    * As `begin`, before a wait: the handler has gone on in what it does beside it, so that it is known whether it rests. Waits that begin
-   * together are begun one after the other, and the last of them is the first that the handler can rest with.
+   * together are begun one after the other, and the last of them is the first that the handler can rest with. Resolves with what `prepare`
+   * does, which the wait needs before it can begin.
    */
-  beginWait(isNew: boolean): Promise<void> {
+  beginWait<T = void>(isNew: boolean, prepare?: () => Promise<T>): Promise<T | undefined> {
     return this.#slot.whileBeginning(async () => {
+      const prepared = await prepare?.();
       await this.#begin(isNew);
       await nextTurn();
       await this.checkpoint();
+      return prepared;
     });
   }
 

@@ -59,10 +59,10 @@ export class SlotHolder {
   }
 
   /** Something is about to begin, so that not all that goes on is waiting. */
-  async whileBeginning(begin: () => Promise<void>): Promise<void> {
+  async whileBeginning<T>(begin: () => Promise<T>): Promise<T> {
     this.#beginnings++;
     try {
-      await begin();
+      return await begin();
     } finally {
       this.#beginnings--;
       this.giveWhenIdle();

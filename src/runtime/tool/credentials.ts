@@ -8,6 +8,11 @@ export class Credentials {
     if (credentials !== undefined) this.#byTask.set(taskId, credentials);
   }
 
+  /** A task that another one made has those of that one. */
+  share(taskId: string, child: string): void {
+    this.keep(child, this.#byTask.get(taskId));
+  }
+
   forget(taskId: string): void {
     this.#byTask.delete(taskId);
   }

@@ -1,4 +1,5 @@
 import type {
+  CallToolResult,
   CreateMessageRequestParams,
   CreateMessageResult,
   ElicitRequestFormParams,
@@ -90,6 +91,11 @@ export interface TaskContext<Prepared = unknown> {
   ): Promise<CreateMessageResult>;
   /** Asks for the client's roots. */
   roots(key: JournalKey, options?: QuestionOptions): Promise<ListRootsResult>;
+  /**
+   * Calls another tool of the server, and waits for its result: the call is a task of its own, which survives crashes as this one does, and
+   * whose questions are put on this one.
+   */
+  call(key: JournalKey, tool: string, args?: Record<string, unknown>): Promise<CallToolResult>;
   /**
    * Waits `ms` milliseconds, counted from the first attempt that got here: a restart does not start the wait again. It may
    * last for months, and the handler gives its slot back meanwhile. Rejects at once, with `outlives_task`, where the task
