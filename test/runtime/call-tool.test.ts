@@ -152,3 +152,41 @@ describe("a call of another tool", () => {
     expect(await unfinished(process)).toEqual([]);
   });
 });
+
+describe("the task of a call", () => {
+  const sleeps: Handler = async (_, task) => {
+    await task.sleep("long", 1_000_000);
+    return text("slept");
+  };
+  const caught: Handler = async (_, task) => {
+    await task.call("it", "sleeps").catch(() => undefined);
+    return text("went on");
+  };
+
+  it("ends with its time, and its parent goes on then", async () => {
+    const limited = { config: { maxRunMs: 3_000, park: false }, handler: sleeps };
+    const process = await Process.started({
+      tools: { sleeps: limited, caught },
+      options: { concurrency: 1 },
+    });
+    const id = await process.callId("caught");
+    await rest();
+    await process.clock.advance(3_000);
+    expect(bodyOf(await process.ended(id))).toEqual(text("went on"));
+  });
+
+  it("costs its principal nothing, and is in nobody's list", async () => {
+    const ann = { principal: "ann", generation: "2026-07-28" } as const;
+    const options = { maxUnfinishedPerPrincipal: 2 };
+    const process = await Process.started({ tools: { sleeps, caught }, options });
+    await process.call("caught", ann);
+    await rest();
+    await process.call("caught", ann);
+    await rest();
+    expect(await unfinished(process)).toHaveLength(4);
+    await expect(process.call("caught", ann)).rejects.toMatchObject({ code: "limit_reached" });
+    expect(await process.runtime.list(ann, { limit: 9 })).toHaveLength(2);
+    const child = (await process.store.unfinished("", 9)).find(({ generation }) => generation === "child");
+    await expect(process.runtime.get(child?.id ?? "", ann)).rejects.toMatchObject({ code: "unknown_task" });
+  });
+});

@@ -109,8 +109,9 @@ export class Attempts implements TaskHolder {
     entries: readonly ListedEntry[] = [],
   ): HeldRun {
     const { services, timers, onSweepAt, credentials } = this.#setup;
-    const onCalled = (child: string, called: Tool): void => {
+    const onCalled = (child: string, called: Tool, endsBy: number | null): void => {
       credentials.share(record.id, child);
+      onSweepAt(endsBy);
       this.#setup.onCalled(called);
     };
     const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);

@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
@@ -21,8 +22,8 @@ export interface CallsSetup {
   readonly task: HeldTask;
   readonly record: TaskRecord;
   readonly origin: Origin;
-  /** Hears of a task that was made, before it can have begun here. */
-  readonly onCalled: (child: string, tool: Tool) => void;
+  /** Hears of a task that was made, before it can have begun here; `endsBy` is its end of life (epoch ms). */
+  readonly onCalled: (child: string, tool: Tool, endsBy: number | null) => void;
 }
 
 /** Calls other tools of the server for a handler: each call is a task of its own, below the handler's, and the handler waits for its end. */
@@ -102,7 +103,7 @@ export class Calls {
         const { cancelGraceMs } = services.options;
         const call = { key, requestHash: hash, child: made, request, cancelGraceMs };
         await task.journal.opening(key, task.writeWithRest("call_tool", call));
-        onCalled(made.id, tool);
+        onCalled(made.id, tool, expiresAt(made.expiry, services.clock.now(), made.runUntil));
       }
       return await end.promise;
     } finally {

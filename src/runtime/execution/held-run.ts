@@ -35,8 +35,8 @@ export interface HeldRunSetup {
   readonly onStir: (held: HeldRun) => void;
   /** Ends the task, of which something cannot be read that the handler needs. */
   readonly onUnreadable: (problem: HoldfastError) => void;
-  /** Hears of a task that the handler had made by its call of a tool. */
-  readonly onCalled: (child: string, tool: Tool) => void;
+  /** Hears of a task that the handler had made by its call of a tool, and of that task's end of life (epoch ms). */
+  readonly onCalled: (child: string, tool: Tool, endsBy: number | null) => void;
   /** Called when all is stored that comes of the run, or nothing more can be. */
   readonly onEnd: () => void;
 }
