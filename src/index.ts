@@ -21,6 +21,12 @@ export type {
   ToolConfig,
   ToolHandler,
 } from "./runtime/tool/tool.ts";
+export type {
+  StructuredContent,
+  ToolInput,
+  ToolReference,
+  ToolResult,
+} from "./runtime/tool/tool-reference.ts";
 export type { JournalKey } from "./task/journal.ts";
 export { HoldfastError } from "./task/fault.ts";
 export type { FaultCode } from "./task/fault.ts";

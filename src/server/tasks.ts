@@ -6,6 +6,7 @@ import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
+import type { StructuredContent, ToolInput, ToolReference } from "../runtime/tool/tool-reference.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies, type CompanionNames } from "./plain/plain-policies.ts";
@@ -64,8 +65,8 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
 export interface Tasks {
   /**
    * Registers a tool whose calls survive crashes, deploys and reconnects. Its handler gets the validated arguments and
-   * the task; a step that finished in `task.step` does not run again after a crash. Throws `configuration` for a name that
-   * is taken, for wrong options, and after `start`.
+   * the task; a step that finished in `task.step` does not run again after a crash. Returns what the handlers of other
+   * tools call it by. Throws `configuration` for a name that is taken, for wrong options, and after `start`.
    *
    * ```ts
    * tasks.tool(
@@ -83,11 +84,12 @@ export interface Tasks {
     Input extends StandardSchemaV1 | undefined = undefined,
     Prepared = undefined,
     Older = Record<never, never>,
+    Output extends StandardSchemaV1 | undefined = undefined,
   >(
     name: string,
-    config: ToolConfig<Input, Prepared, Older>,
+    config: ToolConfig<Input, Prepared, Older, Output>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
-  ): void;
+  ): ToolReference<ToolInput<Input>, StructuredContent<Output>>;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and handlers to mount. The factory returns a new server
    * on each call, with tools, resources and prompts of its own. Throws `configuration` where the role `serve` is missing.

@@ -25,7 +25,7 @@ export const answerable = "The steps have run.";
 
 export function addTools(tasks: Tasks, log: Log): void {
   const tool: Tasks["tool"] = (name, config, handler) => {
-    tasks.tool(name, config, async (args, task) => {
+    return tasks.tool(name, config, async (args, task) => {
       log("begins", task, "");
       try {
         return await handler(args, task);

@@ -18,7 +18,7 @@ it.each([{}, { "holdfast/idempotencyKey": "k".repeat(22) }])(
       preparing.resolve(ask.signal);
       await gate.promise;
     };
-    const tools = (tasks: Tasks): void => tasks.tool("slow", { prepare }, () => text("never"));
+    const tools = (tasks: Tasks): void => void tasks.tool("slow", { prepare }, () => text("never"));
     const { http, errors } = await serve({ tools, options: { store } });
     const caller = new AbortController();
     const answered = new Peer(http.url).call("slow", {}, { meta, signal: caller.signal });

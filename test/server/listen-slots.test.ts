@@ -33,7 +33,7 @@ it("refuses a principal one stream too many, and lets it listen again when one h
 });
 
 it("refuses a stream that names too many tasks", async () => {
-  const tools = (tasks: Tasks): void => tasks.tool("add", {}, () => text("3"));
+  const tools = (tasks: Tasks): void => void tasks.tool("add", {}, () => text("3"));
   const { http } = await serve({ tools, options: { maxIdsPerListen: 2 } });
   const refused = await listenTo(http.url, { taskIds: ["a", "b", "c"] });
   expect(await refused.json()).toMatchObject({ error: { code: -32602 } });

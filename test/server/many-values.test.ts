@@ -12,7 +12,7 @@ import { Pipe } from "./pipe.ts";
 import { SessionPeer } from "./session-peer.ts";
 
 const tools = (tasks: Tasks): void =>
-  tasks.tool("direct", { task: "forbidden" }, (args) =>
+  void tasks.tool("direct", { task: "forbidden" }, (args) =>
     text(`${JSON.stringify(args ?? {}).length} characters`),
   );
 const lists = (count: number): unknown[] => Array.from({ length: count }, () => []);

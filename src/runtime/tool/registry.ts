@@ -5,6 +5,7 @@ import type { HandlerName } from "../../task/owner.ts";
 import type { Role } from "../options.ts";
 import { assertToolConfig, assertToolParts } from "./assert-tool-config.ts";
 import type { TaskContext } from "./task-context.ts";
+import type { StructuredContent, ToolInput, ToolReference } from "./tool-reference.ts";
 import { olderVersionsOf } from "./tool-versions.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
 
@@ -24,11 +25,12 @@ export class Registry {
     Input extends StandardSchemaV1 | undefined = undefined,
     Prepared = undefined,
     Older = Record<never, never>,
+    Output extends StandardSchemaV1 | undefined = undefined,
   >(
     name: string,
-    config: ToolConfig<Input, Prepared, Older>,
+    config: ToolConfig<Input, Prepared, Older, Output>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
-  ): void {
+  ): ToolReference<ToolInput<Input>, StructuredContent<Output>> {
     assertToolParts(name, config, handler);
     if (this.#sealed) throw new HoldfastError("configuration", `Register tool "${name}" before the start.`);
     if (this.#tools.has(name))
@@ -44,6 +46,7 @@ export class Registry {
       handler,
     };
     this.#tools.set(name, { ...tool, olderVersions: olderVersionsOf(tool, config.olderVersions) });
+    return { name };
   }
 
   /** What answers requests of another kind; what `handler` returns is the whole result. */

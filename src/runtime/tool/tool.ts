@@ -35,11 +35,12 @@ export interface ToolConfig<
   Input extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
   Prepared = undefined,
   Older = Record<never, never>,
+  Output extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
 > {
   readonly title?: string;
   readonly description?: string;
   readonly inputSchema?: Input;
-  readonly outputSchema?: StandardSchemaV1;
+  readonly outputSchema?: Output;
   readonly annotations?: ToolAnnotations;
   readonly icons?: Icon[];
   readonly _meta?: Record<string, unknown>;

@@ -75,7 +75,7 @@ it("lets a client that lost the stream of tasks/result come back for the answer 
 it("asks once more on the new stream of a request that comes twice, as behind a proxy that repeats it [A-14]", async () => {
   const requestedSchema = { type: "object" as const, properties: {} };
   const tools = (tasks: Tasks): void =>
-    tasks.tool("gated", {}, async (_args, task) => {
+    void tasks.tool("gated", {}, async (_args, task) => {
       const { action } = await task.elicit("sure", { message: "Sure?", requestedSchema });
       return text(action);
     });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { Peer, serve, text, withTasks, type Served } from "../peer.ts";
 import { EventReader, SessionPeer } from "../session-peer.ts";
 
-const tools = (tasks: Tasks): void => tasks.tool("bare", {}, () => text("bare"));
+const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const app = "https://app.example";
 const origin = { origin: app };
 

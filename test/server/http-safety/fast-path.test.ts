@@ -8,7 +8,7 @@ import { Peer, serve, text, type Served, type Setup } from "../peer.ts";
 import { SessionPeer } from "../session-peer.ts";
 
 const tools = (tasks: Tasks): void =>
-  tasks.tool("echo", { inputSchema: z.looseObject({}), task: "forbidden" }, () => text("done"));
+  void tasks.tool("echo", { inputSchema: z.looseObject({}), task: "forbidden" }, () => text("done"));
 
 /** A server that knows its name, so that it answers requests of 2026-07-28 before the SDK sees them. */
 async function ready(setup: Omit<Setup, "tools"> = {}): Promise<Served & { readonly peer: Peer }> {

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { serve, text } from "../peer.ts";
 import { SessionPeer } from "../session-peer.ts";
 
-const tools = (tasks: Tasks): void => tasks.tool("bare", {}, () => text("bare"));
+const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const pings = (count: number): object[] =>
   Array.from({ length: count }, (_, id) => ({ jsonrpc: "2.0", id: `p${id}`, method: "ping" }));
 

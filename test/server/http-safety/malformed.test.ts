@@ -4,7 +4,7 @@ import { serve, text } from "../peer.ts";
 import { SessionPeer } from "../session-peer.ts";
 import { discover, head, initialize, Raw } from "./raw.ts";
 
-const tools = (tasks: Tasks): void => tasks.tool("bare", {}, () => text("bare"));
+const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const get = (target: string, ...lines: string[]): string =>
   [`GET ${target} HTTP/1.1`, ...lines, "", ""].join("\r\n");
 const chunked = head("Transfer-Encoding: chunked");

@@ -6,7 +6,7 @@ import { handlerOf, served } from "../http-mount/mount.ts";
 import { serve, text } from "../peer.ts";
 import { discover, head, initialize, Raw } from "./raw.ts";
 
-const tools = (tasks: Tasks): void => tasks.tool("bare", {}, () => text("bare"));
+const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const eras = [
   ["2025-11-25", initialize],
   ["2026-07-28", discover],
