@@ -131,7 +131,9 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
     case "retry": {
       const { statusMessage, until } = command;
       const failures = task.failures + 1;
-      const given = { ...task, ...pausing(until), token: null, failures, crashes: 0 };
+      // The handler has not heard of a cancel that was requested meanwhile, and is to hear of it now.
+      const next = task.cancelRequestedAt === null ? pausing(until) : ready("recovered", now);
+      const given = { ...task, ...next, token: null, failures, crashes: 0 };
       return { ...decision({ ...given, statusMessage, updatedAt: now }), forgets: "failures" };
     }
     case "park":

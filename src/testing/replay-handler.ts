@@ -78,6 +78,7 @@ export async function replayHandler(
     onRest: ignore,
     onStir: ignore,
     onUnreadable: ignore,
+    onRetry: ignore,
     onEnd: ignore,
   };
   const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });

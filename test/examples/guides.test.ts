@@ -33,3 +33,17 @@ it("shows a server on stdio", async () => {
   expect(content).toEqual([{ type: "text", text: "Hello, Ann" }]);
   await client.close();
 });
+
+it("shows a tool whose handler and steps are tried again", async () => {
+  const folder = await newFolder();
+  const client = await connect({
+    command: process.execPath,
+    args: [example("guides/retries.ts")],
+    cwd: folder,
+  });
+  const { content } = await client.callTool("order", { item: "tea" });
+  expect(content).toEqual([{ type: "text", text: "order 42: tea for 3" }]);
+  const refused = await client.callTool("order", { item: "salt" });
+  expect(refused).toMatchObject({ isError: true, content: [{ text: "The shop has no salt." }] });
+  await client.close();
+});

@@ -90,6 +90,16 @@ describe("attempts", () => {
     });
   });
 
+  test("a handler that threw runs again after a pause, or at once where it is to hear of a cancel", () => {
+    const given = { state: "queued", owner: null, token: null, crashes: 0, version: 2 };
+    const told = { failures: 3, statusMessage: "failed", updatedAt: now };
+    const before = runningRecord({ crashes: 1, failures: 2 });
+    expect(changed(before, samples.retry)).toEqual({ ...given, ...told, runAfter: now + 50 });
+    const cancelled = runningRecord({ crashes: 1, failures: 2, cancelRequestedAt: noon });
+    const ready = { lane: "recovered", runAfter: now };
+    expect(changed(cancelled, samples.retry)).toEqual({ ...given, ...told, ...ready });
+  });
+
   test("recovery counts a crash, unless the attempt only waited", () => {
     const lost = { state: "queued", token: null, owner: null, version: 2 };
     const crashes = (count: number) => changed(runningRecord({ crashes: count }), samples.reclaim);

@@ -49,7 +49,7 @@ export function mayRun(task: TaskRecord, tool: Tool): boolean {
   if (isFirstAttempt || tool.onCrash === "resume") return true;
   if (tool.onCrash === "fail") return false;
   const repeatable = tool.annotations?.idempotentHint === true || tool.annotations?.readOnlyHint === true;
-  return repeatable || task.journalled;
+  return repeatable || task.journalled || tool.retry !== undefined;
 }
 
 function failed(message: string): Failure {

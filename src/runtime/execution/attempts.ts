@@ -96,8 +96,9 @@ export class Attempts implements TaskHolder {
       credentials: () => this.#setup.credentials.of(task.id),
     };
     const running = runHandler(run, held, tool, loaded, call, this.#services);
-    void running.then(unwatch);
-    void withinTime(running, run, tool).then((handlerEnd) => held.end(handlerEnd));
+    const gone = running.then(() => run.stepsEnd());
+    void gone.then(unwatch);
+    void withinTime(running, run, tool).then((end) => held.end(end, gone));
   }
 
   /** From now on the run, whose handler may run already, holds its task, with what earlier attempts journalled. */
@@ -116,10 +117,14 @@ export class Attempts implements TaskHolder {
     };
     const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
     const onEnd = (): void => this.forget(run);
+    const onRetry = (again: TaskRecord): void => {
+      this.#letGo(run);
+      this.#setup.onParked(again);
+    };
     const isAtLimit = tool.concurrency !== undefined;
     const onRest = (resting: HeldRun): void => this.#parking.rests(resting, isAtLimit);
     const onStir = (stirred: HeldRun): void => this.#parking.forget(stirred);
-    const hooks = { onSweepAt, onCalled, onRest, onStir, onUnreadable, onEnd };
+    const hooks = { onSweepAt, onCalled, onRest, onStir, onUnreadable, onRetry, onEnd };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
     if (this.#draining) run.drain();
     this.#live.set(record.id, held);
@@ -181,12 +186,16 @@ export class Attempts implements TaskHolder {
 
   /** The run needs its task no more. A later one may hold that here, after it was taken from this run. */
   forget(run: Run): void {
+    if (this.#letGo(run)) this.#setup.credentials.forget(run.taskId);
+  }
+
+  /** The same of a run whose task is to run again, for which its credentials are kept. */
+  #letGo(run: Run): boolean {
     run.life.setGone();
     const held = this.#live.get(run.taskId);
-    if (held?.run !== run) return;
+    if (held?.run !== run) return false;
     this.#parking.forget(held);
-    this.#live.delete(run.taskId);
-    this.#setup.credentials.forget(run.taskId);
+    return this.#live.delete(run.taskId);
   }
 
   #runNot(id: string): void {

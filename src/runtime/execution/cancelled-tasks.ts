@@ -82,6 +82,7 @@ export class CancelledTasks {
       onRest: ignore,
       onStir: ignore,
       onUnreadable,
+      onRetry: ignore,
       onEnd: ignore,
     };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });

@@ -14,9 +14,11 @@ import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/run-to-end.ts";
 import type { Tool } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
+import { handlerRetry, type HandlerRetry } from "./handler-retry.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
 import { sleep } from "./sleep.ts";
+import { durablePauses } from "./step-pauses.ts";
 
 export interface HeldRunSetup {
   readonly services: Services;
@@ -37,6 +39,8 @@ export interface HeldRunSetup {
   readonly onUnreadable: (problem: HoldfastError) => void;
   /** Hears of a task that the handler had made by its call of a tool, and of that task's end of life (epoch ms). */
   readonly onCalled: (child: string, tool: Tool, endsBy: number | null) => void;
+  /** The handler threw, and the task was given back to run again, unless it has been cancelled meanwhile. */
+  readonly onRetry: (task: TaskRecord) => void;
   /** Called when all is stored that comes of the run, or nothing more can be. */
   readonly onEnd: () => void;
 }
@@ -91,22 +95,59 @@ export class HeldRun {
       },
       progress: (progress) => reports.report(progress),
       report: services.onError,
+      pauses: durablePauses(run, this.task, this.#limit, timers),
     };
   }
 
-  /** Settles the task with how the handler ended. Never rejects. */
-  async end(end: HandlerEnd): Promise<void> {
+  /**
+   * Settles the task with how the handler ended, or gives it back to run again. `gone` resolves when nothing of the handler goes on any
+   * more. Never rejects.
+   */
+  async end(end: HandlerEnd, gone: Promise<void>): Promise<void> {
     const { run } = this;
+    const retry = this.#retryAfter(end);
+    if (retry !== undefined) await this.#callOff(gone);
     run.end();
     try {
       if (run.life.state === "ended") await this.#updates.written(); // the last status text stays with the ended task
-      if (run.life.state === "ended") await this.#settle(end);
+      if (run.life.state !== "ended") return;
+      if (retry !== undefined && this.#limit.reaches(retry.until) && !run.life.cancelRequested)
+        await this.#retry(retry);
+      else await this.#settle(end);
     } catch (error) {
       if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
     } finally {
       // A handler that goes on is found to have leaked only where its run is over.
       if (run.signal.aborted) run.life.fence(run.signal.reason);
       this.#setup.onEnd();
+    }
+  }
+
+  #retryAfter(end: HandlerEnd): HandlerRetry | undefined {
+    const { tool, record, services } = this.#setup;
+    if (!end.threw || this.run.life.cancelRequested) return undefined;
+    return handlerRetry(record, tool, end.error, services);
+  }
+
+  /**
+   * Tells what still goes on of a handler that threw to end, and waits for it as long as for one that is cancelled: no step is to overlap with
+   * itself, and what it returns is journalled.
+   */
+  async #callOff(gone: Promise<void>): Promise<void> {
+    const { clock, options } = this.#setup.services;
+    this.run.life.endAttempt(new HoldfastError("fenced", "The handler threw, and runs again."));
+    const grace = Promise.withResolvers<void>();
+    const callOff = clock.after(options.cancelGraceMs, grace.resolve);
+    await Promise.race([gone, grace.promise]);
+    callOff();
+  }
+
+  async #retry(retry: HandlerRetry): Promise<void> {
+    try {
+      const result = await this.task.write("retry", retry);
+      if (result.ok) this.#setup.onRetry(result.task);
+    } catch (error) {
+      if (!isFenced(error)) throw error;
     }
   }
 
@@ -139,9 +180,13 @@ export class HeldRun {
       if (threw && this.run.life.cancelRequested) await this.task.persist(cancel);
       else await this.task.write("settle", { outcome, ...diagnostics(outcome) });
     } catch (error) {
-      if (!(error instanceof HoldfastError) || error.code !== "fenced") throw error;
+      if (!isFenced(error)) throw error;
     }
   }
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "fenced";
 }
 
 /** A failed task says why in its status text too (X-098). */

@@ -85,7 +85,7 @@ export class LeakedHandlers {
     onError(
       new HoldfastError(
         "handler_leaked",
-        `Tool "${tool.name}" has ${handlers} on although the task has ended, or the caller of a direct run has left: let it heed task.signal. With ${options.maxLeakedHandlers} of them the tool starts no more until some have ended.`,
+        `Tool "${tool.name}" has ${handlers} on although the attempt has ended, or the caller of a direct run has left: let it heed task.signal. With ${options.maxLeakedHandlers} of them the tool starts no more until some have ended.`,
       ),
     );
   }

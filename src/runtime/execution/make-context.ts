@@ -10,14 +10,16 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import type { Progress } from "../../task/record.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
+import { assertOutsideStep } from "./inside-step.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
 import { assertStepOptions } from "./step-options.ts";
-import { assertOutsideStep, runStep } from "./step.ts";
+import { runStep } from "./step.ts";
+import type { StepEffects } from "./step-try.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "../tool/task-context.ts";
 
 /** How a context reaches its client and its record. */
-export interface ContextEffects {
+export interface ContextEffects extends StepEffects {
   /** Puts a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
   sleep(key: JournalKey, ms: number): Promise<void>;
@@ -26,8 +28,6 @@ export interface ContextEffects {
   /** The promise may be left alone. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
-  /** Hears of faults that the handler does not see. */
-  readonly report: (error: unknown) => void;
 }
 
 const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
@@ -79,7 +79,7 @@ export function makeContext(
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third];
     if (fn === undefined) throw new TypeError("task.step needs a function");
     assertStepOptions(options);
-    return handled(runStep(run, clock, effects.report, key, options, fn));
+    return handled(runStep(run, effects, clock, key, options, fn));
   }
 
   return {

@@ -133,7 +133,8 @@ export class PromotableRun {
     const { tool, call, prepared, clock, maxBodyBytes } = this.#setup;
     const context = (): TaskContext => makeContext(this.run, this.#effects(), clock, call, prepared);
     const running = runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
-    void running.then(() => this.#setup.onEnd());
+    const gone = running.then(() => this.run.stepsEnd());
+    void gone.then(() => this.#setup.onEnd());
     const end = await withinTime(running, this.run, tool);
     // A task that is being made is made: its id may be on its way. Without one there is no pause here in which another
     // branch of the handler could begin to make one.
@@ -146,7 +147,7 @@ export class PromotableRun {
       this.run.life.fence("The handler has ended."); // a promotion that waits for the store is over
       return { kind: "outcome", outcome: end.outcome };
     }
-    await held.end(end);
+    await held.end(end, gone);
     return { kind: "task" };
   }
 
@@ -171,6 +172,11 @@ export class PromotableRun {
         else this.#held.effects.progress(progress);
       },
       report: this.#setup.onError,
+      pauses: {
+        // A step begins with its task. A checkpoint here would release that before the failure of a try is journalled.
+        reaches: async (until) => (this.#held?.effects ?? (await durable())).pauses.reaches(until),
+        pause: async (...pause) => (this.#held?.effects ?? (await durable())).pauses.pause(...pause),
+      },
     };
   }
 }

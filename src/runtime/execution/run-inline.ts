@@ -14,6 +14,7 @@ import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { whenAborted } from "../wait-for.ts";
+import { passingPauses } from "./step-pauses.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
 
 /** Puts a question of a handler to its client and resolves with the answer's result object. */
@@ -76,6 +77,7 @@ export async function runInline(
       }
     },
     report: onError,
+    pauses: passingPauses(run, timers),
   };
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const prepared =

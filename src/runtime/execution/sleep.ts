@@ -6,7 +6,7 @@ import type { LifeLimit } from "../journal/life-limit.ts";
 import type { Clock } from "../clock.ts";
 import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
-import { waitFor } from "../wait-for.ts";
+import { waitUntil } from "./wait-until.ts";
 
 /** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
 export async function sleep(
@@ -35,12 +35,7 @@ export async function sleep(
   const slept = async (): Promise<void> => {
     if (entry === undefined) await task.writeWithRest("sleep", { key: claimed, until });
     task.journal.waits(claimed);
-    let callOff = (): void => undefined;
-    try {
-      await waitFor((done) => (callOff = run.life.holdTimer(timers.at(until, done))), run.signal);
-    } finally {
-      callOff();
-    }
+    await waitUntil(run, timers, until);
     await task.journal.endSleep(claimed);
   };
   await run.whileWaiting(slept, until);

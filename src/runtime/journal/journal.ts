@@ -21,6 +21,7 @@ export type HeldCommandName =
   | "call_tool"
   | "wait_event"
   | "update"
+  | "retry"
   | "settle";
 /** Those that begin what others end. */
 export type OpeningCommandName = "open_input" | "call_tool" | "wait_event";

@@ -20,6 +20,13 @@ export class LifeLimit {
     return this.#endsAt === null || at <= this.#endsAt;
   }
 
+  /** The same with all that the handler has changed so far. */
+  async willReach(at: number): Promise<boolean> {
+    if (this.reaches(at)) return true;
+    await this.#extended();
+    return this.reaches(at);
+  }
+
   /**
    * Rejects with `outlives_task` where the task cannot live until `at` (epoch ms): the wait would be in vain. It is not
    * journalled, since a replay, which comes later, rejects too.

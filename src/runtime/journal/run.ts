@@ -122,6 +122,15 @@ export class Run {
     });
   }
 
+  /** As `beginWait`, of a step that has failed: where the server stops, its failure is journalled before the task is released. */
+  beginPause(): Promise<void> {
+    return this.#slot.whileBeginning(async () => {
+      await nextTurn();
+      if (this.life.state === "released") await forEver();
+      this.#assertGoesOn();
+    });
+  }
+
   /** Runs a step and records it: work, for which a slot is needed. Rejects where the run has ended, or is to end, before there was one. */
   working<T>(work: () => Promise<T>): Promise<T> {
     const rests = this.#task?.rests;
@@ -188,6 +197,11 @@ export class Run {
   end(): void {
     this.life.change("end");
     this.#slot.end();
+  }
+
+  /** Resolves when none of its steps runs any more. */
+  stepsEnd(): Promise<void> {
+    return this.#slot.untilNotWorking();
   }
 
   /** Gives the slot back although the handler goes on; false where it waits for one. */

@@ -15,6 +15,7 @@ export class SlotHolder {
   /** When each of its waits ends by itself (epoch ms). */
   readonly #waits = new Set<{ readonly until: number }>();
   #works = 0;
+  #workEnd: PromiseWithResolvers<void> | undefined;
   /** Steps, questions and sleeps that are about to begin. */
   #beginnings = 0;
   #taking: Promise<void> | undefined;
@@ -58,6 +59,14 @@ export class SlotHolder {
     return this.#works > 0;
   }
 
+  /** Resolves when no step runs any more. */
+  async untilNotWorking(): Promise<void> {
+    while (this.#works > 0) {
+      this.#workEnd ??= Promise.withResolvers();
+      await this.#workEnd.promise;
+    }
+  }
+
   /** Something is about to begin, so that not all that goes on is waiting. */
   async whileBeginning<T>(begin: () => Promise<T>): Promise<T> {
     this.#beginnings++;
@@ -77,6 +86,8 @@ export class SlotHolder {
       return await work();
     } finally {
       this.#works--;
+      this.#workEnd?.resolve();
+      this.#workEnd = undefined;
       this.giveWhenIdle();
     }
   }

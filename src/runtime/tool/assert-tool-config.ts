@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import { assertOptions } from "../resolve-options.ts";
+import { retryProblem } from "./retry-policy.ts";
 import type { ToolConfig } from "./tool.ts";
 
 const toolOptions: OptionNames<ToolConfig> = {
@@ -31,6 +32,7 @@ const toolOptions: OptionNames<ToolConfig> = {
   timeoutMs: true,
   version: true,
   olderVersions: true,
+  retry: true,
 };
 
 const choices = {
@@ -82,6 +84,8 @@ export function assertToolConfig(
     throw wrong(name, "version has to be a whole number of at least 1");
   assertPlain(name, config);
   assertOrder(name, config);
+  const wrongRetry = config.retry && retryProblem(config.retry, config);
+  if (wrongRetry !== undefined) throw wrong(name, wrongRetry);
   const { immediateResponse } = config;
   if (
     immediateResponse !== undefined &&

@@ -1,5 +1,6 @@
 import type { CallToolResult, Icon, StandardSchemaV1, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { PrepareContext } from "./prepare-context.ts";
+import type { RetryPolicy } from "./retry-policy.ts";
 import type { TaskContext } from "./task-context.ts";
 
 /** Whether calls of a tool become tasks. */
@@ -14,7 +15,7 @@ export type TaskMode =
 /**
  * What happens to a task whose attempt was lost in a crash. `resume` runs it again with its journal, `fail` fails it.
  * `auto` runs it again if its handler had not started, if it had begun a step, a question or a sleep, or if its tool is
- * marked idempotent or read-only; otherwise it fails the task, since nobody knows what the handler had done.
+ * marked idempotent or read-only or has `retry`; otherwise it fails the task, since nobody knows what the handler had done.
  */
 export type OnCrash = "auto" | "resume" | "fail";
 
@@ -50,6 +51,13 @@ export interface ToolConfig<
   readonly requires?: readonly InputCapability[];
   /** Default `auto`. */
   readonly onCrash?: OnCrash;
+  /**
+   * Runs a handler again that threw, after a pause: with its journal, so that what succeeded in steps is not done again, and what failed there is.
+   * Left out, a throw ends the task. It ends it in any case with a `NonRetryableError`, a `ProtocolError`, a mistake that
+   * Holdfast reports to the handler, a cancelled task, and a result with `isError` that the handler returned itself. Such a tool
+   * cannot be `forbidden`, nor have `promoteAfterMs` or `onCrash: "fail"`; with `auto` it also runs again after every crash.
+   */
+  readonly retry?: RetryPolicy;
   /**
    * `false`: a handler that waits for an answer or a sleep always keeps its memory, and runs again as soon as a server starts. Left
    * out, it may be dropped while all that it does is wait, and then runs again with its journal when something has come. So

@@ -1,0 +1,44 @@
+import { cutText } from "../../task/cut-text.ts";
+import { isFault } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { retryPause } from "../backoff.ts";
+import { deadlineAfter } from "../duration.ts";
+import type { Services } from "../services.ts";
+import { describeThrown } from "../tool/describe-thrown.ts";
+import { isNonRetryable } from "../tool/non-retryable-error.ts";
+import { says } from "../tool/retry-rule.ts";
+import type { Tool } from "../tool/tool.ts";
+
+/** A further attempt of a task whose handler threw. */
+export interface HandlerRetry {
+  /** From when on it runs again (epoch ms). */
+  readonly until: number;
+  /** What clients see until then. */
+  readonly statusMessage: string;
+}
+
+/** When a task runs again whose handler threw `error`; undefined where its tool forbids that, or the error does. */
+export function handlerRetry(
+  { failures }: Pick<TaskRecord, "failures">,
+  { retry }: Pick<Tool, "retry">,
+  error: unknown,
+  { clock, onError }: Pick<Services, "clock" | "onError">,
+): HandlerRetry | undefined {
+  const attempt = failures + 1;
+  if (retry === undefined || attempt >= retry.attempts || isFinal(error)) return undefined;
+  if (retry.on !== undefined && !says(retry.on, error, onError)) return undefined;
+  return {
+    until: deadlineAfter(clock.now(), retryPause(attempt, clock, retry.backoff)),
+    statusMessage: cutText(`Attempt ${attempt} of ${retry.attempts} failed: ${describeThrown(error)}`),
+  };
+}
+
+/** Whether the error is how the task ends, whatever its tool allows: it says so itself, or it is an answer, or a mistake. */
+function isFinal(error: unknown): boolean {
+  try {
+    return isNonRetryable(error) || isFault(error) || ProtocolError.isInstance(error);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,107 @@
+import { HoldfastError, isFault } from "../../task/fault.ts";
+import { encodeJson } from "../../task/json.ts";
+import { retryPause } from "../backoff.ts";
+import type { Clock } from "../clock.ts";
+import { deadlineAfter } from "../duration.ts";
+import type { Run } from "../journal/run.ts";
+import { decodeError, encodeError } from "../tool/error-json.ts";
+import { isNonRetryable } from "../tool/non-retryable-error.ts";
+import { says, type Report } from "../tool/retry-rule.ts";
+import type { StepContext, StepOptions } from "../tool/task-context.ts";
+import { inStep } from "./inside-step.ts";
+import type { FailedTry, StepPauses } from "./step-pauses.ts";
+
+export type StepFunction<T> = (step: StepContext) => T | Promise<T>;
+
+/** What steps need of the run that they belong to. */
+export interface StepEffects {
+  readonly pauses: StepPauses;
+  /** Hears of faults that the handler does not see. */
+  readonly report: Report;
+}
+
+export interface Step<T> {
+  readonly run: Run;
+  readonly effects: StepEffects;
+  readonly clock: Clock;
+  readonly key: string;
+  readonly options: StepOptions;
+  readonly fn: StepFunction<T>;
+}
+
+/** How one try of a step ended: the first two are how the step does. */
+export type TryEnd =
+  | { readonly value: string | null }
+  | { readonly thrown: unknown }
+  | { readonly again: { readonly until: number; readonly failed: FailedTry } };
+
+/** What is kept of the error of a try, which the last one replaces. */
+const mostErrorBytes = 4_096;
+
+/** Runs a step once, that has failed `tries` times, and journals how it ended; what is to be tried again has not ended. */
+export async function tryStep<T>(step: Step<T>, tries: number): Promise<TryEnd> {
+  const { run, key } = step;
+  let value: string | null;
+  try {
+    value = encodeReturned(run, key, await runOnce(step));
+  } catch (thrown) {
+    // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
+    if (run.signal.aborted || isFault(thrown)) return { thrown };
+    const until = await nextTry(step, tries + 1, thrown);
+    if (until !== undefined) {
+      const error = encodeError(thrown, Math.min(run.maxBodyBytes, mostErrorBytes));
+      return { again: { until, failed: { tries: tries + 1, error } } };
+    }
+    const encoded = encodeError(thrown, run.maxBodyBytes);
+    await run.recordStep(key, null, encoded);
+    return { thrown: decodeError(encoded, thrown) };
+  }
+  await run.recordStep(key, value, null);
+  return { value };
+}
+
+/** When the step is tried again (epoch ms), whose `failures`-th try threw `error`; undefined where it is not. */
+async function nextTry<T>(
+  { options, clock, effects }: Step<T>,
+  failures: number,
+  error: unknown,
+): Promise<number | undefined> {
+  const { retries = 0, retryIf, backoff } = options;
+  if (failures > retries || isNonRetryable(error)) return undefined;
+  if (retryIf !== undefined && !says(retryIf, error, effects.report)) return undefined;
+  const until = deadlineAfter(clock.now(), retryPause(failures, clock, backoff));
+  return (await effects.pauses.reaches(until)) ? until : undefined;
+}
+
+async function runOnce<T>({ run, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
+  const idempotencyKey = `${run.taskId}:${key}`;
+  const once = (signal: AbortSignal): Promise<T> => inStep(run, async () => fn({ idempotencyKey, signal }));
+  if (timeoutMs === undefined) return once(run.signal);
+
+  const timeout = new AbortController();
+  const error = new HoldfastError("step_timeout", `Step "${key}" took longer than ${timeoutMs} ms.`);
+  let stopTimer = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    stopTimer = clock.after(timeoutMs, () => {
+      timeout.abort(error);
+      reject(error);
+    });
+  });
+  try {
+    return await Promise.race([once(AbortSignal.any([run.signal, timeout.signal])), late]);
+  } finally {
+    stopTimer();
+  }
+}
+
+function encodeReturned(run: Run, key: string, returned: unknown): string | null {
+  if (returned === undefined) return null;
+  const value = encodeJson(returned, `The result of step "${key}"`);
+  if (Buffer.byteLength(value) > run.maxBodyBytes) {
+    throw new HoldfastError(
+      "too_large",
+      `The result of step "${key}" is larger than ${run.maxBodyBytes} bytes.`,
+    );
+  }
+  return value;
+}
