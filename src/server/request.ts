@@ -2,6 +2,7 @@ import type { Capabilities } from "../generation/2026-07-28/negotiate.ts";
 import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
 import { metaOf } from "../generation/meta.ts";
 import type { MessageExtraInfo } from "@modelcontextprotocol/server";
+import type { Registry } from "../runtime/tool/registry.ts";
 import { taskCaller, type TaskCaller } from "../runtime/tool/caller.ts";
 import { encodeJson } from "../task/json.ts";
 import type { CallerDetails, Origin } from "../task/record.ts";
@@ -76,15 +77,23 @@ export function callerOf({ auth }: Pick<ToolRequest, "auth">, principal: string 
   return taskCaller(principal, callerDetails(auth));
 }
 
+/** What calls of the tools need, by their names: of those that need anything. */
+function toolScopesOf(access: Access, registry: Registry): NonNullable<Origin["toolScopes"]> {
+  const needed = registry.all().map(({ name }) => [name, access.neededFor(name)] as const);
+  return Object.fromEntries(needed.filter(([, scopes]) => scopes.length > 0));
+}
+
 /** What a task stores of the request that created it, and of the session in which that came. */
 export function originOf(
-  { id, params, auth }: Pick<ToolRequest, "id" | "params" | "auth">,
+  { id, params, auth, access }: Pick<ToolRequest, "id" | "params" | "auth" | "access">,
   capabilities: JsonObject,
+  registry: Registry,
   session?: string,
 ): Origin {
   const { traceparent, tracestate } = metaOf(params);
   const progressToken = progressTokenOf(params);
   const caller = callerDetails(auth);
+  const toolScopes = access === undefined ? {} : toolScopesOf(access, registry);
   return {
     requestId: id,
     capabilities,
@@ -94,6 +103,7 @@ export function originOf(
       trace: { traceparent, ...(typeof tracestate === "string" && { tracestate }) },
     }),
     ...(session !== undefined && { session }),
+    ...(Object.keys(toolScopes).length > 0 && { toolScopes }),
   };
 }
 

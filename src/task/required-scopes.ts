@@ -1,5 +1,5 @@
 import { HoldfastError } from "./fault.ts";
-import type { TaskRecord } from "./record.ts";
+import type { Origin, TaskRecord } from "./record.ts";
 
 type Needs = Pick<TaskRecord, "requiredScopes">;
 
@@ -15,4 +15,18 @@ export function assertScopes(task: Needs, scopes: readonly string[] | undefined)
   throw new HoldfastError("insufficient_scope", `This task needs the scopes ${requiredScopes.join(", ")}.`, {
     data: { requiredScopes },
   });
+}
+
+/** The scopes that a call of the tool needs on behalf of a task's caller. */
+export function scopesOfTool({ toolScopes = {} }: Origin, tool: string): readonly string[] {
+  return Object.hasOwn(toolScopes, tool) ? (toolScopes[tool] ?? []) : []; // whatever a handler names
+}
+
+/** Throws `insufficient_scope` where the token with which a task was made is not good for calls of the tool. */
+export function assertMayCall(origin: Origin, tool: string): void {
+  const requiredScopes = scopesOfTool(origin, tool);
+  const scopes = origin.caller?.scopes ?? [];
+  if (requiredScopes.every((scope) => scopes.includes(scope))) return;
+  const message = `The caller of this task may not call tool "${tool}", which needs the scopes ${requiredScopes.join(", ")}.`;
+  throw new HoldfastError("insufficient_scope", message, { data: { requiredScopes } });
 }

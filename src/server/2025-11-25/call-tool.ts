@@ -64,7 +64,7 @@ export async function createTask(tool: Tool, request: ToolRequest, session: Task
   const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
   signal.throwIfAborted(); // before there is a task
   const requestor = requestorWith(session, access);
-  const origin = originOf(request, connection.capabilities, streams.sessionKey);
+  const origin = originOf(request, connection.capabilities, runtime.registry, streams.sessionKey);
   const created = await runtime.create({
     ...requestor,
     requiredScopes: access?.neededFor(tool.name) ?? [],

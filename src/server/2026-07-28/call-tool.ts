@@ -5,6 +5,7 @@ import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
 import { metaOf } from "../../generation/meta.ts";
 import type { Ask } from "../../runtime/execution/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
+import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
@@ -35,7 +36,8 @@ export async function callTool(
   if (tool.task === "optional" && !declaresTasks(caller.capabilities)) {
     return callPlain({ runtime, plain, stream }, tool, request, caller);
   }
-  const call = becomesTask(tool, caller.capabilities) ? taskCall(tool, request, caller) : undefined;
+  const isTask = becomesTask(tool, caller.capabilities);
+  const call = isTask ? taskCall(runtime.registry, tool, request, caller) : undefined;
   const preparation = await prepareCall(runtime, tool, request, caller);
   if ("answer" in preparation) return preparation.answer;
   const { prepared } = preparation;
@@ -79,16 +81,18 @@ async function callPlain(
 
 /** The call as a task takes it; throws `invalid_params` for an idempotency key that is none. */
 function taskCall(
+  registry: Registry,
   tool: Tool,
-  { id, params, access, auth }: ToolRequest,
+  request: ToolRequest,
   { capabilities, principal }: Caller,
 ): TaskCall {
+  const { params, access, auth } = request;
   const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
   return {
     generation,
     tool: tool.name,
     arguments: params["arguments"],
-    origin: originOf({ id, params, auth }, capabilities),
+    origin: originOf(request, capabilities, registry),
     credentials: auth?.credentials,
     principal,
     scopes: access?.scopes,

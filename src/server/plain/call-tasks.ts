@@ -1,6 +1,7 @@
 import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
 import { metaOf } from "../../generation/meta.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
+import type { Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError, isUnknownTask, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -133,7 +134,7 @@ export class CallTasks {
 
   /** Creates the task of the call, or finds the one that has the key. */
   async #create(key: string | undefined, opening: Opening): Promise<Found> {
-    const taskCall = taskCallOf(key, opening);
+    const taskCall = taskCallOf(this.#runtime.registry, key, opening);
     const scope = scopeOf(opening.call.owner);
     // Nobody finds a task without a scope by a reference, nor joins it.
     if (scope === undefined) {
@@ -152,7 +153,11 @@ export class CallTasks {
   }
 }
 
-function taskCallOf(key: string | undefined, { tool, policy, call, preparation }: Opening): TaskCall {
+function taskCallOf(
+  registry: Registry,
+  key: string | undefined,
+  { tool, policy, call, preparation }: Opening,
+): TaskCall {
   const { owner, request, capabilities } = call;
   const { principal, scopes, session } = owner;
   const hasOwnKey = key !== undefined && !isCallKey(key);
@@ -164,7 +169,7 @@ function taskCallOf(key: string | undefined, { tool, policy, call, preparation }
     tool: tool.name,
     arguments: request.params["arguments"],
     credentials: request.auth?.credentials,
-    origin: originOf(request, askable(capabilities, policy), session),
+    origin: originOf(request, askable(capabilities, policy), registry, session),
     ...(preparation ?? (tool.prepare === undefined ? {} : { prepareInTask: true as const })),
     ...(key === undefined ? {} : { idempotencyKey: key }),
     ...(isCallKey(key ?? null) ? { awaited: true } : {}),

@@ -39,14 +39,15 @@ export async function callTool(tool: Tool, request: ToolRequest, session: SepSes
  */
 export async function answerAsTask(
   work: TaskWork,
-  { id, params, signal, auth }: ToolRequest,
+  request: ToolRequest,
   session: SepSession,
 ): Promise<Answer> {
+  const { id, params, signal, auth } = request;
   const { runtime, connection, requestor, scope } = session;
   const asked = readTaskParams(params);
   if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
   signal.throwIfAborted(); // before there is a task
-  const origin = originOf({ id, params, auth }, connection.capabilities, connection.streams.sessionKey);
+  const origin = originOf(request, connection.capabilities, runtime.registry, connection.streams.sessionKey);
   const created = await runtime.create({
     ...requestor,
     ...work,
