@@ -24,8 +24,8 @@ export interface RecordedEntry extends JournalHead {
  */
 export interface JournalRecording
   extends
-    Pick<TaskRecord, "wireId" | "generation" | "method" | "tool" | "principal" | "state" | "attempt">,
-    Pick<TaskRecord, "version" | "createdAt"> {
+    Pick<TaskRecord, "wireId" | "generation" | "method" | "tool" | "toolVersion" | "principal">,
+    Pick<TaskRecord, "state" | "attempt" | "version" | "createdAt"> {
   /** Tells a recording from other JSON, and its form from later ones. */
   readonly format: "holdfast-journal-1";
   readonly taskId: string;
@@ -82,7 +82,8 @@ function recordingOf(
   { origin, arguments: args, prepared }: TaskRequest,
   entries: readonly JournalEntry[],
 ): JournalRecording {
-  const { id, wireId, generation, method, tool, principal, state, attempt, version, createdAt } = task;
+  const { id, wireId, generation, method, tool, toolVersion, principal } = task;
+  const { state, attempt, version, createdAt } = task;
   const json = (text: string): unknown => parsed(id, text);
   return {
     format: "holdfast-journal-1",
@@ -91,6 +92,7 @@ function recordingOf(
     generation,
     method,
     tool,
+    toolVersion,
     principal,
     ...(origin.caller !== undefined && { caller: origin.caller }),
     capabilities: origin.capabilities,

@@ -40,6 +40,8 @@ export type FaultCode =
   | "input_failed"
   // a handler goes on although its task has ended, or its caller has left
   | "handler_leaked"
+  // tasks that began under a newer version of their tool than this process has
+  | "newer_version"
   // an attempt that may no longer write
   | "fenced"
   // the stores of SDK v1's servers: a task has no result to give, or its queue is full

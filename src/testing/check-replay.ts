@@ -1,4 +1,7 @@
 import { assertDuration } from "../runtime/duration.ts";
+import type { Registry } from "../runtime/tool/registry.ts";
+import type { Tool } from "../runtime/tool/tool.ts";
+import { toolAtVersion, versionOf } from "../runtime/tool/tool-versions.ts";
 import type { HandlerEnd } from "../runtime/tool/run-to-end.ts";
 import { runtimeOf } from "../server/runtime-of.ts";
 import type { Tasks } from "../server/tasks.ts";
@@ -48,7 +51,7 @@ export interface ReplayCheck {
  * assert.deepEqual(problems, []);
  * ```
  *
- * Rejects with `configuration` for what is no recording, or is one of a tool that `tasks` has not.
+ * Rejects with `configuration` for what is no recording, or is one of a tool, or of a newer version of a tool, that `tasks` has not.
  */
 export async function checkReplay(
   tasks: Tasks,
@@ -61,8 +64,7 @@ export async function checkReplay(
   const runtime = runtimeOf(tasks);
   if (runtime === undefined) throw wrong("checkReplay takes what createTasks returned");
   assertRecording(recording);
-  const tool = runtime.registry.handlerOf(recording);
-  if (tool === undefined) throw wrong(`These tasks have no tool "${recording.tool}"`);
+  const tool = handlerOf(runtime.registry, recording);
   const replay = await replayHandler(runtime, tool, recording, { settleMs, credentials });
   const { added, unreached, changed, end } = replay;
   const problems = problemsOf(replay, recording, settleMs);
@@ -71,6 +73,18 @@ export async function checkReplay(
   const { kind, body } = end.outcome;
   const outcome = { kind, body: JSON.parse(body) as unknown };
   return { ...found, end: end.threw ? "threw" : "returned", outcome };
+}
+
+/** Of the version of the tool that the task began with, as the runtime finds it. */
+function handlerOf(registry: Registry, recording: JournalRecording): Tool {
+  const tool = registry.handlerOf(recording);
+  if (tool === undefined) throw wrong(`These tasks have no tool "${recording.tool}"`);
+  const version = versionOf(recording);
+  const handler = toolAtVersion(tool, version);
+  if (handler !== undefined) return handler;
+  throw wrong(
+    `The recorded task began under version ${version} of tool "${tool.name}", which is version ${tool.version} here: such a task is left to newer processes`,
+  );
 }
 
 const optionNames: OptionNames<CheckReplayOptions> = { settleMs: true, credentials: true };

@@ -5,7 +5,7 @@ import type { CommandResult } from "../task/command-result.ts";
 import { createRecord } from "../task/create-record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { InputRequest } from "../task/input.ts";
-import type { JournalEnd, JournalEntry } from "../task/journal.ts";
+import { isEndedByOthers, type JournalEnd, type JournalEntry } from "../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 
@@ -102,7 +102,7 @@ async function notRecorded(): Promise<never> {
 
 /** Journalled by nobody yet, so that the first thing that begins has to say so, which never ends. */
 function recordOf(recording: JournalRecording): TaskRecord {
-  const { taskId: id, createdAt, version, attempt, entries } = recording;
+  const { taskId: id, createdAt, version, attempt, toolVersion, entries } = recording;
   const { wireId, generation, method, tool, principal } = recording;
   const task = {
     id,
@@ -121,8 +121,17 @@ function recordOf(recording: JournalRecording): TaskRecord {
     statusMessage: null,
   } as const;
   const command = { type: "create", now: createdAt, task, request: requestOf(recording), token } as const;
-  const openInputs = entries.filter(({ kind, doneAt }) => kind === "input" && doneAt === null).length;
-  return { ...createRecord(command, token), version, attempt: attempt + 1, openInputs };
+  const open = entries.filter(({ kind, doneAt }) => isEndedByOthers(kind) && doneAt === null);
+  const openInputs = open.filter(({ kind }) => kind === "input").length;
+  const openWaits = open.length - openInputs;
+  return {
+    ...createRecord(command, token),
+    version,
+    attempt: attempt + 1,
+    toolVersion,
+    openInputs,
+    openWaits,
+  };
 }
 
 function requestOf(recording: JournalRecording): TaskRequest {

@@ -1,6 +1,7 @@
 import { HeldRun } from "../runtime/execution/held-run.ts";
 import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
+import { isSince } from "../runtime/execution/task-version.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { Timers } from "../runtime/timers.ts";
@@ -10,6 +11,7 @@ import { runToEnd, type HandlerEnd } from "../runtime/tool/run-to-end.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import { validateArguments } from "../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
+import { runVersions } from "../runtime/tool/tool-versions.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { JournalRecording } from "../store/export-journal.ts";
 import { encodeJournalKey } from "../task/journal.ts";
@@ -71,7 +73,8 @@ export async function replayHandler(
     unreadable: new UnreadableTasks(ignore),
   };
   const { id: taskId, wireId, attempt } = record;
-  const run = new ReplayedRun({ taskId, wireId, attempt, maxBodyBytes: options.maxBodyBytes });
+  const { maxBodyBytes } = options;
+  const run = new ReplayedRun({ taskId, wireId, attempt, versions: runVersions(tool, record), maxBodyBytes });
   const hooks = {
     onSweepAt: ignore,
     onCalled: ignore,
@@ -92,11 +95,12 @@ export async function replayHandler(
       origin.prepareInTask === true
         ? await prepareInTask(tool, args, run, calls.watch(held.effects), call.caller)
         : preparedBefore;
-    return calls.watch(makeContext(run, held.effects, clock, call, value));
+    const context = makeContext(run, held.effects, clock, call, value);
+    return calls.watch({ ...context, version: versionOf(run, context, recorded) });
   };
   const unreached = (): readonly string[] => recorded.filter((key) => !run.reached.has(key));
   let end: HandlerEnd | undefined;
-  const running = runToEnd(tool, recording.arguments, contextFor, options.maxBodyBytes).then((handlerEnd) => {
+  const running = runToEnd(tool, recording.arguments, contextFor, maxBodyBytes).then((handlerEnd) => {
     end = handlerEnd;
   });
   const stop = (): boolean => end !== undefined || (calls.open > 0 && unreached().length === 0);
@@ -109,6 +113,19 @@ export async function replayHandler(
     unreached: unreached(),
     changed: calls.changed,
     end: end ?? (calls.open > 0 ? "waits" : "busy"),
+  };
+}
+
+/** What the record alone decides is decided also where the journal has no answer yet: a handler that asks for a version goes on. */
+function versionOf(
+  run: ReplayedRun,
+  context: TaskContext,
+  recorded: readonly string[],
+): TaskContext["version"] {
+  return async (key, since) => {
+    if (recorded.includes(encodeJournalKey(key))) return context.version(key, since);
+    run.pass(key);
+    return isSince(run.versions, key, since);
   };
 }
 

@@ -50,6 +50,7 @@ it("prints what is stored of a task, while its server goes on", { timeout: 30_00
     generation: "2026-07-28",
     method: "tools/call",
     tool: "send",
+    toolVersion: 1,
     principal: "ann",
     caller: { scopes: ["mail"] },
     capabilities: { elicitation: {} },

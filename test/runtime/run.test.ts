@@ -11,7 +11,13 @@ import type { TaskRecord } from "../../src/task/record.ts";
 import { createRunning } from "../contract/sample-task.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
 
-const names = { taskId: "task-a", wireId: "task-a", attempt: 1, maxBodyBytes: 1_000 };
+const names = {
+  taskId: "task-a",
+  wireId: "task-a",
+  attempt: 1,
+  versions: { task: 1, code: 1 },
+  maxBodyBytes: 1_000,
+};
 
 async function services(): Promise<Services> {
   const store = memoryStore();

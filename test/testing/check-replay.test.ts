@@ -279,6 +279,32 @@ describe("prepare in the task", () => {
   });
 });
 
+describe("versions", () => {
+  it("are those of the task: of an older one the older handler runs, or the older branch", async () => {
+    const recording = await recorded(steps("a"), "a");
+    expect(recording.toolVersion).toBe(1);
+    const branches: ToolHandler<Record<string, unknown>> = async (_, task) => {
+      if (await task.version("new way", 2)) await task.step("b", () => never);
+      else await task.step("a", () => never);
+      return text("end");
+    };
+    const ended = { ok: true, added: [], end: "returned" };
+    expect(await check(recording, branches, { config: { version: 2 } })).toMatchObject(ended);
+    const [step] = recording.entries;
+    if (step === undefined) throw new Error("It has a step.");
+    const entries = [{ ...step, key: "new way", value: false }, step];
+    expect(await check({ ...recording, entries }, branches, { config: { version: 2 } })).toMatchObject(ended);
+    const older = { version: 2, olderVersions: { 1: { handler: replays("a") } } };
+    expect(await check(recording, replays("b"), { config: older })).toMatchObject({
+      ok: true,
+      end: "returned",
+    });
+    await expect(check({ ...recording, toolVersion: 2 }, replays("a"))).rejects.toThrow(
+      'The recorded task began under version 2 of tool "report", which is version 1 here',
+    );
+  });
+});
+
 it("drops the handler in such a way that it does nothing more", async () => {
   const recording = await recorded(steps("a"), "a");
   const told: string[] = [];

@@ -112,7 +112,8 @@ export class Creation {
       makeTask: async (run) => {
         const token = clock.uniqueName();
         // Without a quota: it runs already, and the slots bound how many do.
-        const result = await store.write({ type: "create", now: clock.now(), ...fresh, token });
+        const { version } = tool;
+        const result = await store.write({ type: "create", now: clock.now(), ...fresh, token, version });
         if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
         sweeper.consider(result.task.sweepAt);
         credentials.keep(result.task.id, call.credentials); // for a later run, where this one is parked
@@ -148,7 +149,8 @@ export class Creation {
     const awaited = call.awaited === true ? ({ awaited: true } as const) : {};
     const quota = quotaOf(options);
     const promised = call.promised === true ? ({ promised: true } as const) : {};
-    const terms = { ...forAnyOwner, ...awaited, ...promised, quota };
+    const version = runs ? { version: tool.version } : {};
+    const terms = { ...forAnyOwner, ...awaited, ...promised, ...version, quota };
     const command = { type: "create", now: clock.now(), ...fresh, token, ...terms } as const;
     const result = await store.write<"create">(command).catch((error: unknown) => {
       giveSlot();

@@ -8,6 +8,7 @@ import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
+import { NewerTasks } from "./newer-tasks.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
@@ -26,6 +27,7 @@ export interface DispatcherSetup {
 /** Claims queued tasks as slots become free, and brings them to their handlers. */
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
+  readonly #newer: NewerTasks;
   readonly #starting = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #open = true;
@@ -44,6 +46,7 @@ export class Dispatcher {
 
   constructor(setup: DispatcherSetup) {
     this.#setup = setup;
+    this.#newer = new NewerTasks(setup.services);
     setup.slots.onFree(() => this.#keepSlot());
     setup.leaked.onRoom(() => this.wake());
   }
@@ -213,11 +216,13 @@ export class Dispatcher {
     const { services, attempts, slots } = this.#setup;
     const tool = services.registry.handlerOf(task);
     const plan = tool && planClaimed(task, tool, services.options, services.clock.now());
-    if (tool !== undefined && plan?.do === "run") return attempts.run(task, tool);
+    if (plan?.do === "run") return attempts.run(task, plan.tool);
     try {
-      if (plan === undefined || plan.do === "run")
+      if (tool === undefined || plan === undefined)
         throw new HoldfastError("internal", `Nothing runs ${task.tool} here.`);
-      await untilStoreAnswers(() => this.#end(task, plan), services, this.#closing.signal);
+      const until = plan.do === "leave" ? this.#newer.pauseUntil(task, tool) : 0;
+      const end = () => (plan.do === "leave" ? this.#leave(task, until) : this.#end(task, plan));
+      await untilStoreAnswers(end, services, this.#closing.signal);
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       services.unreadable.report(task.id, error);
@@ -226,7 +231,13 @@ export class Dispatcher {
     }
   }
 
-  async #end(task: TaskRecord, plan: Exclude<ClaimPlan, { do: "run" }>): Promise<void> {
+  /** It is not woken from here before the sweeper comes by, so that a newer process has it first. */
+  async #leave({ id, token }: TaskRecord, until: number): Promise<void> {
+    const { store, clock } = this.#setup.services;
+    if (token !== null) await store.write({ type: "release", now: clock.now(), id, token, until });
+  }
+
+  async #end(task: TaskRecord, plan: Exclude<ClaimPlan, { do: "run" | "leave" }>): Promise<void> {
     const { services, sweeper } = this.#setup;
     const { store, clock } = services;
     const { id, token } = task;
@@ -245,8 +256,8 @@ export class Dispatcher {
     return registry.handlers(options.roles).flatMap((handler) => {
       const tool = registry.handlerOf(handler);
       if (tool === undefined || leaked.blocks(tool)) return [];
-      const { priority = 0, concurrency } = tool;
-      return { ...handler, priority, ...(concurrency !== undefined && { concurrency }) };
+      const { priority = 0, concurrency, version } = tool;
+      return { ...handler, priority, version, ...(concurrency !== undefined && { concurrency }) };
     });
   }
 

@@ -3,10 +3,13 @@ import { errorOutcome, type Outcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
+import { toolAtVersion, versionOf } from "../tool/tool-versions.ts";
 
 /** What to do with a task that was claimed. */
 export type ClaimPlan =
-  | { readonly do: "run" }
+  | { readonly do: "run"; readonly tool: Tool }
+  /** It began under a newer version of the tool. */
+  | { readonly do: "leave" }
   /** Its time is over, and no sweep has come to it yet. */
   | { readonly do: "end" }
   | { readonly do: "cancel" }
@@ -22,6 +25,9 @@ export function planClaimed(
   now: number,
 ): ClaimPlan {
   if (hasExpired(task, now)) return { do: "end" };
+  const runs = toolAtVersion(tool, versionOf(task));
+  // What is to become of it is for the newer tool to say.
+  if (runs === undefined) return { do: "leave" };
   const isCancelled = task.cancelRequestedAt !== null;
   // Its handler is told to end, for what it has to stop elsewhere.
   if (isCancelled && !(task.journalled && mayRun(task, tool))) return { do: "cancel" };
@@ -35,7 +41,7 @@ export function planClaimed(
       `The server stopped while "${task.tool}" ran. The tool is not known to be safe to run again, so how far it came is not known.`,
     );
   }
-  return { do: "run" };
+  return { do: "run", tool: runs };
 }
 
 /** What becomes of a task whose tool did not come back within the grace. */

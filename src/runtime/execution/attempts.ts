@@ -11,6 +11,7 @@ import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/caller.ts";
 import type { Credentials } from "../tool/credentials.ts";
 import type { Tool } from "../tool/tool.ts";
+import { runVersions } from "../tool/tool-versions.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
@@ -87,7 +88,9 @@ export class Attempts implements TaskHolder {
     const { maxBodyBytes } = this.#services.options;
     const { slots, leaked, timers } = this.#setup;
     const limit = workLimitOf(tool, this.#services.clock, timers);
-    const run = new Run({ taskId, wireId, attempt, maxBodyBytes, slots: slots.of(task.principal), limit });
+    const versions = runVersions(tool, task);
+    const ofPrincipal = slots.of(task.principal);
+    const run = new Run({ taskId, wireId, attempt, versions, maxBodyBytes, slots: ofPrincipal, limit });
     const held = this.hold(run, task, tool, origin, entries);
     this.saw(task.id, now);
     const unwatch = leaked.watch(run, tool, () => this.forget(run));

@@ -8,6 +8,7 @@ import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/caller.ts";
 import type { Credentials } from "../tool/credentials.ts";
 import type { Tool } from "../tool/tool.ts";
+import { runVersions, toolAtVersion, versionOf } from "../tool/tool-versions.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { loadTask } from "./load-task.ts";
@@ -46,7 +47,8 @@ export class CancelledTasks {
     // A token that no task has: the store refuses whatever is written under it.
     const task = { ...cancelled, token: services.clock.uniqueName(), attempt: cancelled.attempt + 1 };
     const { unreadable, onError } = services;
-    const tool = services.registry.handlerOf(task);
+    const current = services.registry.handlerOf(task);
+    const tool = current && toolAtVersion(current, versionOf(task));
     if (tool === undefined || !services.options.roles.includes("work")) return;
     if (!mayRun(task, tool)) return;
     try {
@@ -74,7 +76,8 @@ export class CancelledTasks {
     const loaded = await loadTask(record, services, this.#stopped.signal);
     const { origin, entries } = loaded;
     const { id: taskId, wireId, attempt } = record;
-    const run = new Run({ taskId, wireId, attempt, maxBodyBytes: services.options.maxBodyBytes });
+    const { maxBodyBytes } = services.options;
+    const run = new Run({ taskId, wireId, attempt, versions: runVersions(tool, record), maxBodyBytes });
     const onUnreadable = (problem: HoldfastError): void => services.unreadable.report(record.id, problem);
     const hooks = {
       onSweepAt: ignore,

@@ -17,7 +17,8 @@ export interface LeakedHandlersSetup {
  */
 export class LeakedHandlers {
   readonly #setup: LeakedHandlersSetup;
-  readonly #counts = new Map<Tool, number>();
+  /** By tool, whichever of its versions they are of. */
+  readonly #counts = new Map<string, number>();
   readonly #watched = new Set<AbortController>();
   #stopped = false;
   #onRoom: (tool: Tool) => void = () => undefined;
@@ -33,7 +34,7 @@ export class LeakedHandlers {
 
   /** Whether the tool has so many of them that it may start no more. */
   blocks(tool: Tool): boolean {
-    return (this.#counts.get(tool) ?? 0) >= this.#setup.options.maxLeakedHandlers;
+    return (this.#counts.get(tool.name) ?? 0) >= this.#setup.options.maxLeakedHandlers;
   }
 
   /** Frees the slot of a handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
@@ -78,8 +79,8 @@ export class LeakedHandlers {
   }
 
   #count(tool: Tool): void {
-    const count = (this.#counts.get(tool) ?? 0) + 1;
-    this.#counts.set(tool, count);
+    const count = (this.#counts.get(tool.name) ?? 0) + 1;
+    this.#counts.set(tool.name, count);
     const { onError, options } = this.#setup;
     const handlers = count === 1 ? "1 handler that goes" : `${count} handlers that go`;
     onError(
@@ -92,9 +93,9 @@ export class LeakedHandlers {
 
   #uncount(tool: Tool): void {
     const blocked = this.blocks(tool);
-    const count = (this.#counts.get(tool) ?? 0) - 1;
-    if (count > 0) this.#counts.set(tool, count);
-    else this.#counts.delete(tool);
+    const count = (this.#counts.get(tool.name) ?? 0) - 1;
+    if (count > 0) this.#counts.set(tool.name, count);
+    else this.#counts.delete(tool.name);
     if (blocked) this.#onRoom(tool);
   }
 }

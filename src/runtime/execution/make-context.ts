@@ -15,6 +15,7 @@ import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-
 import { assertStepOptions } from "./step-options.ts";
 import { runStep } from "./step.ts";
 import type { StepEffects } from "./step-try.ts";
+import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "../tool/task-context.ts";
 
@@ -97,6 +98,7 @@ export function makeContext(
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
     call: (key, name, args) => handled(outside(key, () => effects.call(key, name, args))),
+    version: (key, since) => handled(taskVersion(run, effects, clock, key, since)),
     sleep: (key, ms) => handled(outside(key, () => effects.sleep(key, ms))),
     status: (statusMessage) => update({ statusMessage }),
     progress: (progress, total, message) =>

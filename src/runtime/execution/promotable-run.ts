@@ -12,6 +12,7 @@ import { runToEnd } from "../tool/run-to-end.ts";
 import type { Timers } from "../timers.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
+import { runVersions } from "../tool/tool-versions.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { whenAborted } from "../wait-for.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
@@ -61,7 +62,8 @@ export class PromotableRun {
     this.#setup = setup;
     const promote = (): Promise<unknown> => this.#promoteForHandler();
     const limit = workLimitOf(tool, clock, timers);
-    this.run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes, slots, limit, promote });
+    const ids = { taskId: id, wireId: id, attempt: 1, versions: runVersions(tool) };
+    this.run = new Run({ ...ids, maxBodyBytes, slots, limit, promote });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */

@@ -13,6 +13,7 @@ import type { TaskContext } from "../tool/task-context.ts";
 import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
+import { runVersions } from "../tool/tool-versions.ts";
 import { whenAborted } from "../wait-for.ts";
 import { passingPauses } from "./step-pauses.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
@@ -48,7 +49,8 @@ export async function runInline(
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
   const limit = workLimitOf(call.tool, clock, timers);
-  const run = new Run({ taskId: id, wireId: id, attempt: 1, maxBodyBytes, limit });
+  const versions = runVersions(call.tool);
+  const run = new Run({ taskId: id, wireId: id, attempt: 1, versions, maxBodyBytes, limit });
   const callOff = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {

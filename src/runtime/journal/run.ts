@@ -4,6 +4,7 @@ import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
+import type { RunVersions } from "../tool/tool-versions.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
@@ -14,6 +15,8 @@ export interface RunSetup {
   readonly taskId: string;
   readonly wireId: string;
   readonly attempt: number;
+  /** For what asks which version the task began with. */
+  readonly versions: RunVersions;
   readonly maxBodyBytes: number;
   /** Where the run has taken a slot; left out for one that needs none. */
   readonly slots?: PrincipalSlots;
@@ -32,6 +35,7 @@ export class Run {
   readonly taskId: string;
   readonly wireId: string;
   readonly attempt: number;
+  readonly versions: RunVersions;
   readonly maxBodyBytes: number;
   readonly life = new RunLife();
   readonly #keys = new ClaimedKeys();
@@ -43,6 +47,7 @@ export class Run {
     this.taskId = setup.taskId;
     this.wireId = setup.wireId;
     this.attempt = setup.attempt;
+    this.versions = setup.versions;
     this.maxBodyBytes = setup.maxBodyBytes;
     const { slots, limit } = setup;
     const onOver = (error: HoldfastError): void => this.life.endAttempt(error);

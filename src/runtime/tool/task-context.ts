@@ -48,7 +48,7 @@ export type ElicitParams =
 
 /**
  * What a handler does with its task. Keys are durable: use each once in a task, and do not rename one while tasks that
- * used it still run. Code between these calls may run again after a crash; the calls return what they returned before.
+ * used it still run, but for what `version` says. Code between these calls may run again after a crash; the calls return what they returned before.
  */
 export interface TaskContext<Prepared = unknown> {
   /** What the tool's `prepare` returned; undefined for a tool without one. */
@@ -102,6 +102,18 @@ export interface TaskContext<Prepared = unknown> {
    * itself ends before: by a ttl, or by `maxRunMs`.
    */
   sleep(key: JournalKey, ms: number): Promise<void>;
+  /**
+   * Whether the task began under version `since` of its tool, or a later one: the way to change a handler while tasks of an earlier version
+   * run, which get false. The answer is written to the journal. A call that is answered directly gets true. Rejects with `configuration` where
+   * the tool has no such version yet: raise its `version` together with the change.
+   *
+   * ```ts
+   * const rows = (await task.version("warehouse", 2))
+   *   ? await task.step("rows from the warehouse", () => queryWarehouse(month))
+   *   : await task.step("rows", () => queryDatabase(month));
+   * ```
+   */
+  version(key: JournalKey, since: number): Promise<boolean>;
   /**
    * Sets the text that clients see beside the status, as often as you like: of texts that come faster than they are written,
    * the last one wins. Resolves once it, or a later one, is stored; there is no need to await it.

@@ -11,6 +11,14 @@ export interface RunVersions {
   readonly code: number;
 }
 
+/** Those of a run of `tool` for a task, or without one. */
+export function runVersions(
+  { version }: Tool,
+  task: { readonly toolVersion: number | null } = { toolVersion: version },
+): RunVersions {
+  return { task: versionOf(task), code: version };
+}
+
 /** Of a task that an older schema stored nothing is known, and version 1 is what tools have that do not say any. */
 export function versionOf({ toolVersion }: { readonly toolVersion: number | null }): number {
   return toolVersion ?? 1;

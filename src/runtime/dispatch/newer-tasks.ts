@@ -1,0 +1,44 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Services } from "../services.ts";
+import type { Tool } from "../tool/tool.ts";
+import { versionOf } from "../tool/tool-versions.ts";
+
+/** A newer process may have to finish something else first; where none comes, tasks are looked at less often. */
+const shortestMs = 5_000;
+const longestMs = 60_000;
+/** A handler that is to hear of a cancel has little time left. */
+const cancelledMs = 1_000;
+
+/** Tasks that began under a newer version of their tool than this process has: they are left to newer processes. */
+export class NewerTasks {
+  readonly #services: Pick<Services, "clock" | "onError">;
+  /** When the first task of each tool and version was met (epoch ms). */
+  readonly #metAt = new Map<string, number>();
+
+  constructor(services: Pick<Services, "clock" | "onError">) {
+    this.#services = services;
+  }
+
+  /** Until when a task pauses that was met (epoch ms). Each tool and version is reported once. */
+  pauseUntil(task: TaskRecord, tool: Tool): number {
+    const now = this.#services.clock.now();
+    const version = versionOf(task);
+    const name = JSON.stringify([tool.name, version]);
+    const metAt = this.#metAt.get(name);
+    if (metAt === undefined) {
+      this.#metAt.set(name, now);
+      this.#services.onError(newerVersion(tool, version));
+    }
+    if (task.cancelRequestedAt !== null) return now + cancelledMs;
+    return now + Math.min(Math.max(now - (metAt ?? now), shortestMs), longestMs);
+  }
+}
+
+function newerVersion({ name, version: own }: Tool, version: number): HoldfastError {
+  return new HoldfastError(
+    "newer_version",
+    `There are tasks of version ${version} of tool "${name}", and this process has version ${own}: it leaves them to newer processes. ` +
+      `After a rollback, deploy version ${version} again, or they wait until the end of their life.`,
+  );
+}

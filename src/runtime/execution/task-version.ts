@@ -1,0 +1,36 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
+import type { Clock } from "../clock.ts";
+import type { Run } from "../journal/run.ts";
+import type { RunVersions } from "../tool/tool-versions.ts";
+import { runStep } from "./step.ts";
+import type { StepEffects } from "./step-try.ts";
+
+/** Whether a task began under the version `since` of its tool, or a later one. Throws for what is no version of the tool. */
+export function isSince({ task, code }: RunVersions, key: JournalKey, since: number): boolean {
+  if (!Number.isSafeInteger(since) || since < 1) {
+    throw new RangeError(`A version has to be a whole number of at least 1, not ${String(since)}.`);
+  }
+  if (since <= code) return task >= since;
+  throw new HoldfastError(
+    "configuration",
+    `task.version(${JSON.stringify(key)}, ${since}) asks for a version that the tool has not: its version is ${code}. Raise it together with the change.`,
+  );
+}
+
+/** Answers `task.version`. Journalled as a step, so that a recording shows which way a task went. */
+export async function taskVersion(
+  run: Run,
+  effects: StepEffects,
+  clock: Clock,
+  key: JournalKey,
+  since: number,
+): Promise<boolean> {
+  const answer = isSince(run.versions, key, since);
+  const journalled: unknown = await runStep(run, effects, clock, key, {}, () => answer);
+  if (typeof journalled === "boolean") return journalled;
+  throw new HoldfastError(
+    "replay_mismatch",
+    `The journal has a step under the key "${encodeJournalKey(key)}", but the handler asks for a version.`,
+  );
+}
