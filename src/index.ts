@@ -1,5 +1,5 @@
 export { createTasks } from "./server/tasks.ts";
-export type { Tasks, TasksOptions } from "./server/tasks.ts";
+export type { SendOptions, Tasks, TasksOptions } from "./server/tasks.ts";
 export type { CompanionNames } from "./server/plain/plain-policies.ts";
 export type { ServerFactory } from "./server/author-server.ts";
 export type { TaskServer } from "./server/task-server.ts";
@@ -10,7 +10,13 @@ export type { Backoff } from "./runtime/backoff.ts";
 export type { RetryPolicy } from "./runtime/tool/retry-policy.ts";
 export { NonRetryableError } from "./runtime/tool/non-retryable-error.ts";
 export { TaskCallError } from "./runtime/tool/task-call-error.ts";
-export type { StepContext, StepOptions, TaskContext, ElicitParams } from "./runtime/tool/task-context.ts";
+export type {
+  EventOptions,
+  StepContext,
+  StepOptions,
+  TaskContext,
+  ElicitParams,
+} from "./runtime/tool/task-context.ts";
 export type {
   InputCapability,
   OlderVersion,

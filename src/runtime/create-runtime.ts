@@ -16,8 +16,9 @@ import { judgeAnswers, openQuestions } from "./questions/answers.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
-import type { CallEnd, Leaving, ListPage, Requestor, Runtime, TaskCall } from "./runtime.ts";
+import type { CallEnd, Leaving, ListPage, Requestor, Runtime, TaskCall, TaskEvent } from "./runtime.ts";
 import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
+import { sendEvent } from "./send-event.ts";
 import type { Services } from "./services.ts";
 import { listVisible } from "./list-visible.ts";
 import { Secrets } from "./secrets.ts";
@@ -143,7 +144,7 @@ class LocalRuntime implements Runtime {
     const task = await this.#record(id, requestor);
     const { store, clock } = this.#services;
     const questions = await openQuestions(store, task, answers).catch((error: unknown) => {
-      if (isUnreadable(error)) this.#parts.attempts.lookAtQuestions(id);
+      if (isUnreadable(error)) this.#parts.attempts.lookAtEnds(id);
       throw error;
     });
     const judged = judgeAnswers(questions, answers, this.options.maxBodyBytes);
@@ -152,6 +153,13 @@ class LocalRuntime implements Runtime {
     const answer = { type: "answer_inputs", now: clock.now(), id, answers: judged } as const;
     const result = await store.write<"answer_inputs">(answer);
     if (result.ok) this.#changed(result.task, result.accepted);
+  }
+
+  async sendEvent(id: string, event: TaskEvent): Promise<boolean> {
+    await this.#lifecycle.running();
+    const { task, isNew, ended } = await sendEvent(this.#services, this.#parts.sweeper, id, event);
+    if (ended.length > 0) this.#changed(task, ended);
+    return isNew;
   }
 
   async secret(name: string): Promise<Uint8Array> {
@@ -214,8 +222,8 @@ class LocalRuntime implements Runtime {
   }
 
   /** A task that was parked runs again for what has come. */
-  #changed(task: TaskRecord, answered?: readonly string[]): void {
-    this.#parts.attempts.changed(task, answered);
+  #changed(task: TaskRecord, ended?: readonly string[]): void {
+    this.#parts.attempts.changed(task, ended);
     if (task.state === "queued") this.#parts.dispatcher.wake();
   }
 

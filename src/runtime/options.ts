@@ -60,11 +60,13 @@ export interface RuntimeOptions {
   readonly maxRetained: number | null;
   /** Questions that one task may ask; one more rejects in its handler. */
   readonly maxInputsPerTask: number;
-  /** Steps, questions and sleeps that one task may begin; one more rejects in its handler. */
+  /** Events that are kept for one task until its handler takes them; sending one more is refused. */
+  readonly maxEventsPerTask: number;
+  /** Steps, questions, sleeps and waits for events that one task may begin; one more rejects in its handler. */
   readonly maxJournalEntries: number;
-  /** The step results, questions and answers of one task; the step or question that would exceed it rejects in its handler. */
+  /** The step results, questions, answers and events of one task; the step or question that would exceed it rejects in its handler. */
   readonly maxJournalBytes: number;
-  /** The largest arguments, result, step result, question or answer. */
+  /** The largest arguments, result, step result, question, answer or event. */
   readonly maxBodyBytes: number;
   /** The maximum JSON nesting depth of a message; a deeper one is refused. */
   readonly maxNesting: number;
@@ -106,6 +108,7 @@ export const defaultOptions: RuntimeOptions = {
   maxRetainedPerPrincipal: 20_000,
   maxRetained: 1_000_000,
   maxInputsPerTask: 1_000,
+  maxEventsPerTask: 1_000,
   maxJournalEntries: 50_000,
   maxJournalBytes: 256 * 1024 * 1024,
   maxBodyBytes: 4 * 1024 * 1024,

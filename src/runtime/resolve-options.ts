@@ -33,6 +33,7 @@ const rules: Readonly<Record<NumericOption, Rule>> = {
   maxRetainedPerPrincipal: { min: 1, orNull: true },
   maxRetained: { min: 1, orNull: true },
   maxInputsPerTask: { min: 1 },
+  maxEventsPerTask: { min: 1 },
   maxJournalEntries: { min: 1 },
   maxJournalBytes: { min: 1 },
   maxBodyBytes: { min: 1 },

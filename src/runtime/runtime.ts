@@ -76,6 +76,16 @@ export interface Leaving {
   readonly cancelBy: number | null;
 }
 
+/** What the server's own code tells a task. */
+export interface TaskEvent {
+  /** Of which name a handler waits for it. */
+  readonly name: string;
+  /** Plain JSON data; left out: null. */
+  readonly value?: unknown;
+  /** The same for the same event, where it may be sent more than once. */
+  readonly dedupeId?: string | undefined;
+}
+
 /** A part of a list of tasks. */
 export interface ListPage {
   /** Those alone whose wire ids are unique in this scope, which is not empty. */
@@ -153,6 +163,11 @@ export interface Runtime {
    * that is an error makes the handler's call reject with `input_failed`.
    */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
+  /**
+   * Resolves once the event is stored with the task, whosever it is: false where one came before under the same `dedupeId`. Rejects with
+   * `unknown_task`, with `finished` where the task has ended, `limit_reached`, `not_json` and `too_large`.
+   */
+  sendEvent(id: string, event: TaskEvent): Promise<boolean>;
   /** 32 random bytes that the store keeps under `name`: the same in every process on it, after a restart too. */
   secret(name: string): Promise<Uint8Array>;
   /** Makes the request durable and tells the handler; nothing happens on a finished task (A-22). */

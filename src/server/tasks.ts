@@ -61,6 +61,11 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly maxIdsPerListen?: number;
 }
 
+export interface SendOptions {
+  /** What the event is known by, at most 255 characters: another one with the same changes nothing, as long as the task lives. */
+  readonly dedupeId?: string;
+}
+
 /** The durable tools of a process. */
 export interface Tasks {
   /**
@@ -99,6 +104,18 @@ export interface Tasks {
    * ```
    */
   server(factory: ServerFactory): TaskServer;
+  /**
+   * Gives an event to the task `id`, which is `task.id` in its handler: one call of `task.waitForEvent` with the same name resolves with
+   * `value`, which is plain JSON data, be it that it waits already or comes to that later, after a crash too. Resolves once the event is stored: true, or
+   * false where one came before under the same `dedupeId`, be it of a service that sends its webhooks more than once. Any process that has
+   * started tasks on the same store can send. Whoever calls this is not checked against the task's caller. Rejects with `unknown_task`,
+   * `finished`, `not_json`, `too_large`, and with `limit_reached` where too many events of the task wait (`maxEventsPerTask`).
+   *
+   * ```ts
+   * const isNew = await tasks.sendEvent(order.taskId, "payment", { paid: true }, { dedupeId: delivery.id });
+   * ```
+   */
+  sendEvent(id: string, name: string, value?: unknown, options?: SendOptions): Promise<boolean>;
   /**
    * Opens the store and takes over the tasks of an earlier process; no tool can be added after it. `serveHttp` and
    * `serveStdio` call it; a handler that is mounted does so with its first request. Idempotent.
@@ -152,6 +169,10 @@ export function createTasks(given: TasksOptions): Tasks {
       assertServes(runtime.options.roles);
       return createTaskServer({ runtime, factory, onError, ...setup });
     },
+    async sendEvent(id, name, value, sendOptions = {}) {
+      assertOptionNames("tasks.sendEvent", sendOptions, sendOptionNames);
+      return runtime.sendEvent(id, { name, value, dedupeId: sendOptions.dedupeId });
+    },
     async start() {
       policies.assertNoCollision();
       await runtime.start();
@@ -169,6 +190,8 @@ function assertServes(roles: readonly Role[]): void {
     'These tasks have the role "work" alone, and take no requests: call start() to run handlers, or give them the role "serve" too.',
   );
 }
+
+const sendOptionNames: OptionNames<SendOptions> = { dedupeId: true };
 
 const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
   store: true,

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
-import type { JournalEntry, JournalHead } from "../task/journal.ts";
+import type { JournalEntry, JournalHead, JournalKind } from "../task/journal.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
 import type { CallerDetails, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
@@ -10,7 +10,7 @@ export type TaskReader = Pick<TaskStore, "get" | "snapshot" | "request" | "journ
 
 /** An entry of a journal. What has no value is left out, or null. Times are epoch milliseconds. */
 export interface RecordedEntry extends JournalHead {
-  /** What was asked, as the client got it. */
+  /** What was asked, as the client got it, which tool was called, or the name of the event. */
   readonly request?: unknown;
   /** The result, or the answer. Left out where there is none. */
   readonly value?: unknown;
@@ -114,10 +114,14 @@ function recordedEntry(
 ): RecordedEntry {
   return {
     ...head,
-    ...(request !== null && { request: json(request) }),
+    ...(request !== null && { request: isName(head.kind) ? request : json(request) }),
     ...(value !== null && { value: json(value) }),
     ...(error !== null && { error: json(error) }),
   };
+}
+
+function isName(kind: JournalKind): boolean {
+  return kind === "call" || kind === "event";
 }
 
 function parsed(id: string, json: string): unknown {

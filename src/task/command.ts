@@ -163,6 +163,7 @@ export interface TaskCommands {
     readonly token: string;
     readonly key: string;
     readonly name: string;
+    readonly requestHash: string;
     /** When the attempt gives up; events that come then are kept for another wait. */
     readonly deadlineAt: number | null;
     /** Where the handler rests with it. */

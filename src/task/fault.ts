@@ -32,7 +32,8 @@ export type FaultCode =
   // an attempt worked for longer than its tool allows at a stretch
   | "attempt_timeout"
   | "input_timeout"
-  // a sleep or a question that would end after its task
+  | "event_timeout"
+  // a sleep, a question or a wait for an event that would end after its task
   | "outlives_task"
   // what authenticate returned as credentials is not in this process
   | "no_credentials"
@@ -100,6 +101,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
 const endsOfWork: ReadonlySet<FaultCode> = new Set([
   "step_timeout",
   "attempt_timeout",
+  "event_timeout",
   "input_failed",
   "no_credentials",
 ]);

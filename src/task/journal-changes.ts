@@ -153,13 +153,14 @@ export function journalChange(
       };
     }
     case "wait_event": {
-      const { key, name } = command;
+      const { key, name, requestHash } = command;
       if (entryOf(key) !== undefined) return "duplicate";
       const wait = {
         ...blank,
         key,
         kind: "event",
         request: name,
+        requestHash,
         deadlineAt: time(command.deadlineAt),
       } as const;
       if (facts.keptEvent !== undefined) {

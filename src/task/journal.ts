@@ -13,7 +13,7 @@ export interface JournalHead {
   readonly kind: JournalKind;
   /** Inputs only: which request was put to the client. */
   readonly method: InputMethod | null;
-  /** Hash of an input's method and params, or of a call's tool and arguments; another one under the same key cannot be replayed. */
+  /** Hash of an input's method and params, of a call's tool and arguments, or of an event's name; another one under the same key cannot be replayed. */
   readonly requestHash: string | null;
   /** Epoch ms at which an input or a wait for an event is given up, a sleep ends, or a step is tried again; null where there is no such time. */
   readonly deadlineAt: number | null;

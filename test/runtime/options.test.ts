@@ -18,6 +18,7 @@ const fromOne: readonly string[] = [
   "maxCrashes",
   "maxLeakedHandlers",
   "maxInputsPerTask",
+  "maxEventsPerTask",
   "maxJournalEntries",
   "maxJournalBytes",
   ...limits,

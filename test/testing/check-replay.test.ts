@@ -337,3 +337,32 @@ it("says what is wrong with what it is given", async () => {
     /Did you mean settleMs/,
   );
 });
+
+it("events that came are what they were, and one that did not is waited for", async () => {
+  const process = await Process.started({
+    tools: {
+      report: async (_, task) => {
+        await task.waitForEvent("first", "paid");
+        await task.waitForEvent("second", "paid", { timeoutMs: 1_000 });
+        return text("");
+      },
+    },
+  });
+  const id = await process.callId("report");
+  await process.runtime.sendEvent(id, { name: "paid", value: { sum: 1 } });
+  await process.journalHas(id, "second");
+  const recording = await exportJournal(process.store, id);
+  const sums: unknown[] = [];
+  const handler =
+    (name: string): Handler =>
+    async (_, task) => {
+      sums.push(await task.waitForEvent("first", "paid"));
+      await task.waitForEvent("second", name);
+      return text("");
+    };
+  expect(await check(recording, handler("paid"))).toEqual({ ...fine, added: [], end: "waits" });
+  expect(sums).toEqual([{ sum: 1 }]);
+  expect((await check(recording, handler("refused"))).changed).toEqual([
+    { key: "second", problem: expect.stringContaining('waits for the event "refused" now') as string },
+  ]);
+});

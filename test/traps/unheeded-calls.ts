@@ -27,6 +27,8 @@ function callEverything(task: TaskContext, late: Promise<void>): void {
   void task.elicit("unheeded deadline", question, { timeoutMs: 5 });
   void task.sample("unheeded sample", { messages: [], maxTokens: 1 });
   void task.sleep("unheeded sleep", 5);
+  void task.waitForEvent("unheeded event", "nothing");
+  void task.waitForEvent("unheeded event in time", "nothing", { timeoutMs: 5 });
   void task.status("unheeded");
   void task.extend(60_000);
   void task.pollInterval(10);

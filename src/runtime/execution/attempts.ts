@@ -154,14 +154,14 @@ export class Attempts implements TaskHolder {
     if (task === undefined || isTerminal(task.state)) this.#setup.credentials.forget(id);
   }
 
-  /** What this process itself has made of a task, be it with the answers to these questions: then nothing has to be read. */
-  changed(task: TaskRecord, answered?: readonly string[]): void {
-    if (answered !== undefined) this.lookAtQuestions(task.id, answered);
+  /** What this process itself has made of a task, be it by ending what these keys are of: then nothing has to be read. */
+  changed(task: TaskRecord, ended?: readonly string[]): void {
+    if (ended !== undefined) this.lookAtEnds(task.id, ended);
     this.saw(task.id, task);
   }
 
-  /** Questions of the task, or any of them, have ended or cannot be read any more: its handler is to hear of that. */
-  lookAtQuestions(id: string, keys?: readonly string[]): void {
+  /** What others end of the task, or any of it, has ended or cannot be read any more: its handler is to hear of that. */
+  lookAtEnds(id: string, keys?: readonly string[]): void {
     this.#live.get(id)?.task.journal.ended(keys);
   }
 

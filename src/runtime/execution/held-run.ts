@@ -19,6 +19,7 @@ import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
+import { waitForEvent } from "./wait-for-event.ts";
 
 export interface HeldRunSetup {
   readonly services: Services;
@@ -87,6 +88,7 @@ export class HeldRun {
         return questions.ask(...question);
       },
       call: (...call) => calls.call(...call),
+      waitForEvent: (key, name, options) => waitForEvent(run, this.#waits, key, name, options),
       sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
       update: (changes) => {
         const update = this.#updates.update(changes);

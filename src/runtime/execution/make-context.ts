@@ -11,13 +11,20 @@ import type { Progress } from "../../task/record.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { assertOutsideStep } from "./inside-step.ts";
+import { assertEventName } from "../event-name.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
 import { assertStepOptions } from "./step-options.ts";
 import { runStep } from "./step.ts";
 import type { StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
-import type { QuestionOptions, StepContext, StepOptions, TaskContext } from "../tool/task-context.ts";
+import type {
+  EventOptions,
+  QuestionOptions,
+  StepContext,
+  StepOptions,
+  TaskContext,
+} from "../tool/task-context.ts";
 
 /** How a context reaches its client and its record. */
 export interface ContextEffects extends StepEffects {
@@ -26,12 +33,14 @@ export interface ContextEffects extends StepEffects {
   sleep(key: JournalKey, ms: number): Promise<void>;
   /** Calls a tool of the server by its name, and resolves with its result. */
   call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult>;
+  waitForEvent(key: JournalKey, name: string, options: EventOptions): Promise<unknown>;
   /** The promise may be left alone. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
 }
 
 const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
+const eventOptions: OptionNames<EventOptions> = { timeoutMs: true };
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
@@ -99,6 +108,14 @@ export function makeContext(
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
     call: (key, name, args) => handled(outside(key, () => effects.call(key, name, args))),
     version: (key, since) => handled(taskVersion(run, effects, clock, key, since)),
+    waitForEvent: <T>(key: JournalKey, name: string, options: EventOptions = {}): Promise<T> =>
+      handled(
+        outside(key, () => {
+          assertEventName(name);
+          assertOptionNames("A wait for an event", options, eventOptions);
+          return effects.waitForEvent(key, name, options) as Promise<T>;
+        }),
+      ),
     sleep: (key, ms) => handled(outside(key, () => effects.sleep(key, ms))),
     status: (statusMessage) => update({ statusMessage }),
     progress: (progress, total, message) =>

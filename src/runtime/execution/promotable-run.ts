@@ -163,6 +163,7 @@ export class PromotableRun {
     return {
       ask: async (key, method, params, options) => (await durable()).ask(key, method, params, options),
       call: async (key, name, args) => (await durable()).call(key, name, args),
+      waitForEvent: async (key, name, options) => (await durable()).waitForEvent(key, name, options),
       sleep: async (key, ms) => (await durable()).sleep(key, ms),
       update: (changes) => {
         if (this.#held !== undefined) return this.#held.effects.update(changes);

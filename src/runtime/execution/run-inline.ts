@@ -64,6 +64,13 @@ export async function runInline(
         `Tool "${call.tool.name}" runs without a task here, and cannot call other tools: leave out task: "forbidden".`,
       );
     },
+    waitForEvent: async (key) => {
+      run.claim(key);
+      throw new HoldfastError(
+        "invalid_request",
+        `Tool "${call.tool.name}" runs without a task here, to which no event can be sent: leave out task: "forbidden".`,
+      );
+    },
     sleep: async (key, ms) => {
       assertDuration(ms);
       run.claim(key);

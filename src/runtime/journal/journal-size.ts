@@ -23,7 +23,7 @@ export class JournalSize {
     if (this.#entries >= maxJournalEntries) {
       throw new HoldfastError(
         "limit_reached",
-        `This task has begun ${this.#entries} steps, questions and sleeps, and maxJournalEntries is ${maxJournalEntries}. ` +
+        `This task has begun ${this.#entries} steps, questions, sleeps, calls and waits for events, and maxJournalEntries is ${maxJournalEntries}. ` +
           "Do more in each step, split the work into several tasks, or raise maxJournalEntries.",
       );
     }

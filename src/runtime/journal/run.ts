@@ -119,7 +119,7 @@ export class Run {
    */
   beginWait<T = void>(isNew: boolean, prepare?: () => Promise<T>): Promise<T | undefined> {
     return this.#slot.whileBeginning(async () => {
-      const prepared = await prepare?.();
+      const prepared = prepare && (await prepare()); // without it there is no pause: entries begin in the order of their calls
       await this.#begin(isNew);
       await nextTurn();
       await this.checkpoint();

@@ -4,8 +4,8 @@ import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import { NonRetryableError } from "./non-retryable-error.ts";
 import { callErrorData, readCallError, TaskCallError } from "./task-call-error.ts";
 
-/** Faults of ours that are how a step or a question ended. */
-const ends = ["step_timeout", "input_timeout", "input_failed"] as const;
+/** Faults of ours that are how a step, a question or a wait for an event ended. */
+const ends = ["step_timeout", "input_timeout", "input_failed", "event_timeout"] as const;
 
 interface StoredError {
   readonly name: string;

@@ -42,6 +42,15 @@ export interface QuestionOptions {
   readonly timeoutMs?: number;
 }
 
+export interface EventOptions {
+  /**
+   * How long to wait, in milliseconds, from the first attempt that got here; default: as long as the task lives. After that the call rejects
+   * with `event_timeout`, on a replay too, and an event that comes later is kept for another wait. A time that ends after the task itself
+   * rejects at once, with `outlives_task`.
+   */
+  readonly timeoutMs?: number;
+}
+
 /** A question without `mode` is a form. */
 export type ElicitParams =
   Omit<ElicitRequestFormParams, "mode"> | ElicitRequestFormParams | ElicitRequestURLParams;
@@ -96,6 +105,16 @@ export interface TaskContext<Prepared = unknown> {
    * whose questions are put on this one.
    */
   call(key: JournalKey, tool: string, args?: Record<string, unknown>): Promise<CallToolResult>;
+  /**
+   * Waits for an event of this name that the server's own code sends to the task with `tasks.sendEvent`, and resolves with its value, which
+   * is not checked. The handler gives its slot back meanwhile. Each event ends one wait. Those that nobody waits for yet are kept, and
+   * taken in the order in which they came.
+   *
+   * ```ts
+   * const { paid } = await task.waitForEvent<{ paid: boolean }>("payment", "payment", { timeoutMs: 86_400_000 });
+   * ```
+   */
+  waitForEvent<T = unknown>(key: JournalKey, name: string, options?: EventOptions): Promise<T>;
   /**
    * Waits `ms` milliseconds, counted from the first attempt that got here: a restart does not start the wait again. It may
    * last for months, and the handler gives its slot back meanwhile. Rejects at once, with `outlives_task`, where the task

@@ -1,0 +1,50 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
+import { assertDuration } from "../duration.ts";
+import type { OutsideWaits } from "../journal/outside-waits.ts";
+import type { Run } from "../journal/run.ts";
+import { requestHash } from "../request-hash.ts";
+import { decodeError } from "../tool/error-json.ts";
+import type { EventOptions } from "../tool/task-context.ts";
+
+/** Resolves with the value of an event of the name, which no other wait gets; a wait that has ended takes no other one. */
+export async function waitForEvent(
+  run: Run,
+  waits: OutsideWaits,
+  key: JournalKey,
+  name: string,
+  { timeoutMs }: EventOptions,
+): Promise<unknown> {
+  if (timeoutMs !== undefined) assertDuration(timeoutMs);
+  const claimed = run.claim(key);
+  const hash = requestHash("event", name);
+  const entry = run.find(claimed);
+  if (entry !== undefined) assertSameWait(entry, name, hash);
+  if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, valueOf);
+  const wait = {
+    key: claimed,
+    entry,
+    command: "wait_event",
+    begin: (deadlineAt: number | null) => ({ key: claimed, name, requestHash: hash, deadlineAt }),
+    text: name,
+    timeoutMs,
+    mustEndInTime: `The wait "${claimed}" for the event "${name}"`,
+    late: () =>
+      new HoldfastError("event_timeout", `The event "${name}" did not come in time for "${claimed}".`),
+  } as const;
+  return waits.until(wait, valueOf);
+}
+
+function valueOf({ value, error }: JournalEnd): unknown {
+  if (error !== null) throw decodeError(error);
+  return JSON.parse(value ?? "null");
+}
+
+function assertSameWait(entry: JournalHead, name: string, hash: string): void {
+  if (entry.kind === "event" && entry.requestHash === hash) return;
+  const other = entry.kind === "event" ? "a wait for another event" : `another entry (${entry.kind})`;
+  throw new HoldfastError(
+    "replay_mismatch",
+    `The journal has ${other} under the key "${entry.key}", but the handler waits for the event "${name}" now. Give a changed wait a new key.`,
+  );
+}

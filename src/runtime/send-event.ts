@@ -1,0 +1,52 @@
+import { isOver } from "../task/expiry.ts";
+import { HoldfastError, unknownTask } from "../task/fault.ts";
+import { encodeJson } from "../task/json.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { Sweeper } from "./dispatch/sweeper.ts";
+import { assertDedupeId, assertEventName } from "./event-name.ts";
+import type { TaskEvent } from "./runtime.ts";
+import type { Services } from "./services.ts";
+
+/** What an event came to. */
+export interface SentEvent {
+  readonly task: TaskRecord;
+  /** False where one came before under the same `dedupeId`. */
+  readonly isNew: boolean;
+  /** The keys of the waits that it ended: one, or none. */
+  readonly ended: readonly string[];
+}
+
+/** Gives an event to the task, whoever owns that, once it is stored. */
+export async function sendEvent(
+  { store, clock, options }: Services,
+  sweeper: Pick<Sweeper, "ended">,
+  id: string,
+  { name, value = null, dedupeId }: TaskEvent,
+): Promise<SentEvent> {
+  if (typeof id !== "string") throw new TypeError(`The id of a task has to be a string; it is ${typeof id}.`);
+  assertEventName(name);
+  if (dedupeId !== undefined) assertDedupeId(dedupeId);
+  const { maxBodyBytes, maxEventsPerTask: limit } = options;
+  const what = `The value of the event "${name}"`;
+  const raw = encodeJson(value, what);
+  if (Buffer.byteLength(raw) > maxBodyBytes) {
+    throw new HoldfastError("too_large", `${what} is larger than ${maxBodyBytes} bytes.`);
+  }
+  const found = await store.get(id);
+  if (found === undefined || isOver(found, clock.now())) throw unknownTask();
+  await sweeper.ended(found); // it takes no events either where no sweep has come to it yet
+  const event = { name, value: raw, dedupeId: dedupeId ?? null, limit };
+  const result = await store.write<"send_event">({ type: "send_event", now: clock.now(), id, ...event });
+  if (result.ok) {
+    const { task, isNew, ended } = result;
+    return { task, isNew, ended: ended === null ? [] : [ended] };
+  }
+  if (result.reason === "unknown") throw unknownTask();
+  if (result.reason === "quota") {
+    throw new HoldfastError(
+      "limit_reached",
+      `${limit} events wait for this task, which is maxEventsPerTask: its handler does not take them.`,
+    );
+  }
+  throw new HoldfastError("finished", "The task has already ended, and takes no events.");
+}
