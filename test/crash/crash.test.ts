@@ -12,6 +12,7 @@ import { Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
 import { toldCancels } from "./told-cancels.ts";
+import { wrongTries } from "./tries.ts";
 import { Victim } from "./victim.ts";
 import { Work, type Server } from "./work.ts";
 
@@ -63,6 +64,7 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
   expect(toldCancels(work.jobs, lines).missed).toEqual([]);
   expect(repeatedSteps(lines)).toEqual([]);
   expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
+  expect(wrongTries(onlooker.tried(), lines)).toEqual([]);
   const runsOfOnce = runsOf(lines, "whole");
   expect(runsOfOnce).toEqual([...new Set(runsOfOnce)]);
   for (const job of work.jobs) expectHonestEnd(job, lines);

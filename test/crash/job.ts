@@ -73,6 +73,8 @@ export function anyJob(random: () => number, longNaps: boolean): Job {
     ["race", { ms }],
     ["late", { count }],
     ["once", {}],
+    ["tries", {}],
+    ["tries", {}],
   ];
   const [tool, args] = kinds[Math.floor(random() * kinds.length)] ?? ["once", {}];
   // Answered as it comes is only the one generation.

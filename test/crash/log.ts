@@ -8,6 +8,8 @@ export type LogEvent =
   | "kept"
   | "asks"
   | "saw"
+  | "fails"
+  | "throws"
   | "lies down"
   | "wakes"
   | "told"

@@ -14,6 +14,7 @@ import { Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
 import { toldCancels } from "./told-cancels.ts";
+import { wrongTries } from "./tries.ts";
 import type { VictimOptions } from "./victim.ts";
 import { Work } from "./work.ts";
 
@@ -97,6 +98,7 @@ it.concurrent.for([2, 3])(
     expect(overlappingAttempts(lines)).toEqual([]);
     expect(repeatedSteps(lines)).toEqual([]);
     expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
+    expect(wrongTries(onlooker.tried(), lines)).toEqual([]);
     const runsOfOnce = runsOf(lines, "whole");
     expect(runsOfOnce).toEqual([...new Set(runsOfOnce)]);
     for (const job of work.jobs) expectHonestEnd(job, lines);

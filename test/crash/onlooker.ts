@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { asksWithoutLimit, type Job } from "./job.ts";
 import type { Rest } from "./needless-runs.ts";
+import type { Tried } from "./tries.ts";
 
 interface TaskRow {
   readonly state: string;
@@ -37,6 +38,24 @@ export class Onlooker {
       const rows = db.prepare(sql).all();
       return new Map(rows.map((row) => [String(row["task_id"]), Number(row["deadline_at"])]));
     });
+  }
+
+  /** The tasks of `tries`, and how often they and their steps have failed. */
+  tried(): Tried[] {
+    const sql = `SELECT id, outcome_kind, failures, tries, error IS NOT NULL AND done_at IS NOT NULL AS step_failed
+      FROM task LEFT JOIN journal ON task_id = id AND key = 'tried' WHERE tool = 'tries'`;
+    return this.#read((db) =>
+      db
+        .prepare(sql)
+        .all()
+        .map((row) => ({
+          task: String(row["id"]),
+          outcomeKind: row["outcome_kind"] === null ? null : String(row["outcome_kind"]),
+          failures: Number(row["failures"]),
+          tries: row["tries"] === null ? null : Number(row["tries"]),
+          stepFailed: row["step_failed"] === 1,
+        })),
+    );
   }
 
   /** The tasks whose handlers rest, parked or not. */

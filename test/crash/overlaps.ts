@@ -41,7 +41,8 @@ function mayBeOver({ returned, waits, works }: Attempt): boolean {
 function note(attempt: Attempt, { event, key }: LogLine): void {
   if (event === "returns") attempt.returned = true;
   else if (event === "run") attempt.works.add(key);
-  else if (event === "kept") attempt.works.delete(key);
+  else if (event === "kept" || event === "fails") attempt.works.delete(key);
   else if (event === "asks" || event === "lies down") attempt.waits = true;
   else if (event === "saw" || event === "wakes") attempt.waits = false;
+  if (event === "fails") attempt.waits = true; // maybe to be tried again
 }

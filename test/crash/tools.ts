@@ -1,13 +1,14 @@
 // The tools of the server that the crash suites kill. Each logs what it does outside the journal: `begins` and `returns`
-// for an attempt, `run` as a step begins, `kept` once its result is known to be in the journal, `asks` before a question,
-// `saw` for what else the journal has decided, and `told` where the handler hears of a cancel and stops what it has
-// started elsewhere.
+// for an attempt, `run` as a step begins, `kept` once its result is known to be in the journal, `fails` before it throws, `throws`
+// before the handler does, `asks` before a question, `saw` for what else the journal has decided, and `told` where the handler hears
+// of a cancel and stops what it has started elsewhere.
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { TaskContext, Tasks } from "holdfast";
 import * as z from "zod";
 import type { LogEvent } from "./log.ts";
+import { attempts, failure, retries } from "./tries.ts";
 
 export type Log = (event: LogEvent, task: TaskContext, key: string, value?: string) => void;
 
@@ -129,6 +130,28 @@ export function addTools(tasks: Tasks, log: Log): void {
     const values: string[] = [];
     for (let n = 0; n < count; n++) values.push(await secretStep(task, `step ${n}`));
     return text(...values);
+  });
+
+  // Fails at random. The pauses are long enough now and then for its frame to be dropped.
+  const retry = { attempts, backoff: { firstMs: 20, factor: 10 } };
+  tool("tries", { retry }, async (_, task) => {
+    try {
+      const before = await secretStep(task, "before");
+      const options = { retries, backoff: { firstMs: 100, factor: 15 } };
+      const tried = await task.step("tried", options, async () => {
+        log("run", task, "tried");
+        await pause(Math.random() * 4);
+        if (Math.random() >= 0.6) return randomUUID();
+        log("fails", task, "tried");
+        throw new Error(failure);
+      });
+      log("kept", task, "tried", tried);
+      if (Math.random() < 0.5) throw new Error(failure);
+      return text(before, tried);
+    } catch (error) {
+      if (!task.signal.aborted) log("throws", task, "");
+      throw error;
+    }
   });
 
   tool("once", {}, async (_, task) => {
