@@ -32,7 +32,7 @@ export interface RuntimeOptions {
   readonly inputTimeoutMs: number | null;
   /** The poll interval that clients are told to keep. */
   readonly pollIntervalMs: number;
-  /** Handlers that run at the same time. One that waits for an answer or a sleep does not count. */
+  /** Handlers that run at the same time. One that waits for an answer, an event or a sleep does not count. */
   readonly concurrency: number;
   /**
    * How long a handler may go on after a cancel request; then its task ends as cancelled all the same. A handler that
@@ -44,7 +44,7 @@ export interface RuntimeOptions {
   /** How long a task that expired before its end stays visible as failed. */
   readonly expiredVisibleMs: number;
   /**
-   * Handlers that may wait for an answer or a sleep with all that they hold in memory. Beyond, and after ten minutes in any
+   * Handlers that may wait for an answer, an event or a sleep with all that they hold in memory. Beyond, and after ten minutes in any
    * case, the one that has waited longest is dropped, and runs again with its journal when something has come for it.
    */
   readonly maxParkedFrames: number;

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "holdfast/client";
@@ -46,4 +47,32 @@ it("shows a tool whose handler and steps are tried again", async () => {
   const refused = await client.callTool("order", { item: "salt" });
   expect(refused).toMatchObject({ isError: true, content: [{ text: "The shop has no salt." }] });
   await client.close();
+});
+
+it("shows a tool that waits for a webhook, through a restart, and a webhook that comes twice", async () => {
+  const folder = await newFolder();
+  const first = await serveExample("guides/webhook.ts", folder);
+  const client = await connect(first.url);
+  const purchase = await client.startTool("buy", { item: "tea" });
+  const invoice = (): Promise<string> => readFile(join(folder, "invoices.txt"), "utf8").catch(() => "");
+  await expect.poll(invoice, { timeout: 10_000 }).toMatch(/ tea /);
+  const [reference = ""] = (await invoice()).split(" ");
+  expect(await first.stop()).toEqual([0, null]);
+
+  const second = await serveExample("guides/webhook.ts", folder, { PORT: new URL(first.url).port });
+  const send = async (payment: object, secret = "secret"): Promise<number> => {
+    const body = JSON.stringify(payment);
+    const signature = createHmac("sha256", secret).update(body).digest("hex");
+    const url = new URL("/webhooks/payments", second.url);
+    return (await fetch(url, { method: "POST", headers: { "x-signature": signature }, body })).status;
+  };
+  const payment = { id: "delivery 1", reference, sum: 3 };
+  expect(await send(payment, "guessed")).toBe(401);
+  expect(await send({ ...payment, sum: "much" })).toBe(400);
+  expect(await send({ ...payment, reference: "nobody" })).toBe(410);
+  expect(await send(payment)).toBe(204);
+  expect((await purchase.result()).content).toEqual([{ type: "text", text: "tea bought for 3" }]);
+  expect(await send(payment)).toBe(410);
+  await client.close();
+  expect(await second.stop()).toEqual([0, null]);
 });

@@ -14,7 +14,7 @@ export type TaskMode =
 
 /**
  * What happens to a task whose attempt was lost in a crash. `resume` runs it again with its journal, `fail` fails it.
- * `auto` runs it again if its handler had not started, if it had begun a step, a question or a sleep, or if its tool is
+ * `auto` runs it again if its handler had not started, if it had begun a step, a question or a wait, or if its tool is
  * marked idempotent or read-only or has `retry`; otherwise it fails the task, since nobody knows what the handler had done.
  */
 export type OnCrash = "auto" | "resume" | "fail";
@@ -59,7 +59,7 @@ export interface ToolConfig<
    */
   readonly retry?: RetryPolicy;
   /**
-   * `false`: a handler that waits for an answer or a sleep always keeps its memory, and runs again as soon as a server starts. Left
+   * `false`: a handler that waits for an answer, an event or a sleep always keeps its memory, and runs again as soon as a server starts. Left
    * out, it may be dropped while all that it does is wait, and then runs again with its journal when something has come. So
    * `false` is for handlers that do something of their own beside a wait, outside of steps: a timer, a request, a listener of `signal`.
    * Has no effect with `onCrash: "fail"`, which never runs a handler again.
@@ -74,7 +74,7 @@ export interface ToolConfig<
   readonly prepare?: Prepare<ToolArguments<Input>, Prepared>;
   /**
    * How long a call runs directly, in milliseconds, before it becomes a task. It becomes one earlier at its first step,
-   * question or sleep. Left out, every call of a client with tasks is a task from the start; so is a call with an
+   * question or wait. Left out, every call of a client with tasks is a task from the start; so is a call with an
    * idempotency key. Has no effect in protocol 2025-11-25, where the client chooses.
    */
   readonly promoteAfterMs?: number;
@@ -112,7 +112,7 @@ export interface ToolConfig<
   readonly maxRunMs?: number;
   /**
    * How long a handler may work at a stretch, in milliseconds: from its start, and again from each wait on, until all that goes on in it
-   * waits for an answer or a sleep. Then its signal aborts, and the attempt ends with `attempt_timeout`, whether or not the handler ends:
+   * waits for an answer, an event or a sleep. Then its signal aborts, and the attempt ends with `attempt_timeout`, whether or not the handler ends:
    * one that goes on for `cancelGraceMs` more counts as leaked. Work outside of steps counts again where the handler runs again. Left
    * out: without end.
    */
