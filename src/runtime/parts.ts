@@ -13,7 +13,6 @@ import type { Services } from "./services.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { Timers } from "./timers.ts";
 import { Credentials } from "./tool/credentials.ts";
-import type { Tool } from "./tool/tool.ts";
 import { Watchers } from "./watchers.ts";
 
 /** What a runtime consists of. */
@@ -47,8 +46,7 @@ export function makeParts(services: Services): Parts {
     if (task.lane === null) sweeper.consider(task.runAfter);
     else dispatcher.wake(); // something has come for it meanwhile
   };
-  const onCalled = (tool: Tool): void => dispatcher.queued(tool);
-  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onUnheld, onCalled };
+  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onUnheld };
   const attempts = new Attempts(setup);
   const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper });
   return {

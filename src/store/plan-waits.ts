@@ -21,7 +21,7 @@ export function callTool(command: TaskCommand<"call_tool">, { task: before, entr
     result: { ok: true, task },
     // The insert comes first, since it can fail.
     writes: [{ do: "insert", task: made, request }, ...writes],
-    changes: [...changes, { id: made.id, version: made.version }],
+    changes: [...changes, { id: made.id, version: made.version, isRelative: true }],
   };
 }
 

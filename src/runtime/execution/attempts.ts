@@ -33,8 +33,6 @@ export interface AttemptsSetup {
   readonly onUnheld: (task: TaskRecord) => void;
   /** Hears when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
-  /** Hears of a task of the tool that a handler had made, and that waits to be claimed. */
-  readonly onCalled: (tool: Tool) => void;
 }
 
 const cannotRun = "The stored data of this task is damaged, so the task cannot run.";
@@ -113,11 +111,7 @@ export class Attempts implements TaskHolder {
     entries: readonly ListedEntry[] = [],
   ): HeldRun {
     const { services, timers, onSweepAt, credentials } = this.#setup;
-    const onCalled = (child: string, called: Tool, endsBy: number | null): void => {
-      credentials.share(record.id, child);
-      onSweepAt(endsBy);
-      this.#setup.onCalled(called);
-    };
+    const onCalled = (child: string): void => credentials.share(record.id, child);
     const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
     const onEnd = (): void => this.forget(run);
     const onRetry = (again: TaskRecord): void => {

@@ -1,15 +1,14 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
 import { newTask } from "../dispatch/new-task.ts";
-import type { HeldTask } from "../journal/held-task.ts";
+import type { HeldCommand } from "../journal/journal.ts";
+import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { requestHash } from "../request-hash.ts";
 import type { Services } from "../services.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
-import type { Tool } from "../tool/tool.ts";
 
 /** How many tasks may be above a task. */
 const deepest = 16;
@@ -19,11 +18,11 @@ const mostOpen = 1_000;
 export interface CallsSetup {
   readonly services: Services;
   readonly run: Run;
-  readonly task: HeldTask;
+  readonly waits: OutsideWaits;
   readonly record: TaskRecord;
   readonly origin: Origin;
-  /** Hears of a task that was made, before it can have begun here; `endsBy` is its end of life (epoch ms). */
-  readonly onCalled: (child: string, tool: Tool, endsBy: number | null) => void;
+  /** Hears of a task that is about to be made. */
+  readonly onCalled: (child: string) => void;
 }
 
 /** Calls other tools of the server for a handler: each call is a task of its own, below the handler's, and the handler waits for its end. */
@@ -37,7 +36,7 @@ export class Calls {
 
   /** Resolves with the result of the tool; a call that has ended is not made again. */
   async call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult> {
-    const { run } = this.#setup;
+    const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     const hash = requestHash(name, args ?? {});
     const entry = run.find(claimed);
@@ -46,12 +45,26 @@ export class Calls {
     if (this.#open >= mostOpen) throw tooManyOpen();
     this.#open++;
     try {
-      const isNew = entry === undefined;
-      const child = await run.beginWait(isNew, isNew ? () => this.#childOf(name, args) : undefined);
-      return resultOf(await run.whileWaiting(() => this.#put(claimed, hash, child)));
+      let child: Child | undefined;
+      const wait = {
+        key: claimed,
+        entry,
+        command: "call_tool",
+        prepare: async () => void (child = await this.#childOf(name, args)),
+        begin: () => this.#commandFor(claimed, hash, child),
+      } as const;
+      return await waits.until(wait, resultOf);
     } finally {
       this.#open--;
     }
+  }
+
+  #commandFor(key: string, hash: string, child: Child | undefined): HeldCommand<"call_tool"> {
+    if (child === undefined) throw new HoldfastError("internal", "A call has no task.");
+    const { services, onCalled } = this.#setup;
+    const { task, request } = child;
+    onCalled(task.id);
+    return { key, requestHash: hash, child: task, request, cancelGraceMs: services.options.cancelGraceMs };
   }
 
   /** What is to be made for a call; throws what is wrong with it. */
@@ -87,32 +100,11 @@ export class Calls {
       options,
       clock,
     );
-    return { tool, ...made };
-  }
-
-  async #put(key: string, hash: string, child: Child | undefined): Promise<JournalEnd> {
-    const { run, task, services, onCalled } = this.#setup;
-    run.signal.throwIfAborted();
-    const end = task.journal.awaitEnd(key);
-    const onAbort = (): void => end.reject(run.signal.reason as Error);
-    end.promise.catch(() => undefined); // the write below may reject first
-    run.signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      if (child !== undefined) {
-        const { task: made, request, tool } = child;
-        const { cancelGraceMs } = services.options;
-        const call = { key, requestHash: hash, child: made, request, cancelGraceMs };
-        await task.journal.opening(key, task.writeWithRest("call_tool", call));
-        onCalled(made.id, tool, expiresAt(made.expiry, services.clock.now(), made.runUntil));
-      }
-      return await end.promise;
-    } finally {
-      run.signal.removeEventListener("abort", onAbort);
-    }
+    return made;
   }
 }
 
-type Child = ReturnType<typeof newTask> & { readonly tool: Tool };
+type Child = ReturnType<typeof newTask>;
 
 function resultOf({ value, error }: JournalEnd): CallToolResult {
   if (error !== null) throw new Error(error);

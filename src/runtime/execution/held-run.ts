@@ -38,8 +38,8 @@ export interface HeldRunSetup {
   readonly onStir: (held: HeldRun) => void;
   /** Ends the task, of which something cannot be read that the handler needs. */
   readonly onUnreadable: (problem: HoldfastError) => void;
-  /** Hears of a task that the handler had made by its call of a tool, and of that task's end of life (epoch ms). */
-  readonly onCalled: (child: string, tool: Tool, endsBy: number | null) => void;
+  /** Hears of a task that the handler is about to make by its call of a tool. */
+  readonly onCalled: (child: string) => void;
   /** The handler threw, and the task was given back to run again, unless it has been cancelled meanwhile. */
   readonly onRetry: (task: TaskRecord) => void;
   /** Called when all is stored that comes of the run, or nothing more can be. */
@@ -81,7 +81,7 @@ export class HeldRun {
     this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();
     const { origin, onCalled } = setup;
-    const calls = new Calls({ services, run, task: this.task, record, origin, onCalled });
+    const calls = new Calls({ services, run, waits: this.#waits, record, origin, onCalled });
     this.effects = {
       ask: (...question) => {
         this.#updates.flush(); // clients see the question with the status text that was set before it

@@ -17,6 +17,8 @@ export interface OutsideWait<N extends OpeningCommandName> {
   /** What an earlier attempt journalled under the key: the same, and it has not ended. */
   readonly entry: ListedEntry | undefined;
   readonly command: N;
+  /** What has to be done before a new one begins; where this rejects, it does not. */
+  readonly prepare?: () => Promise<void>;
   /** What begins it, once it is known when it is given up (epoch ms; null: not at all). */
   readonly begin: (deadlineAt: number | null) => HeldCommand<N>;
   /** What it takes of the room in the journal, until it ends. */
@@ -51,9 +53,9 @@ export class OutsideWaits {
     decode: (end: JournalEnd) => T,
   ): Promise<T> {
     const { run, task, limit, clock } = this.#setup;
-    const { key, entry, text, timeoutMs, mustEndInTime } = wait;
+    const { key, entry, prepare, text, timeoutMs, mustEndInTime } = wait;
     const isNew = entry === undefined;
-    await run.beginWait(isNew);
+    await run.beginWait(isNew, isNew ? prepare : undefined);
     const deadlineAt =
       entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
     if (isNew && deadlineAt !== null && mustEndInTime !== undefined && !limit.reaches(deadlineAt))

@@ -114,16 +114,15 @@ export class Run {
 
   /**
    * As `begin`, before a wait: the handler has gone on in what it does beside it, so that it is known whether it rests. Waits that begin
-   * together are begun one after the other, and the last of them is the first that the handler can rest with. Resolves with what `prepare`
-   * does, which the wait needs before it can begin.
+   * together are begun one after the other, and the last of them is the first that the handler can rest with. `prepare` comes before all of
+   * that.
    */
-  beginWait<T = void>(isNew: boolean, prepare?: () => Promise<T>): Promise<T | undefined> {
+  beginWait(isNew: boolean, prepare?: () => Promise<void>): Promise<void> {
     return this.#slot.whileBeginning(async () => {
-      const prepared = prepare && (await prepare()); // without it there is no pause: entries begin in the order of their calls
+      if (prepare !== undefined) await prepare(); // without it there is no pause: entries begin in the order of their calls
       await this.#begin(isNew);
       await nextTurn();
       await this.checkpoint();
-      return prepared;
     });
   }
 

@@ -68,10 +68,10 @@ export class SlotHolder {
   }
 
   /** Something is about to begin, so that not all that goes on is waiting. */
-  async whileBeginning<T>(begin: () => Promise<T>): Promise<T> {
+  async whileBeginning(begin: () => Promise<void>): Promise<void> {
     this.#beginnings++;
     try {
-      return await begin();
+      await begin();
     } finally {
       this.#beginnings--;
       this.giveWhenIdle();
