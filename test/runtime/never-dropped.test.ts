@@ -136,7 +136,7 @@ async function checkAtRest(server: UnsteadyServer): Promise<void> {
     if (!exact) continue;
     if (model.body !== undefined) wrong("it was to end");
     for (const [key, kind] of model.open) {
-      if (kind === "step") wrong(`${key} was to run`);
+      if (kind === "step" && !journal.has(key)) wrong(`${key} was to run`);
       else if (!journal.has(key)) wrong(`${key} was to begin`);
     }
   }

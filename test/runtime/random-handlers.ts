@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
-import type { ElicitParams, QuestionOptions } from "../../src/runtime/tool/task-context.ts";
+import type { ElicitParams, QuestionOptions, StepOptions } from "../../src/runtime/tool/task-context.ts";
 import { turns } from "./slow-store.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 
 /** One call of the task context. */
 interface Single {
-  readonly kind: "step" | "failing step" | "sleep" | "ask" | "ask in time" | "status";
-  /** How long it sleeps, or waits for its answer. */
+  readonly kind: "step" | "failing step" | "retried step" | "sleep" | "ask" | "ask in time" | "status";
+  /** How long it sleeps, waits for its answer, or pauses at most before another try. */
   readonly ms: number;
-  /** How many turns of the event loop a step takes. */
+  /** How many turns of the event loop a step takes; one that is tried again fails as often in each frame. */
   readonly turns: number;
 }
 
@@ -33,6 +33,7 @@ export type Program = readonly (readonly Call[])[];
 export interface Calls {
   readonly signal: AbortSignal;
   step(key: string, fn: () => Promise<string>): Promise<string>;
+  step(key: string, options: StepOptions, fn: () => Promise<string>): Promise<string>;
   sleep(key: string, ms: number): Promise<void>;
   elicit(key: string, params: ElicitParams, options?: QuestionOptions): Promise<{ content?: unknown }>;
   status(message: string): Promise<void>;
@@ -40,7 +41,16 @@ export interface Calls {
 
 /** Below a second, which is too short to park a handler for, and above; the last is longer than any frame is kept. */
 const waits = fc.constantFrom(0, 1, 700, 1_400, 5_000, 900_000);
-const racing = ["step", "step", "failing step", "sleep", "ask", "ask", "ask in time"] as const;
+const racing = [
+  "step",
+  "step",
+  "failing step",
+  "retried step",
+  "sleep",
+  "ask",
+  "ask",
+  "ask in time",
+] as const;
 type Kinds = readonly Single["kind"][];
 
 function racers(kinds: Kinds, minLength: number, maxLength: number): fc.Arbitrary<readonly Single[]> {
@@ -130,6 +140,14 @@ function make(
       return task.step(key, async () => {
         throw new Error(await witness.ran(key, count));
       });
+    case "retried step": {
+      let failures = 0;
+      return task.step(key, { retries: 2, backoff: { firstMs: ms, maxMs: 900_000 } }, async () => {
+        const ran = await witness.ran(key, count);
+        if (failures++ < count) throw new Error(ran);
+        return ran;
+      });
+    }
     case "sleep":
       return task.sleep(key, ms);
     case "ask":
