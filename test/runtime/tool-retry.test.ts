@@ -54,6 +54,24 @@ describe("a handler that throws", () => {
     expect(process.errors).toEqual([]);
   });
 
+  it("is an attempt that clients see, until it says something itself", async () => {
+    const gate = Promise.withResolvers<void>();
+    let runs = 0;
+    const { process, id } = await started(async (_, task) => {
+      if (runs++ === 0) throw new Error("busy");
+      await gate.promise;
+      await task.status("nearly done");
+      await task.elicit("q", question);
+      return text("done");
+    });
+    await process.clock.advance(1_000);
+    expect((await process.get(id)).task.statusMessage).toBe("Attempt 2 of 3");
+    gate.resolve();
+    await process.asked(id);
+    await process.answer(id, "q", { action: "decline" });
+    expect((await process.ended(id)).task.statusMessage).toBe("nearly done");
+  });
+
   it("ends its task after the last attempt", async () => {
     const { process, id } = await started(failing(3));
     await process.clock.advance(longestMs);

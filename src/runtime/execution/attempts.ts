@@ -91,6 +91,7 @@ export class Attempts implements TaskHolder {
     const run = new Run({ taskId, wireId, attempt, versions, maxBodyBytes, slots: ofPrincipal, limit });
     const held = this.hold(run, task, tool, origin, entries);
     this.saw(task.id, now);
+    held.sayAttempt();
     const unwatch = leaked.watch(run, tool, () => this.forget(run));
     const call: CallContext = {
       caller: taskCaller(task.principal, origin.caller),

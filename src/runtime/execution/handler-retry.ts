@@ -7,6 +7,7 @@ import { deadlineAfter } from "../duration.ts";
 import type { Services } from "../services.ts";
 import { describeThrown } from "../tool/describe-thrown.ts";
 import { isNonRetryable } from "../tool/non-retryable-error.ts";
+import type { RetryPolicy } from "../tool/retry-policy.ts";
 import { says } from "../tool/retry-rule.ts";
 import type { Tool } from "../tool/tool.ts";
 
@@ -30,8 +31,22 @@ export function handlerRetry(
   if (retry.on !== undefined && !says(retry.on, error, onError)) return undefined;
   return {
     until: deadlineAfter(clock.now(), retryPause(attempt, clock, retry.backoff)),
-    statusMessage: cutText(`Attempt ${attempt} of ${retry.attempts} failed: ${describeThrown(error)}`),
+    statusMessage: cutText(`${failedText(attempt, retry)}${describeThrown(error)}`),
   };
+}
+
+/** What clients see of an attempt that begins, in place of how the one before failed; undefined where they see something else. */
+export function attemptText(
+  { failures, statusMessage }: Pick<TaskRecord, "failures" | "statusMessage">,
+  { retry }: Pick<Tool, "retry">,
+): string | undefined {
+  if (retry === undefined || statusMessage?.startsWith(failedText(failures, retry)) !== true)
+    return undefined;
+  return `Attempt ${failures + 1} of ${retry.attempts}`;
+}
+
+function failedText(attempt: number, { attempts }: RetryPolicy): string {
+  return `Attempt ${attempt} of ${attempts} failed: `;
 }
 
 /** Whether the error is how the task ends, whatever its tool allows: it says so itself, or it is an answer, or a mistake. */

@@ -14,7 +14,7 @@ import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/run-to-end.ts";
 import type { Tool } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
-import { handlerRetry, type HandlerRetry } from "./handler-retry.ts";
+import { attemptText, handlerRetry, type HandlerRetry } from "./handler-retry.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
 import { sleep } from "./sleep.ts";
@@ -99,6 +99,13 @@ export class HeldRun {
       report: services.onError,
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };
+  }
+
+  /** Lets clients see no longer that the attempt before has failed. */
+  sayAttempt(): void {
+    const { record, tool } = this.#setup;
+    const statusMessage = attemptText(record, tool);
+    if (statusMessage !== undefined) this.#updates.update({ statusMessage }).catch(() => undefined);
   }
 
   /**
