@@ -28,7 +28,10 @@ export interface ReplayCheck {
   readonly ok: boolean;
   /** What is wrong, in sentences for people. Empty where `ok`. */
   readonly problems: readonly string[];
-  /** Keys that the recording has not. That is as it should be behind all that is recorded, and a problem elsewhere. */
+  /**
+   * Keys that the recording has not. That is as it should be behind all that is recorded, and beside it; a problem where the recorded task had
+   * ended, and the handler waits for one of them.
+   */
   readonly added: readonly string[];
   /** Keys of the recording that the handler does not come to any more: they were renamed, taken out, or are behind something new. */
   readonly unreached: readonly string[];
@@ -100,17 +103,12 @@ function problemsOf(
   settleMs: number,
 ): readonly string[] {
   if (refused !== undefined) return [`The recorded arguments are refused: ${refused}`];
-  const ended = hasEnded(recording);
   const isEnd = typeof end !== "string";
   return [
     ...changed.map(({ problem }) => problem),
     ...unreached.map((key) => `The handler does not come to "${key}", which is in the journal.`),
-    ...(ended
-      ? added.map((key) => `The recorded task had ended, and the handler goes on with "${key}".`)
-      : []),
-    ...(ended && end === "waits" && added.length === 0
-      ? ["The recorded task had ended, and the handler still waits."]
-      : []),
+    // A new call that it does not wait for is one that may have lost a race before, too.
+    ...(hasEnded(recording) && end === "waits" ? [stillWaits(added)] : []),
     ...(end === "busy"
       ? [
           `The handler did something of its own for more than ${settleMs} ms. Put that into a step, or raise settleMs.`,
@@ -118,6 +116,11 @@ function problemsOf(
       : []),
     ...(isEnd && end.threw && !mayThrow(recording) ? [`The handler throws: ${textOf(end)}`] : []),
   ];
+}
+
+function stillWaits(added: readonly string[]): string {
+  if (added.length === 0) return "The recorded task had ended, and the handler still waits.";
+  return `The recorded task had ended, and the handler goes on with ${added.map((key) => `"${key}"`).join(", ")}.`;
 }
 
 /** A task that ended with an error may have been recorded for the sake of that. */

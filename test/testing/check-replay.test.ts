@@ -182,6 +182,44 @@ describe("a task that runs", () => {
   });
 });
 
+describe("what others end, and what is tried again", () => {
+  const other: Handler = async (args, task) => {
+    if (args["asks"] === true) await task.elicit("name", question);
+    return text(`other of ${String(args["n"])}`);
+  };
+
+  it("is replayed where it has ended, and hangs where it has not", async () => {
+    const handler: Handler = async (_, task) => {
+      const first = await task.call("first", "other", { n: 1 });
+      const flaky = task.step("flaky", { retries: 3 }, () => Promise.reject(new Error("not yet")));
+      const paid = task.waitForEvent("paid", "paid");
+      await Promise.all([flaky, paid, task.call("second", "other", { asks: true })]);
+      return first;
+    };
+    const process = await Process.started({ tools: { report: handler, other } });
+    const id = await process.callId("report");
+    for (const key of ["flaky", "paid", "second"]) await process.journalHas(id, key);
+    const recording = JSON.parse(JSON.stringify(await exportJournal(process.store, id))) as JournalRecording;
+    expect(recording.entries.map(({ key, kind, doneAt }) => [key, kind, doneAt !== null])).toEqual(
+      expect.arrayContaining([
+        ["first", "call", true],
+        ["flaky", "step", false],
+        ["paid", "event", false],
+        ["second", "call", false],
+      ]),
+    );
+    expect(await check(recording, handler)).toEqual({ ...fine, added: [], end: "waits" });
+    const changed = await check(recording, async (_, task) => {
+      await task.call("first", "other", { n: 2 }).catch(() => undefined);
+      await task.waitForEvent("paid", "refunded").catch(() => undefined);
+      await task.sleep("flaky", 1).catch(() => undefined);
+      return task.call("second", "other", { asks: true });
+    });
+    expect(changed.changed.map(({ key }) => key)).toEqual(["first", "paid", "flaky"]);
+    expect(changed).toMatchObject({ ok: false, unreached: [], end: "waits" });
+  });
+});
+
 describe("a task that has ended", () => {
   it("ends with code that does the same", async () => {
     const handler: Handler = async (_, task) => text(await task.step("a", () => "done"));
