@@ -36,7 +36,7 @@ async function stop(runtime: Runtime): Promise<void> {
 }
 
 function damage(sql: string, ...values: string[]): void {
-  const db = new DatabaseSync(files.path());
+  const db = new DatabaseSync(files.path(), { timeout: 5_000 });
   db.prepare(sql).run(...values);
   db.close();
 }
