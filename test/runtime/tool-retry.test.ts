@@ -4,7 +4,7 @@ import { HoldfastError } from "../../src/task/fault.ts";
 import { NonRetryableError } from "../../src/runtime/tool/non-retryable-error.ts";
 import type { RetryPolicy } from "../../src/runtime/tool/retry-policy.ts";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
-import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
+import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 
 const graceMs = 1_000;
@@ -201,6 +201,49 @@ describe("a further attempt", () => {
     await process.clock.advance(1_000);
     expect((await process.ended(id)).task.failures).toBe(1);
     expect(did).toEqual(["good", "bad", "bad"]);
+  });
+
+  it("gets the answer that came during the pause to a question that was open", async () => {
+    const gate = Promise.withResolvers<void>();
+    let runs = 0;
+    const { process, id } = await started(async (_, task) => {
+      const first = runs++ === 0;
+      const asked = task.elicit("q", question);
+      const [, { action }] = await Promise.all([
+        task.step("work", async () => {
+          await gate.promise;
+          if (first) throw new Error("busy");
+        }),
+        asked,
+      ]);
+      return text(action);
+    });
+    await process.asked(id);
+    gate.resolve();
+    const paused = await process.until(id, ({ task }) => task.failures === 1);
+    expect(paused.inputs).toHaveLength(1);
+    await process.answer(id, "q", { action: "decline" });
+    expect((await process.get(id)).task).toMatchObject({ state: "queued", lane: null, openInputs: 0 });
+    await process.clock.advance(1_000);
+    expect(bodyOf(await process.ended(id))).toEqual(text("decline"));
+  });
+
+  it("does not come to a task that others have ended, and its policy is not asked", async () => {
+    let asked = 0;
+    const on = (): boolean => ++asked > 0;
+    const { process, id } = await started(
+      async (_, { signal }) => {
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        throw new Error("busy");
+      },
+      { attempts: 3, on },
+    );
+    await process.until(id, ({ task }) => task.state === "running");
+    await process.runtime.cancelNow(id, nobody);
+    await process.clock.advance(longestMs);
+    expect((await process.get(id)).task).toMatchObject({ state: "cancelled", failures: 0, attempt: 1 });
+    expect(asked).toBe(0);
+    expect(process.errors).toEqual([]);
   });
 
   it("has the credentials of the call", async () => {

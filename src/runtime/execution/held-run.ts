@@ -134,7 +134,9 @@ export class HeldRun {
 
   #retryAfter(end: HandlerEnd): HandlerRetry | undefined {
     const { tool, record, services } = this.#setup;
-    if (!end.threw || this.run.life.cancelRequested) return undefined;
+    const { life } = this.run;
+    const holds = life.state === "running" || life.state === "draining";
+    if (!end.threw || !holds || life.cancelRequested) return undefined;
     return handlerRetry(record, tool, end.error, services);
   }
 
