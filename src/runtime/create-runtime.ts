@@ -2,7 +2,7 @@ import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { CommandResult } from "../task/command-result.ts";
-import { HoldfastError, isUnreadable, unknownTask } from "../task/fault.ts";
+import { HoldfastError, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
@@ -12,7 +12,8 @@ import { errorReporter } from "./error-reporter.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { resolveOptions } from "./resolve-options.ts";
-import { judgeAnswers, openQuestions } from "./questions/answers.ts";
+import { judgeAnswers } from "./questions/answers.ts";
+import { answersByTask, openQuestions } from "./questions/open-questions.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
@@ -143,16 +144,16 @@ class LocalRuntime implements Runtime {
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
     const task = await this.#record(id, requestor);
     const { store, clock } = this.#services;
-    const questions = await openQuestions(store, task, answers).catch((error: unknown) => {
-      if (isUnreadable(error)) this.#parts.attempts.lookAtEnds(id);
-      throw error;
+    const questions = await openQuestions(store, task, answers, (asking) => {
+      this.#parts.attempts.lookAtEnds(asking);
     });
     const judged = judgeAnswers(questions, answers, this.options.maxBodyBytes);
-    if (judged.length === 0) return;
-    // A question that was closed since the answers were judged ignores its own.
-    const answer = { type: "answer_inputs", now: clock.now(), id, answers: judged } as const;
-    const result = await store.write<"answer_inputs">(answer);
-    if (result.ok) this.#changed(result.task, result.accepted);
+    for (const [asking, own] of answersByTask(questions, judged)) {
+      // A question that was closed since the answers were judged ignores its own.
+      const answer = { type: "answer_inputs", now: clock.now(), id: asking, answers: own } as const;
+      const result = await store.write<"answer_inputs">(answer);
+      if (result.ok) this.#changed(result.task, result.accepted);
+    }
   }
 
   async sendEvent(id: string, event: TaskEvent): Promise<boolean> {

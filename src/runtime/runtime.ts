@@ -158,7 +158,7 @@ export interface Runtime {
    */
   watch(ids: readonly string[], watcher: Watcher): () => void;
   /**
-   * Takes the answers to open questions; ignores others, and everything on a finished task (X-063, A-22). Where one to an
+   * Takes the answers to open questions, of the task and of those below it; ignores others, and everything on a finished task (X-063, A-22). Where one to an
    * open question is not what that asks for, it is `invalid_params`, and none is taken: all questions stay open. An answer
    * that is an error makes the handler's call reject with `input_failed`.
    */

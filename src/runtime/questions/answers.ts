@@ -1,11 +1,9 @@
 import { fromJsonSchema, specTypeSchemas } from "@modelcontextprotocol/server";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
-import type { TaskStore } from "../../store/store.ts";
 import { cutText } from "../../task/cut-text.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputAnswer, InputMethod, InputRequest } from "../../task/input.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
-import type { TaskRecord } from "../../task/record.ts";
 import { describeIssues } from "../describe-issues.ts";
 
 const answerSchemas = {
@@ -15,25 +13,6 @@ const answerSchemas = {
 } as const;
 
 type Params = Readonly<Record<string, unknown>>;
-
-/** The open questions of a task that `answers` are to: only these are read, of however many that are open. */
-export async function openQuestions(
-  store: TaskStore,
-  task: TaskRecord,
-  answers: readonly InputAnswer[],
-): Promise<readonly InputRequest[]> {
-  if (task.openInputs === 0) return [];
-  const keys = new Set(answers.map(({ key }) => key));
-  // Whoever names more keys than there are questions does not get one read for each.
-  if (keys.size > task.openInputs) return (await store.snapshot(task.id))?.inputs ?? [];
-  const entries = await Promise.all([...keys].map((key) => store.journalEntry(task.id, key)));
-  return entries.flatMap((entry) => {
-    if (entry === undefined || entry.kind !== "input" || entry.doneAt !== null) return [];
-    return entry.method === null
-      ? []
-      : [{ key: entry.key, method: entry.method, params: entry.request ?? "{}" }];
-  });
-}
 
 /**
  * Those of the answers that are to open questions; the others are passed over. Throws `invalid_params` where one of them is

@@ -1,0 +1,73 @@
+import type { TaskStore } from "../../store/store.ts";
+import { childInputOf } from "../../task/child-input.ts";
+import { isUnreadable } from "../../task/fault.ts";
+import type { InputAnswer, InputRequest } from "../../task/input.ts";
+import type { TaskRecord } from "../../task/record.ts";
+
+/** A question of a task or of one below it, which goes by the key that it has on the root of the tree. */
+export interface OpenQuestion extends InputRequest {
+  readonly askedBy: { readonly taskId: string; readonly key: string };
+}
+
+/**
+ * The open questions of a task, and of those below it, that `answers` are to: only these are read, of however many that are open.
+ * Rejects with `task_unreadable`, and tells whose question cannot be read.
+ */
+export async function openQuestions(
+  store: TaskStore,
+  task: TaskRecord,
+  answers: readonly InputAnswer[],
+  onUnreadable: (taskId: string) => void,
+): Promise<readonly OpenQuestion[]> {
+  if (task.openInputs === 0) return [];
+  const reading = async <T>(taskId: string, read: () => Promise<T>): Promise<T> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (isUnreadable(error)) onUnreadable(taskId);
+      throw error;
+    }
+  };
+  const keys = new Set(answers.map(({ key }) => key));
+  // Whoever names more keys than there are questions does not get one read for each.
+  if (keys.size > task.openInputs) {
+    const inputs = (await reading(task.id, () => store.snapshot(task.id)))?.inputs ?? [];
+    return inputs.map((input) => ({ ...input, askedBy: askedBy(task, input.key) }));
+  }
+  const questions = await Promise.all(
+    [...keys].map(async (key): Promise<OpenQuestion[]> => {
+      const asked = askedBy(task, key);
+      if (!(await isOfTree(store, task, asked.taskId))) return [];
+      const entry = await reading(asked.taskId, () => store.journalEntry(asked.taskId, asked.key));
+      if (entry === undefined || entry.kind !== "input" || entry.doneAt !== null) return [];
+      const { method, request } = entry;
+      return method === null ? [] : [{ key, method, params: request ?? "{}", askedBy: asked }];
+    }),
+  );
+  return questions.flat();
+}
+
+function askedBy(task: TaskRecord, key: string): OpenQuestion["askedBy"] {
+  const child = task.childInputs === 0 ? undefined : childInputOf(key);
+  return child ?? { taskId: task.id, key };
+}
+
+/** Anybody can name any task. */
+async function isOfTree(store: TaskStore, root: TaskRecord, id: string): Promise<boolean> {
+  return id === root.id || (await store.get(id))?.parent?.root === root.id;
+}
+
+/** The answers for each of the tasks that asked, by the keys that the questions have there. */
+export function answersByTask(
+  questions: readonly OpenQuestion[],
+  answers: readonly InputAnswer[],
+): ReadonlyMap<string, readonly InputAnswer[]> {
+  const askedBy = new Map(questions.map((question) => [question.key, question.askedBy]));
+  const byTask = new Map<string, InputAnswer[]>();
+  for (const answer of answers) {
+    const asked = askedBy.get(answer.key);
+    if (asked === undefined) continue;
+    byTask.set(asked.taskId, [...(byTask.get(asked.taskId) ?? []), { ...answer, key: asked.key }]);
+  }
+  return byTask;
+}
