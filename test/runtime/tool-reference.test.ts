@@ -50,3 +50,22 @@ it("gives the structured content of a result its type", () => {
   expectTypeOf(result.structuredContent).toEqualTypeOf<{ degrees: number }>();
   expectTypeOf(result.content).toEqualTypeOf<CallToolResult["content"]>();
 });
+
+it("checks the arguments of a call, and infers its result", () => {
+  const tasks = createTasks({ store: memoryStore() });
+  const forecast = tasks.tool("forecast", { inputSchema, outputSchema }, () => text("never run"));
+  const plain = tasks.tool("plain", {}, () => text("never run"));
+  tasks.tool("root", {}, async (_, task) => {
+    const { structuredContent, content } = await task.call("one", forecast, { city: "Bern" });
+    expectTypeOf(structuredContent).toEqualTypeOf<{ degrees: number; wind?: string | undefined }>();
+    expectTypeOf(content).toEqualTypeOf<CallToolResult["content"]>();
+    expectTypeOf(task.call("two", plain, { any: 1 })).resolves.toEqualTypeOf<CallToolResult>();
+    expectTypeOf(task.call("three", "forecast", { any: 1 })).resolves.toEqualTypeOf<CallToolResult>();
+    expectTypeOf(task.call("four", "forecast")).resolves.toEqualTypeOf<CallToolResult>();
+    // @ts-expect-error -- it takes a city
+    void task.call("five", forecast, { days: 3 });
+    // @ts-expect-error -- days are a number
+    void task.call("six", forecast, { city: "Bern", days: "3" });
+    return { content };
+  });
+});

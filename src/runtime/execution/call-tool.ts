@@ -1,14 +1,19 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { CallFailure } from "../../task/call-failure.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
+import { encodeJson } from "../../task/json.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
+import { scopesOfTool } from "../../task/required-scopes.ts";
 import { newTask } from "../dispatch/new-task.ts";
 import type { HeldCommand } from "../journal/journal.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { requestHash } from "../request-hash.ts";
 import type { Services } from "../services.ts";
+import { callErrorOf } from "../tool/task-call-error.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
+import { assertCallable } from "./assert-callable.ts";
 
 /** How many tasks may be above a task. */
 const deepest = 16;
@@ -38,7 +43,9 @@ export class Calls {
   async call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult> {
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
+    encodeJson(args ?? {}, `The arguments of tool "${name}"`); // throws what would come back otherwise
     const hash = requestHash(name, args ?? {});
+    const resultOf = (end: JournalEnd): CallToolResult => resultOfCall(name, end);
     const entry = run.find(claimed);
     if (entry !== undefined) assertSameCall(entry, name, hash);
     if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, resultOf);
@@ -73,7 +80,7 @@ export class Calls {
     const { registry, options, clock } = services;
     const tool = registry.get(name);
     if (tool === undefined) throw wrong(`there is no tool "${name}" here`);
-    if (tool.task === "forbidden") throw wrong(`tool "${name}" never runs as a task (task: "forbidden")`);
+    assertCallable(tool, { origin, generation: record.generation });
     const depth = (origin.depth ?? 0) + 1;
     if (depth > deepest) {
       throw new HoldfastError("limit_reached", `Tools call each other at most ${deepest} deep.`);
@@ -94,6 +101,7 @@ export class Calls {
           ...(trace && { trace }),
           ...(toolScopes && { toolScopes }),
         },
+        requiredScopes: scopesOfTool(origin, name),
         ...(tool.prepare && { prepareInTask: true as const }),
       },
       tool,
@@ -106,8 +114,8 @@ export class Calls {
 
 type Child = ReturnType<typeof newTask>;
 
-function resultOf({ value, error }: JournalEnd): CallToolResult {
-  if (error !== null) throw new Error(error);
+function resultOfCall(tool: string, { value, error }: JournalEnd): CallToolResult {
+  if (error !== null) throw callErrorOf(tool, JSON.parse(error) as CallFailure);
   return JSON.parse(value ?? "null") as CallToolResult;
 }
 

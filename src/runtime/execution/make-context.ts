@@ -18,6 +18,7 @@ import { runStep } from "./step.ts";
 import type { StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
+import type { ToolReference, ToolResult } from "../tool/tool-reference.ts";
 import type {
   EventOptions,
   QuestionOptions,
@@ -92,6 +93,17 @@ export function makeContext(
     return handled(runStep(run, effects, clock, key, options, fn));
   }
 
+  function call<Args, Structured>(
+    key: JournalKey,
+    tool: ToolReference<Args, Structured>,
+    args: NoInfer<Args>,
+  ): Promise<ToolResult<Structured>>;
+  function call(key: JournalKey, tool: string, args?: object): Promise<CallToolResult>;
+  function call(key: JournalKey, tool: ToolReference | string, args?: unknown): Promise<CallToolResult> {
+    const name = typeof tool === "string" ? tool : tool.name;
+    return handled(outside(key, () => effects.call(key, name, args)));
+  }
+
   return {
     prepared: prepared === null ? undefined : (JSON.parse(prepared) as unknown),
     caller,
@@ -106,7 +118,7 @@ export function makeContext(
     sample: (key, params, options) =>
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
-    call: (key, name, args) => handled(outside(key, () => effects.call(key, name, args))),
+    call,
     version: (key, since) => handled(taskVersion(run, effects, clock, key, since)),
     waitForEvent: <T>(key: JournalKey, name: string, options: EventOptions = {}): Promise<T> =>
       handled(

@@ -27,7 +27,8 @@ function storedError(error: unknown, maxBytes: number): StoredError {
   try {
     if (!(error instanceof Error)) return { name: "Error", message };
     if (error instanceof TaskCallError) {
-      return { name: error.name, message, data: callErrorData(error, maxBytes) };
+      const others = Buffer.byteLength(JSON.stringify({ name: error.name, message, data: null }));
+      return { name: error.name, message, data: callErrorData(error, maxBytes - others) };
     }
     return { name: textOf(error.name, "Error"), message, ...codeOf(error), ...dataOf(error) };
   } catch {

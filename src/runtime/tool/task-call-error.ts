@@ -4,6 +4,9 @@ import { cutText } from "../../task/cut-text.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { jsonTextOf } from "./describe-thrown.ts";
 
+/** In code points: of what a tool said, which may be what another one said that it called in its turn. */
+const longest = 1_000;
+
 const reasons = ["failed", "cancelled", "expired"] as const;
 
 /** How a call of a tool ended that did not succeed. */
@@ -55,22 +58,21 @@ export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
   if ("error" in failure) {
     const { error } = failure;
     const said = reason === "expired" ? "did not end in time" : "failed";
-    return new TaskCallError(tool, reason, `Tool "${tool}" ${said}: ${cutText(error.message)}`, { error });
+    return new TaskCallError(tool, reason, `Tool "${tool}" ${said}: ${cutText(error.message, longest)}`, {
+      error,
+    });
   }
   const result = failure.result as CallToolResult; // as its outcome was stored
-  const text = cutText(textOf(result));
+  const text = cutText(textOf(result), longest);
   return new TaskCallError(tool, reason, `Tool "${tool}" failed${text === "" ? "." : `: ${text}`}`, {
     result,
   });
 }
 
-/** For the message and the names of members. */
-const roomBytes = 2_048;
-
 /** What the journal keeps of such an error beside its message: without the details where these are too large. */
 export function callErrorData({ tool, reason, result, error }: TaskCallError, maxBytes: number): unknown {
   const text = jsonTextOf({ tool, reason, result, error });
-  const fits = text !== undefined && Buffer.byteLength(text) <= maxBytes - roomBytes;
+  const fits = text !== undefined && Buffer.byteLength(text) <= maxBytes;
   return fits ? (JSON.parse(text) as unknown) : { tool, reason };
 }
 

@@ -10,6 +10,7 @@ import type {
 import type { JournalKey } from "../../task/journal.ts";
 import type { Backoff } from "../backoff.ts";
 import type { TaskCaller } from "./caller.ts";
+import type { ToolReference, ToolResult } from "./tool-reference.ts";
 
 /** What a step's function gets. */
 export interface StepContext {
@@ -101,10 +102,22 @@ export interface TaskContext<Prepared = unknown> {
   /** Asks for the client's roots. */
   roots(key: JournalKey, options?: QuestionOptions): Promise<ListRootsResult>;
   /**
-   * Calls another tool of the server, and waits for its result: the call is a task of its own, which survives crashes as this one does, and
-   * whose questions are put on this one.
+   * Calls another tool of the server, on behalf of the same caller, and resolves with its result, which is written to the journal. The call is
+   * a task of its own, which no client sees: it survives crashes as this one does, its questions are put as those of this one, and it is
+   * cancelled with this one. The handler gives its slot back meanwhile. Rejects with a `TaskCallError`, on a replay too, where the tool does not
+   * succeed; with `insufficient_scope` where its caller may not call it; with `invalid_params` for arguments that it does not take.
+   *
+   * ```ts
+   * const { structuredContent } = await task.call("scan", scan, { url }); // scan is what tasks.tool("scan", …) returned
+   * ```
    */
-  call(key: JournalKey, tool: string, args?: Record<string, unknown>): Promise<CallToolResult>;
+  call<Args, Structured>(
+    key: JournalKey,
+    tool: ToolReference<Args, Structured>,
+    args: NoInfer<Args>,
+  ): Promise<ToolResult<Structured>>;
+  /** The same by the tool's name, for which nothing is known of what it takes and returns. */
+  call(key: JournalKey, tool: string, args?: Readonly<Record<string, unknown>>): Promise<CallToolResult>;
   /**
    * Waits for an event of this name that the server's own code sends to the task with `tasks.sendEvent`, and resolves with its value, which
    * is not checked. The handler gives its slot back meanwhile. Each event ends one wait. Those that nobody waits for yet are kept, and

@@ -1,0 +1,29 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { GenerationName, Origin } from "../../task/record.ts";
+import { assertMayCall } from "../../task/required-scopes.ts";
+import type { Tool } from "../tool/tool.ts";
+
+/** The task whose handler calls. */
+interface CallingTask {
+  readonly origin: Origin;
+  readonly generation: GenerationName;
+}
+
+/** Throws what keeps the handler of a task from calling a tool, as it would keep the caller of the task from it. */
+export function assertCallable(tool: Tool, { origin, generation }: CallingTask): void {
+  if (tool.task === "forbidden") {
+    throw new HoldfastError(
+      "invalid_params",
+      `The call cannot be made: tool "${tool.name}" never runs as a task (task: "forbidden").`,
+    );
+  }
+  assertMayCall(origin, tool.name);
+  const missing = tool.requires.filter((capability) => origin.capabilities[capability] === undefined);
+  if (missing.length === 0) return;
+  throw new HoldfastError(
+    // As for a question: only there it is an error of the protocol.
+    generation === "2026-07-28" ? "missing_capability" : "input_failed",
+    `Tool "${tool.name}" cannot be called: the client of this task did not declare ${missing.join(", ")}.`,
+    { data: { requiredCapabilities: Object.fromEntries(missing.map((name) => [name, {}])) } },
+  );
+}

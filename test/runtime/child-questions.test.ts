@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { childInputKey } from "../../src/task/child-input.ts";
+import { rest } from "./fake-clock.ts";
+import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+
+const requestedSchema = { type: "object" as const, properties: { word: { type: "string" as const } } };
+const asking = (message: string): { message: string; requestedSchema: typeof requestedSchema } => ({
+  message,
+  requestedSchema,
+});
+const saying = (word: string): object => ({ action: "accept", content: { word } });
+
+const asks: Handler = async ({ what }, task) => {
+  const { content } = await task.elicit("word", asking(String(what)));
+  return text(String(content?.["word"]));
+};
+const between: Handler = (args, task) => task.call(["below", 1], "asks", args as Record<string, unknown>);
+
+/** Asks by itself, by a task below it, and by one below that. */
+const root: Handler = async (_, task) => {
+  const [own, one, two] = await Promise.all([
+    task.elicit("word", asking("own")),
+    task.call("one", "asks", { what: "child" }),
+    task.call("two", "between", { what: "grandchild" }),
+  ]);
+  return text(JSON.stringify([own.content?.["word"], one.content, two.content]));
+};
+
+const tools = { asks, between, root };
+const ended = JSON.stringify(["a", text("b").content, text("c").content]);
+const setups: readonly [string, Setup][] = [
+  ["whose frames are kept", { tools }],
+  ["whose frames are dropped", { tools, options: { maxParkedFrames: 0 } }],
+  ["that have one slot", { tools, options: { concurrency: 1 } }],
+];
+
+/** The keys of the root's questions, by what is asked. */
+async function questionsOf(process: Process, id: string, count = 3): Promise<Record<string, string>> {
+  const { inputs } = await process.asked(id, count);
+  const named = inputs.map(({ key, params }) => [(JSON.parse(params) as { message: string }).message, key]);
+  return Object.fromEntries(named) as Record<string, string>;
+}
+
+describe.each(setups)("the questions of a tree of tasks %s", (_, setup) => {
+  it("are those of its root, and answered there", async () => {
+    const process = await Process.started(setup);
+    const id = await process.callId("root");
+    const { own = "", child = "", grandchild = "" } = await questionsOf(process, id);
+    expect(own).toBe("word");
+    expect((await process.get(id)).task).toMatchObject({ openInputs: 3, childInputs: 2 });
+    await process.answer(id, grandchild, saying("c"));
+    await process.asked(id, 2);
+    await process.runtime.answer(id, nobody, [
+      { key: own, value: JSON.stringify(saying("a")) },
+      { key: child, value: JSON.stringify(saying("b")) },
+      { key: grandchild, value: JSON.stringify(saying("too late")) },
+    ]);
+    expect(bodyOf(await process.ended(id))).toEqual(text(ended));
+    expect(await process.store.unfinished("", 9)).toEqual([]);
+    expect(process.errors).toEqual([]);
+  });
+
+  it("are the same after a crash, and after a restart", async () => {
+    const first = await Process.started(setup);
+    const id = await first.callId("root");
+    const before = await questionsOf(first, id);
+    const second = await first.crash(setup);
+    expect(await questionsOf(second, id)).toEqual(before);
+    await second.answer(id, before["child"] ?? "", saying("b"));
+    const third = await second.restart(setup);
+    await questionsOf(third, id, 2);
+    await third.answer(id, before["own"] ?? "", saying("a"));
+    await third.answer(id, before["grandchild"] ?? "", saying("c"));
+    expect(bodyOf(await third.ended(id))).toEqual(text(ended));
+    expect(third.errors).toEqual([]);
+  });
+});
+
+describe("an answer to a question of a task below", () => {
+  it("is judged with all others: one that does not fit, and none is taken", async () => {
+    const process = await Process.started({ tools });
+    const id = await process.callId("root");
+    const { own = "", child = "" } = await questionsOf(process, id);
+    const answers = [
+      { key: own, value: JSON.stringify(saying("a")) },
+      { key: child, value: JSON.stringify({ action: "accept", content: { word: 1 } }) },
+    ];
+    await expect(process.runtime.answer(id, nobody, answers)).rejects.toMatchObject({
+      code: "invalid_params",
+    });
+    await questionsOf(process, id);
+  });
+
+  it("is passed over where the question is of another tree, however many are named", async () => {
+    const process = await Process.started({ tools });
+    const [id, other] = [await process.callId("root"), await process.callId("root")];
+    const { child = "" } = await questionsOf(process, other);
+    await questionsOf(process, id);
+    const value = JSON.stringify(saying("foreign"));
+    await process.runtime.answer(id, nobody, [{ key: child, value }]);
+    const many = Array.from({ length: 9 }, (_, n) => childInputKey({ taskId: `none-${n}`, key: "word" }));
+    await process.runtime.answer(
+      id,
+      nobody,
+      [child, ...many].map((key) => ({ key, value })),
+    );
+    await process.runtime.answer(id, nobody, [{ key: childInputKey({ taskId: other, key: "word" }), value }]);
+    await questionsOf(process, id);
+    await questionsOf(process, other);
+  });
+
+  it("comes too late where its question is given up, or its tree is cancelled", async () => {
+    const given: Handler = async (_, task) => {
+      const end = await task.elicit("word", asking("child"), { timeoutMs: 1_000 }).then(
+        () => "answered",
+        ({ code }: { code: string }) => code,
+      );
+      return text(end);
+    };
+    const calls: Handler = (_, task) => task.call("one", "given");
+    const process = await Process.started({ tools: { given, calls, ...tools } });
+    const [id, cancelled] = [await process.callId("calls"), await process.callId("root")];
+    const { child = "" } = await questionsOf(process, id, 1);
+    await questionsOf(process, cancelled);
+    await process.clock.advance(1_000);
+    await process.answer(id, child, saying("late"));
+    expect(bodyOf(await process.ended(id))).toEqual(text("input_timeout"));
+    await process.cancel(cancelled);
+    await process.clock.advance(60_000);
+    const end = await process.ended(cancelled);
+    expect(end.inputs).toEqual([]);
+    expect(end.task).toMatchObject({ state: "cancelled", openInputs: 0, childInputs: 0 });
+    await rest();
+    expect(await process.store.unfinished("", 9)).toEqual([]);
+  });
+});
+
+it("sees nothing of a task below by its id", async () => {
+  const process = await Process.started({ tools });
+  const id = await process.callId("root");
+  await questionsOf(process, id);
+  const below = (await process.store.unfinished("", 9)).filter(({ parent }) => parent !== null);
+  expect(below).toHaveLength(3);
+  for (const { id: child } of below) {
+    await expect(process.get(child)).rejects.toMatchObject({ code: "unknown_task" });
+    await expect(process.cancel(child)).rejects.toMatchObject({ code: "unknown_task" });
+    await expect(process.answer(child, "word", saying("x"))).rejects.toMatchObject({ code: "unknown_task" });
+  }
+  expect((await process.runtime.list(nobody, { limit: 9 })).map((task) => task.id)).toEqual([id]);
+});
