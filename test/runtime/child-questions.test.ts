@@ -14,7 +14,7 @@ const asks: Handler = async ({ what }, task) => {
   const { content } = await task.elicit("word", asking(String(what)));
   return text(String(content?.["word"]));
 };
-const between: Handler = (args, task) => task.call(["below", 1], "asks", args as Record<string, unknown>);
+const between: Handler = (args, task) => task.call(["below", 1], "asks", args);
 
 /** Asks by itself, by a task below it, and by one below that. */
 const root: Handler = async (_, task) => {

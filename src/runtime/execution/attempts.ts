@@ -112,7 +112,10 @@ export class Attempts implements TaskHolder {
     entries: readonly ListedEntry[] = [],
   ): HeldRun {
     const { services, timers, onSweepAt, credentials } = this.#setup;
-    const onCalled = (child: string): void => credentials.share(record.id, child);
+    const onCalled = (child: string, endsBy: number | null): void => {
+      credentials.share(record.id, child);
+      onSweepAt(endsBy);
+    };
     const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
     const onEnd = (): void => this.forget(run);
     const onRetry = (again: TaskRecord): void => {

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { CallFailure } from "../../task/call-failure.ts";
+import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
@@ -26,8 +27,8 @@ export interface CallsSetup {
   readonly waits: OutsideWaits;
   readonly record: TaskRecord;
   readonly origin: Origin;
-  /** Hears of a task that is about to be made. */
-  readonly onCalled: (child: string) => void;
+  /** Hears of a task that is about to be made, and when its life is over (epoch ms). */
+  readonly onCalled: (child: string, endsBy: number | null) => void;
 }
 
 /** Calls other tools of the server for a handler: each call is a task of its own, below the handler's, and the handler waits for its end. */
@@ -70,7 +71,7 @@ export class Calls {
     if (child === undefined) throw new HoldfastError("internal", "A call has no task.");
     const { services, onCalled } = this.#setup;
     const { task, request } = child;
-    onCalled(task.id);
+    onCalled(task.id, expiresAt(task.expiry, services.clock.now(), task.runUntil));
     return { key, requestHash: hash, child: task, request, cancelGraceMs: services.options.cancelGraceMs };
   }
 

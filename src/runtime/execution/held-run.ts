@@ -39,7 +39,7 @@ export interface HeldRunSetup {
   /** Ends the task, of which something cannot be read that the handler needs. */
   readonly onUnreadable: (problem: HoldfastError) => void;
   /** Hears of a task that the handler is about to make by its call of a tool. */
-  readonly onCalled: (child: string) => void;
+  readonly onCalled: (child: string, endsBy: number | null) => void;
   /** The handler threw, and the task was given back to run again, unless it has been cancelled meanwhile. */
   readonly onRetry: (task: TaskRecord) => void;
   /** Called when all is stored that comes of the run, or nothing more can be. */

@@ -32,11 +32,11 @@ export async function openQuestions(
   // Whoever names more keys than there are questions does not get one read for each.
   if (keys.size > task.openInputs) {
     const inputs = (await reading(task.id, () => store.snapshot(task.id)))?.inputs ?? [];
-    return inputs.map((input) => ({ ...input, askedBy: askedBy(task, input.key) }));
+    return inputs.map((input) => ({ ...input, askedBy: askerOf(task, input.key) }));
   }
   const questions = await Promise.all(
     [...keys].map(async (key): Promise<OpenQuestion[]> => {
-      const asked = askedBy(task, key);
+      const asked = askerOf(task, key);
       if (!(await isOfTree(store, task, asked.taskId))) return [];
       const entry = await reading(asked.taskId, () => store.journalEntry(asked.taskId, asked.key));
       if (entry === undefined || entry.kind !== "input" || entry.doneAt !== null) return [];
@@ -47,7 +47,7 @@ export async function openQuestions(
   return questions.flat();
 }
 
-function askedBy(task: TaskRecord, key: string): OpenQuestion["askedBy"] {
+function askerOf(task: TaskRecord, key: string): OpenQuestion["askedBy"] {
   const child = task.childInputs === 0 ? undefined : childInputOf(key);
   return child ?? { taskId: task.id, key };
 }
