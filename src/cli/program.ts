@@ -98,7 +98,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .argument("<store>", "the server's SQLite file, or sqlite:PATH")
     .argument("<id>", "the task's full id")
     .option("--output <file>", "write to this file instead of stdout")
-    .option("--json", jsonHelp)
+    .option("--json", "print errors as JSON too")
     .action(async (store: string, id: string, options: ExportOptions) =>
       end(await exportTask(context, { store, id, options })),
     );

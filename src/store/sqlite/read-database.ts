@@ -72,10 +72,14 @@ function taskReader(reader: SqliteReader): TaskReader {
 }
 
 function existingFile(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new HoldfastError("store_unusable", `There is no file ${path}.`);
-  if (!stats.isFile()) throw new HoldfastError("store_unusable", `${path} is not a regular file.`);
-  return realpathSync.native(resolve(path));
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) throw new HoldfastError("store_unusable", `There is no file ${path}.`);
+    if (!stats.isFile()) throw new HoldfastError("store_unusable", `${path} is not a regular file.`);
+    return realpathSync.native(resolve(path));
+  } catch (error) {
+    throw unusable(path, error);
+  }
 }
 
 /** `stamp` changes where another process changes the file, or opens it to write. */
