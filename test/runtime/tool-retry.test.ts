@@ -136,6 +136,18 @@ describe("a handler that throws", () => {
     expect(bodyOf(await process.ended(await process.callId("flaky")))).toEqual(failedWith("busy"));
   });
 
+  it("is not what its prepare is", async () => {
+    let prepared = 0;
+    const prepare = async (): Promise<never> => {
+      prepared++;
+      throw new Error("declined");
+    };
+    const process = await Process.started(setupOf(failing(0), { attempts: 3 }, { prepare }));
+    const id = await process.callId("flaky", { prepareInTask: true });
+    expect(bodyOf(await process.ended(id))).toEqual(failedWith("declined"));
+    expect(prepared).toBe(1);
+  });
+
   it("is not what a result with isError is", async () => {
     let runs = 0;
     const { process, id } = await started(() => ({ ...text(`run ${++runs}`), isError: true }));

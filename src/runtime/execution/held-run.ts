@@ -136,7 +136,7 @@ export class HeldRun {
     const { tool, record, services } = this.#setup;
     const { life } = this.run;
     const holds = life.state === "running" || life.state === "draining";
-    if (!end.threw || !holds || life.cancelRequested) return undefined;
+    if (!end.threw || end.early === true || !holds || life.cancelRequested) return undefined;
     return handlerRetry(record, tool, end.error, services);
   }
 

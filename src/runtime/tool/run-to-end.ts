@@ -7,10 +7,16 @@ import type { Tool } from "./tool.ts";
 /** How a run of a handler ended; `threw` tells a result with `isError` that the handler returned from a throw. */
 export type HandlerEnd =
   | { readonly outcome: Outcome; readonly threw: false }
-  | { readonly outcome: Outcome; readonly threw: true; readonly error: unknown };
+  | {
+      readonly outcome: Outcome;
+      readonly threw: true;
+      readonly error: unknown;
+      /** What comes before the handler threw: its `prepare`, which is no attempt. */
+      readonly early?: true;
+    };
 
 /** The end of a run that threw `error`. Never throws. */
-export function threwEnd(error: unknown, maxBytes: number): HandlerEnd {
+export function threwEnd(error: unknown, maxBytes: number): HandlerEnd & { readonly threw: true } {
   return { outcome: outcomeOfThrow(error, maxBytes), threw: true, error };
 }
 
@@ -21,17 +27,21 @@ export async function runToEnd(
   contextFor: (args: unknown) => TaskContext | Promise<TaskContext>,
   maxBytes: number,
 ): Promise<HandlerEnd> {
+  let hasBegun = false;
   try {
     const validated = await validateArguments(tool, rawArguments);
     if (!validated.ok) return { outcome: validated.outcome, threw: false };
+    const context = await contextFor(validated.args);
+    hasBegun = true;
     // The registry paired this handler with the schema that has just accepted the arguments.
     const handler = tool.handler as (
       args: unknown,
       task: TaskContext,
     ) => CallToolResult | Promise<CallToolResult>;
-    const returned = await handler(validated.args, await contextFor(validated.args));
+    const returned = await handler(validated.args, context);
     return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
   } catch (error) {
-    return threwEnd(error, maxBytes);
+    const end = threwEnd(error, maxBytes);
+    return hasBegun ? end : { ...end, early: true };
   }
 }

@@ -54,7 +54,7 @@ export interface ToolConfig<
   /**
    * Runs a handler again that threw, after a pause: with its journal, so that what succeeded in steps is not done again, and what failed there is.
    * Left out, a throw ends the task. It ends it in any case with a `NonRetryableError`, a `ProtocolError`, a mistake that
-   * Holdfast reports to the handler, a cancelled task, and a result with `isError` that the handler returned itself. Such a tool
+   * Holdfast reports to the handler, a throw of `prepare`, a cancelled task, and a result with `isError` that the handler returned itself. Such a tool
    * cannot be `forbidden`, nor have `promoteAfterMs` or `onCrash: "fail"`; with `auto` it also runs again after every crash.
    */
   readonly retry?: RetryPolicy;
@@ -112,7 +112,7 @@ export interface ToolConfig<
   readonly maxRunMs?: number;
   /**
    * How long a handler may work at a stretch, in milliseconds: from its start, and again from each wait on, until all that goes on in it
-   * waits for an answer, an event or a sleep. Then its signal aborts, and the attempt ends with `attempt_timeout`, whether or not the handler ends:
+   * waits for an answer, an event or a sleep. The time in which the store fails does not count. Then its signal aborts, and the attempt ends with `attempt_timeout`, whether or not the handler ends:
    * one that goes on for `cancelGraceMs` more counts as leaked. Work outside of steps counts again where the handler runs again. Left
    * out: without end.
    */
