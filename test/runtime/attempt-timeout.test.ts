@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FakeClock } from "./fake-clock.ts";
 import { anonymous, bodyOf, Process, text, type Handler } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
+import { storeFailed, type BeforeCall } from "./watched-store.ts";
 
 const timeoutMs = 5_000;
 const graceMs = 1_000;
@@ -192,6 +193,24 @@ describe("waits", () => {
     await process.clock.advance(timeoutMs);
     expect(bodyOf(await process.ended(id))).toEqual(tooLong);
   });
+});
+
+it("does not count the time in which the store fails", async () => {
+  let fails = true;
+  const before: BeforeCall = (call) => {
+    if (call === "record_step" && fails) throw storeFailed();
+  };
+  const handler: Handler = async (_, task) => {
+    await task.step("s", () => 1);
+    await new Promise<void>((resolve) => process.clock.after(timeoutMs - 1, resolve));
+    return text("done");
+  };
+  const process = await Process.started({ tools: { limited: { config: { timeoutMs }, handler } }, before });
+  const id = await process.callId("limited");
+  await process.clock.advance(10 * timeoutMs);
+  fails = false;
+  await process.clock.advance(60_000);
+  expect(bodyOf(await process.ended(id))).toEqual(text("done"));
 });
 
 it("leaves tools without a limit alone", async () => {

@@ -35,6 +35,7 @@ export class HeldTask {
   readonly rests: Rests;
   readonly #services: Services;
   readonly #life: RunLife;
+  readonly #slot: SlotHolder;
   readonly #onUnreadable: HeldTaskSetup["onUnreadable"];
   readonly #token: string;
   readonly #attempt: number;
@@ -47,6 +48,7 @@ export class HeldTask {
     this.id = task.id;
     this.#services = services;
     this.#life = life;
+    this.#slot = slot;
     this.#onUnreadable = onUnreadable;
     this.#token = task.token;
     this.#attempt = task.attempt;
@@ -149,11 +151,19 @@ export class HeldTask {
    * `task_unreadable`, which is reported, where what is stored of the task is damaged.
    */
   async persist<T>(ask: () => Promise<T>): Promise<T> {
+    const { clock, onError, unreadable } = this.#services;
+    let goOn: (() => void) | undefined;
+    const onFailure = (error: unknown): void => {
+      goOn ??= this.#slot.holdUp();
+      onError(error);
+    };
     try {
-      return await untilStoreAnswers(ask, this.#services, this.#life.over);
+      return await untilStoreAnswers(ask, { clock, onError: onFailure }, this.#life.over);
     } catch (error) {
-      if (isUnreadable(error)) this.#services.unreadable.report(this.id, error);
+      if (isUnreadable(error)) unreadable.report(this.id, error);
       throw error;
+    } finally {
+      goOn?.();
     }
   }
 

@@ -20,12 +20,14 @@ export class SlotHolder {
   #beginnings = 0;
   #taking: Promise<void> | undefined;
   #looks = false;
+  /** How many calls of the store wait for it to answer again. */
+  #holdUps = 0;
   #onIdle: () => void = () => undefined;
 
   constructor(slots: PrincipalSlots | undefined, limit?: Pick<WorkLimit, "begin" | "end">) {
     this.#slots = slots;
     this.#limit = limit;
-    limit?.begin();
+    this.#beginLimit();
   }
 
   get holds(): boolean {
@@ -148,6 +150,20 @@ export class SlotHolder {
       return;
     }
     this.#holds = true;
-    this.#limit?.begin();
+    this.#beginLimit();
+  }
+
+  /** Something of ours holds the handler up: that is no time in which it works. Returns what to call when that is over. */
+  holdUp(): () => void {
+    this.#holdUps++;
+    this.#limit?.end();
+    return () => {
+      this.#holdUps--;
+      this.#beginLimit();
+    };
+  }
+
+  #beginLimit(): void {
+    if (this.#holds && this.#holdUps === 0) this.#limit?.begin();
   }
 }
