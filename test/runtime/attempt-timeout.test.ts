@@ -118,6 +118,44 @@ describe("an attempt that works for longer than timeoutMs", () => {
   });
 });
 
+describe("a call that may become a task", () => {
+  const { signal } = new AbortController();
+
+  /** What the call is answered with once `ms` are over. */
+  async function answered(process: Process, ms: number) {
+    const call = { generation: "2026-07-28", tool: "limited", arguments: {}, principal: null } as const;
+    const answer = process.runtime.call({ ...call, origin: { capabilities: {} } }, signal);
+    await process.clock.advance(ms);
+    return answer;
+  }
+
+  it("has the same time as a task that it had before", async () => {
+    const config = { timeoutMs, promoteAfterMs: 1_000 };
+    const process = await Process.started({ tools: { limited: { config, handler: heedful } } });
+    const end = await answered(process, 1_000);
+    if (end.kind !== "task") throw new Error("It was answered directly.");
+    await process.clock.advance(timeoutMs - 1_001);
+    expect((await process.get(end.snapshot.task.id)).task.state).toBe("running");
+    await process.clock.advance(1);
+    expect(bodyOf(await process.ended(end.snapshot.task.id))).toEqual(tooLong);
+  });
+
+  it("is answered where its handler goes on, which counts as leaked after a grace", async () => {
+    const gate = Promise.withResolvers<void>();
+    const config = { timeoutMs, promoteAfterMs: 60_000 };
+    const handler: Handler = async () => (await gate.promise, text("too late"));
+    const options = { cancelGraceMs: graceMs };
+    const process = await Process.started({ tools: { limited: { config, handler } }, options });
+    expect((await answered(process, timeoutMs)).kind).toBe("outcome");
+    expect(process.errors).toEqual([]);
+    await process.clock.advance(graceMs);
+    expect(process.errors).toEqual([expect.objectContaining({ code: "handler_leaked" })]);
+    gate.resolve();
+    await process.clock.advance(60_000);
+    expect(process.errors).toHaveLength(1);
+  });
+});
+
 describe("waits", () => {
   const stretchMs = timeoutMs - 1;
 

@@ -415,6 +415,20 @@ describe("a cancel", () => {
     expect(told).toBe(true);
   });
 
+  it("that ends the task at once tells the handler too, where it had begun something", async () => {
+    const told: boolean[] = [];
+    const { process, id } = await started(async (_, task) => {
+      await task.step("hired", () => "bob");
+      told.push(task.signal.aborted);
+      throw new Error("busy");
+    });
+    await process.until(id, ({ task }) => task.failures === 1);
+    await process.runtime.cancelNow(id, nobody);
+    await process.clock.advance(longestMs);
+    expect(told).toEqual([false, true]);
+    expect((await process.get(id)).task).toMatchObject({ state: "cancelled", failures: 1 });
+  });
+
   it("during the pause ends the task at once, where it had not", async () => {
     const { process, id } = await started(failing(1));
     await process.until(id, ({ task }) => task.failures === 1);
