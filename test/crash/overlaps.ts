@@ -4,7 +4,7 @@ interface Attempt {
   readonly number: number;
   readonly pid: number;
   readonly works: Set<string>;
-  waits: boolean;
+  readonly waits: Set<string>;
   returned: boolean;
 }
 
@@ -24,7 +24,7 @@ export function overlappingAttempts(lines: readonly LogLine[]): string[] {
     if (event === "begins") {
       if (attempt !== undefined && !mayBeOver(attempt) && !killed.has(attempt.pid))
         problems.push(`${pid} began ${task} while ${attempt.pid} ran it`);
-      attempts.set(task, { number, pid, works: new Set(), waits: false, returned: false });
+      attempts.set(task, { number, pid, works: new Set(), waits: new Set(), returned: false });
     } else if (attempt?.pid !== pid || attempt.number !== number) {
       problems.push(
         `${pid} went on with attempt ${number} of ${task} after ${attempt?.pid} had begun the next: ${event}`,
@@ -35,14 +35,14 @@ export function overlappingAttempts(lines: readonly LogLine[]): string[] {
 }
 
 function mayBeOver({ returned, waits, works }: Attempt): boolean {
-  return returned || (waits && works.size === 0);
+  return returned || (waits.size > 0 && works.size === 0);
 }
 
 function note(attempt: Attempt, { event, key }: LogLine): void {
   if (event === "returns") attempt.returned = true;
   else if (event === "run") attempt.works.add(key);
   else if (event === "kept" || event === "fails") attempt.works.delete(key);
-  else if (event === "asks" || event === "lies down") attempt.waits = true;
-  else if (event === "saw" || event === "wakes") attempt.waits = false;
-  if (event === "fails") attempt.waits = true; // maybe to be tried again
+  // What has failed is maybe to be tried again.
+  if (event === "asks" || event === "lies down" || event === "fails") attempt.waits.add(key);
+  else if (event === "saw" || event === "wakes" || event === "kept") attempt.waits.delete(key);
 }

@@ -1,11 +1,13 @@
 // The server that the crash suites kill: node server.ts DATABASE LOG ANONYMOUS BUSY_TIMEOUT_MS ROLES MAX_PARKED_FRAMES. Prints its URL once it serves,
-// and errors that no caller is told of as lines of JSON on stderr.
+// and errors that no caller is told of as lines of JSON on stderr. Each line of JSON on stdin is an event that it sends, and that one on stdout answers.
 import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { inspect } from "node:util";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, HoldfastError } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
+import type { EventToSend, SentEvent } from "./event-streams.ts";
 import type { LogLine } from "./log.ts";
 import { cancelGraceMs } from "./told-cancels.ts";
 import { addTools } from "./tools.ts";
@@ -39,6 +41,17 @@ addTools(tasks, (event, task, key, value = "") => {
   const { id, attempt } = task;
   const line: LogLine = { event, task: id, key, value, attempt, pid: process.pid, at: Date.now() };
   appendFileSync(logFile, `${JSON.stringify(line)}\n`);
+});
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { taskId, name, value, dedupeId } = JSON.parse(line) as EventToSend;
+  const answer = (sent: SentEvent): void =>
+    void process.stdout.write(`${JSON.stringify({ taskId, dedupeId, sent })}\n`);
+  const refused = (error: unknown): string => (error instanceof HoldfastError ? error.code : String(error));
+  tasks.sendEvent(taskId, name, value, { dedupeId }).then(
+    (isNew) => answer(isNew ? "new" : "known"),
+    (error: unknown) => answer(refused(error)),
+  );
 });
 
 const http = await serveHttp(

@@ -1,6 +1,6 @@
 // The tools of the server that the crash suites kill. Each logs what it does outside the journal: `begins` and `returns`
 // for an attempt, `run` as a step begins, `kept` once its result is known to be in the journal, `fails` before it throws, `throws`
-// before the handler does, `asks` before a question, `saw` for what else the journal has decided, and `told` where the handler hears
+// before the handler does, `asks` before a question or a wait for an event, `saw` for what else the journal has decided, and `told` where the handler hears
 // of a cancel and stops what it has started elsewhere.
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -152,6 +152,28 @@ export function addTools(tasks: Tasks, log: Log): void {
       if (!task.signal.aborted) log("throws", task, "");
       throw error;
     }
+  });
+
+  // Takes all events of two names, each in the order in which they came. Of one name its waits do not last, and begin anew.
+  const collected = { inputSchema: z.object({ count: z.number(), ms: z.number() }) };
+  tool("collects", { ...collected, onCrash: "resume" }, async ({ count, ms }, task) => {
+    const collect = async (name: string, options: { readonly timeoutMs?: number }): Promise<string[]> => {
+      const values: string[] = [];
+      for (let n = 0; values.length < count; n++) {
+        log("asks", task, `${name} ${n}`);
+        const value = await task
+          .waitForEvent<string>(`${name} ${n}`, name, options)
+          .catch((error: unknown) => {
+            if ((error as { code?: unknown }).code === "event_timeout") return "late";
+            throw error;
+          });
+        log("saw", task, `${name} ${n}`, value);
+        if (value !== "late") values.push(value);
+      }
+      return values;
+    };
+    const [lasting, short] = await Promise.all([collect("lasting", {}), collect("short", { timeoutMs: ms })]);
+    return text(...lasting, ...short);
   });
 
   tool("once", {}, async (_, task) => {

@@ -2,6 +2,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { createInterface } from "node:readline";
+import type { EventToSend, SentEvent } from "./event-streams.ts";
 import type { LogLine } from "./log.ts";
 
 const script = fileURLToPath(new URL("./server.ts", import.meta.url));
@@ -21,6 +23,8 @@ export class Victim {
   readonly #logFile: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
+  /** Events of which it has not said what became of them. */
+  readonly #events = new Map<string, (sent: SentEvent) => void>();
   #stderr = "";
 
   constructor({
@@ -43,6 +47,9 @@ export class Victim {
     ];
     this.#child = spawn(process.execPath, args, { stdio: "pipe" });
     this.#exited = once(this.#child, "exit");
+    const { stdin, stdout } = this.#child;
+    stdin?.on("error", () => undefined); // it was killed before it has read all
+    if (stdout !== null) createInterface({ input: stdout }).on("line", (line) => this.#onLine(line));
     this.#child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
   }
 
@@ -57,6 +64,14 @@ export class Victim {
     if (stdout === null) throw new Error("the server has no stdout");
     const line = once(stdout, "data").then(([chunk]) => String(chunk).trim());
     return Promise.race([line, this.#exited.then(() => undefined)]);
+  }
+
+  /** Has it send an event; resolves with undefined where it ended before it said what became of that. */
+  sendEvent(event: EventToSend): Promise<SentEvent | undefined> {
+    const { promise, resolve } = Promise.withResolvers<SentEvent>();
+    this.#events.set(`${event.taskId} ${event.dedupeId}`, resolve);
+    this.#child.stdin?.write(`${JSON.stringify(event)}\n`);
+    return Promise.race([promise, this.#exited.then(() => undefined)]);
   }
 
   get pid(): number {
@@ -90,6 +105,13 @@ export class Victim {
     this.#log("killed");
     this.#child.kill(signal);
     await this.#exited;
+  }
+
+  /** The first one is its URL. */
+  #onLine(line: string): void {
+    if (!line.startsWith("{")) return;
+    const { taskId, dedupeId, sent } = JSON.parse(line) as EventToSend & { readonly sent: SentEvent };
+    this.#events.get(`${taskId} ${dedupeId}`)?.(sent);
   }
 
   #log(event: "killed" | "stopped" | "continued"): void {

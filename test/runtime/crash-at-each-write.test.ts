@@ -40,6 +40,14 @@ const handlers: Readonly<Record<string, Handler>> = {
     await Promise.all([late, after]);
     return text("done");
   },
+  "waits for events, one of which is given up, beside a question": async (_, task) => {
+    const late = task.waitForEvent("late", "late", { timeoutMs: 100 }).catch(() => "late");
+    const soon = task.waitForEvent("soon", "soon", { timeoutMs: long });
+    await task.elicit("first", question);
+    await task.step(`saw ${String(await late)}`, () => 1);
+    await Promise.all([task.waitForEvent("other", "other"), task.elicit("q", question)]);
+    return text(String(await soon));
+  },
   "a chain of steps, changes and a short sleep beside a question": async (_, task) => {
     const open = task.elicit("q", question);
     for (let n = 0; n < 4; n++) {
@@ -58,6 +66,8 @@ const writes: ReadonlySet<StoreCall> = new Set([
   "mark",
   "record_step",
   "open_input",
+  "wait_event",
+  "close_wait",
   "sleep",
   "end_sleep",
   "update",

@@ -3,13 +3,14 @@ import { expect, it } from "vitest";
 import { isTerminal } from "../../src/task/status.ts";
 import { fullForm } from "../full-form.ts";
 import { nobody } from "./harness.ts";
-import { pausesOutside, programs } from "./random-handlers.ts";
+import { eventNames, pausesOutside, programs } from "./random-handlers.ts";
 import { turns } from "./slow-store.ts";
 import { bodyText, undropped } from "./undropped.ts";
 import { UnsteadyServer } from "./unsteady-server.ts";
 
 type Event =
   | { readonly kind: "answer"; readonly task: number; readonly count: number; readonly from: number }
+  | { readonly kind: "event"; readonly task: number; readonly name: string; readonly count: number }
   | { readonly kind: "cancel" | "cancel now"; readonly task: number }
   | { readonly kind: "time" | "jump"; readonly ms: number }
   | { readonly kind: "crash" | "stop" | "rest" }
@@ -26,6 +27,15 @@ const event: fc.Arbitrary<Event> = fc.oneof(
       from: fc.nat({ max: 3 }),
     }),
     weight: 6,
+  },
+  {
+    arbitrary: fc.record({
+      kind: fc.constant("event" as const),
+      task: which,
+      name: fc.constantFrom(...eventNames),
+      count: fc.integer({ min: 1, max: 3 }),
+    }),
+    weight: 4,
   },
   { arbitrary: fc.record({ kind: fc.constant("rest" as const) }), weight: 4 },
   {
@@ -85,6 +95,12 @@ async function happen(server: UnsteadyServer, what: Event): Promise<void> {
       runtime.answer(id, nobody, answers).catch(() => undefined); // it may have ended
       return;
     }
+    case "event":
+      for (let n = 0; n < what.count; n++) {
+        const id = server.ids[what.task % server.ids.length] ?? "";
+        runtime.sendEvent(id, { name: what.name, value: `event ${sent++}` }).catch(() => undefined);
+      }
+      return;
     case "cancel":
       runtime.cancel(server.ids[what.task % server.ids.length] ?? "", nobody).catch(() => undefined);
       return;
@@ -108,6 +124,11 @@ async function happen(server: UnsteadyServer, what: Event): Promise<void> {
       return checkAtRest(server);
   }
 }
+
+/** How many events were sent, each with a value of its own. */
+let sent = 0;
+
+let eventsTaken = 0;
 
 function answerTo(key: string): string {
   return JSON.stringify({ action: "accept", content: { to: key } });
@@ -150,6 +171,11 @@ async function checkEnded(server: UnsteadyServer): Promise<void> {
     expect(["settled", "cancelled"]).toContain(task.state);
     const { body } = await undropped(server.programOf(id), await server.journal(id));
     if (task.state === "settled") expect(bodyText(outcome)).toEqual(body);
+    const taken = [...(await server.journal(id)).values()].filter(
+      ({ kind, value }) => kind === "event" && value !== null,
+    );
+    expect(new Set(taken.map(({ value }) => value)).size).toBe(taken.length);
+    eventsTaken += taken.length;
     const cancelBy = server.cancelledParked.get(id);
     const inTime = cancelBy !== undefined && (task.finishedAt ?? 0) < cancelBy;
     if (inTime && task.state === "cancelled") expect(server.aborted).toContain(id);
@@ -162,7 +188,10 @@ async function endAll(server: UnsteadyServer): Promise<void> {
     await happen(server, { kind: "rest" });
     const snapshots = await Promise.all(server.ids.map((id) => server.read(id)));
     if (server.violations.length > 0 || snapshots.every(({ task }) => isTerminal(task.state))) return;
-    for (const task of server.ids.keys()) await happen(server, { kind: "answer", task, count: 99, from: 0 });
+    for (const task of server.ids.keys()) {
+      await happen(server, { kind: "answer", task, count: 99, from: 0 });
+      for (const name of eventNames) await happen(server, { kind: "event", task, name, count: 4 });
+    }
     await happen(server, { kind: "rest" });
     await server.clock.advance(300_000);
   }
@@ -196,6 +225,7 @@ it(
       for (const frames of server.frames.values()) seen.replays += frames.length - 1;
     });
     await fc.assert(property, { numRuns: fullForm ? 5_000 : 300 });
+    expect(eventsTaken).toBeGreaterThan(100);
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
   },
 );

@@ -1,15 +1,32 @@
 import * as fc from "fast-check";
-import type { ElicitParams, QuestionOptions, StepOptions } from "../../src/runtime/tool/task-context.ts";
+import type {
+  ElicitParams,
+  EventOptions,
+  QuestionOptions,
+  StepOptions,
+} from "../../src/runtime/tool/task-context.ts";
 import { turns } from "./slow-store.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 
+/** What events are called that the handlers wait for: few names, so that several wait for the same. */
+export const eventNames = ["x", "y"] as const;
+
 /** One call of the task context. */
 interface Single {
-  readonly kind: "step" | "failing step" | "retried step" | "sleep" | "ask" | "ask in time" | "status";
-  /** How long it sleeps, waits for its answer, or pauses at most before another try. */
+  readonly kind:
+    | "step"
+    | "failing step"
+    | "retried step"
+    | "sleep"
+    | "ask"
+    | "ask in time"
+    | "event"
+    | "event in time"
+    | "status";
+  /** How long it sleeps, waits for its answer or event, or pauses at most before another try. */
   readonly ms: number;
-  /** How many turns of the event loop a step takes; one that is tried again fails as often in each frame. */
+  /** For which event it waits, or how many turns of the event loop a step takes; one that is tried again fails as often in each frame. */
   readonly turns: number;
 }
 
@@ -36,6 +53,7 @@ export interface Calls {
   step(key: string, options: StepOptions, fn: () => Promise<string>): Promise<string>;
   sleep(key: string, ms: number): Promise<void>;
   elicit(key: string, params: ElicitParams, options?: QuestionOptions): Promise<{ content?: unknown }>;
+  waitForEvent(key: string, name: string, options?: EventOptions): Promise<unknown>;
   status(message: string): Promise<void>;
 }
 
@@ -50,6 +68,8 @@ const racing = [
   "ask",
   "ask",
   "ask in time",
+  "event",
+  "event in time",
 ] as const;
 type Kinds = readonly Single["kind"][];
 
@@ -154,9 +174,17 @@ function make(
       return task.elicit(key, question).then(({ content }) => JSON.stringify(content));
     case "ask in time":
       return task.elicit(key, question, { timeoutMs: ms }).then(({ content }) => JSON.stringify(content));
+    case "event":
+      return task.waitForEvent(key, nameOf(count)).then(String);
+    case "event in time":
+      return task.waitForEvent(key, nameOf(count), { timeoutMs: ms }).then(String);
     case "status":
       return task.status(key);
   }
+}
+
+function nameOf(n: number): string {
+  return eventNames[n % eventNames.length] ?? "";
 }
 
 function thrown(key: string, error: unknown, task: Calls, witness: Witness): Error {

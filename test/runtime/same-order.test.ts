@@ -12,7 +12,7 @@ const value = JSON.stringify({ action: "accept", content: {} });
 
 /** What a branch of the handler does next, after so many microtasks. */
 interface Call {
-  readonly kind: "step" | "sleep" | "ask" | "ask in time" | "status";
+  readonly kind: "step" | "sleep" | "ask" | "ask in time" | "event" | "event in time" | "status";
   readonly turns: number;
   readonly microtasks: number;
 }
@@ -20,17 +20,29 @@ interface Call {
 /** What happens outside while an attempt runs. */
 type Event =
   | { readonly kind: "answer"; readonly count: number; readonly from: number }
+  | { readonly kind: "event"; readonly count: number }
   | { readonly kind: "time"; readonly ms: number }
   | { readonly kind: "nothing"; readonly turns: number };
 
 const small = fc.nat({ max: 4 });
 const call: fc.Arbitrary<Call> = fc.record({
-  kind: fc.constantFrom("step", "step", "sleep", "ask", "ask", "ask in time", "status"),
+  kind: fc.constantFrom(
+    "step",
+    "step",
+    "sleep",
+    "ask",
+    "ask",
+    "ask in time",
+    "event",
+    "event in time",
+    "status",
+  ),
   turns: small,
   microtasks: fc.nat({ max: 12 }),
 });
 const event: fc.Arbitrary<Event> = fc.oneof(
   fc.record({ kind: fc.constant("answer" as const), count: fc.integer({ min: 1, max: 3 }), from: small }),
+  fc.record({ kind: fc.constant("event" as const), count: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ kind: fc.constant("time" as const), ms: fc.nat({ max: 3 }) }),
   fc.record({ kind: fc.constant("nothing" as const), turns: small }),
 );
@@ -58,12 +70,20 @@ function begin(task: TaskContext, { kind, turns: count }: Call, key: string): Pr
   if (kind === "sleep") return task.sleep(key, count);
   if (kind === "ask") return task.elicit(key, question);
   if (kind === "ask in time") return task.elicit(key, question, { timeoutMs: count }).catch(() => undefined);
+  if (kind === "event") return task.waitForEvent(key, "tick");
+  if (kind === "event in time")
+    return task.waitForEvent(key, "tick", { timeoutMs: count }).catch(() => undefined);
   return task.status(key);
 }
 
 async function happen(process: Process, id: string, what: Event): Promise<void> {
   if (what.kind === "time") return process.clock.advance(what.ms);
   if (what.kind === "nothing") return turns(what.turns);
+  if (what.kind === "event") {
+    for (let n = 0; n < what.count; n++)
+      process.runtime.sendEvent(id, { name: "tick" }).catch(() => undefined);
+    return;
+  }
   const { inputs = [] } = (await process.store.snapshot(id)) ?? {};
   const chosen = [...inputs.slice(what.from), ...inputs].slice(0, what.count);
   const answers = chosen.reverse().map(({ key }) => ({ key, value }));
@@ -97,6 +117,7 @@ it(
       }
       for (let round = 0; round < 40; round++) {
         await happen(process, id, { kind: "answer", count: 9, from: 0 });
+        await happen(process, id, { kind: "event", count: 1 });
         await process.clock.advance(1);
       }
       await process.ended(id);

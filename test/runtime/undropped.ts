@@ -54,6 +54,7 @@ export async function undropped(program: Program, journal: WholeJournal): Promis
     step: (key) => end(key, "step") as Promise<string>,
     sleep: async (key) => void (await end(key, "sleep")),
     elicit: (key) => end(key, "input") as Promise<{ content?: unknown }>,
+    waitForEvent: (key) => end(key, "event"),
     status: () => Promise.resolve(),
   };
   const ended = (_: string, what: string): void => void ends.push(what);
