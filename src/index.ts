@@ -34,6 +34,13 @@ export type {
   ToolReference,
   ToolResult,
 } from "./runtime/tool/tool-reference.ts";
+export type {
+  AllOptions,
+  CallArguments,
+  CalledTool,
+  CallResult,
+  ToolCall,
+} from "./runtime/tool/tool-call.ts";
 export type { JournalKey } from "./task/journal.ts";
 export { HoldfastError } from "./task/fault.ts";
 export type { FaultCode } from "./task/fault.ts";

@@ -12,12 +12,14 @@ import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { assertOutsideStep } from "./inside-step.ts";
 import { assertEventName } from "../event-name.ts";
+import { callAll, nameOf } from "./call-all.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
 import { assertStepOptions } from "./step-options.ts";
 import { runStep } from "./step.ts";
 import type { StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
+import type { AllOptions, CalledTool, CallResult, ToolCall } from "../tool/tool-call.ts";
 import type { ToolReference, ToolResult } from "../tool/tool-reference.ts";
 import type {
   EventOptions,
@@ -71,9 +73,9 @@ export function makeContext(
         return effects.ask(key, method, params, options) as Promise<T>;
       }),
     );
-  const outside = async <T>(key: JournalKey, call: () => Promise<T>): Promise<T> => {
+  const outside = async <T>(key: JournalKey, begin: () => Promise<T>): Promise<T> => {
     assertOutsideStep(run, key);
-    return call();
+    return begin();
   };
   // No promise of its own for each call: a handler may make very many of them.
   const update = (changes: HandlerChanges): Promise<void> => {
@@ -100,8 +102,16 @@ export function makeContext(
   ): Promise<ToolResult<Structured>>;
   function call(key: JournalKey, tool: string, args?: object): Promise<CallToolResult>;
   function call(key: JournalKey, tool: ToolReference | string, args?: unknown): Promise<CallToolResult> {
-    const name = typeof tool === "string" ? tool : tool.name;
-    return handled(outside(key, () => effects.call(key, name, args)));
+    return handled(outside(key, () => effects.call(key, nameOf(tool), args)));
+  }
+
+  function all<Tools extends readonly CalledTool[]>(
+    key: JournalKey,
+    calls: { readonly [Place in keyof Tools]: ToolCall<Tools[Place]> },
+    options?: AllOptions,
+  ): Promise<{ -readonly [Place in keyof Tools]: CallResult<Tools[Place]> }>;
+  function all(key: JournalKey, calls: readonly ToolCall[], options: AllOptions = {}): Promise<unknown> {
+    return handled(outside(key, () => callAll(key, calls, options, (...one) => effects.call(...one))));
   }
 
   return {
@@ -119,6 +129,7 @@ export function makeContext(
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
     call,
+    all,
     version: (key, since) => handled(taskVersion(run, effects, clock, key, since)),
     waitForEvent: <T>(key: JournalKey, name: string, options: EventOptions = {}): Promise<T> =>
       handled(

@@ -10,6 +10,7 @@ import type {
 import type { JournalKey } from "../../task/journal.ts";
 import type { Backoff } from "../backoff.ts";
 import type { TaskCaller } from "./caller.ts";
+import type { AllOptions, CalledTool, CallResult, ToolCall } from "./tool-call.ts";
 import type { ToolReference, ToolResult } from "./tool-reference.ts";
 
 /** What a step's function gets. */
@@ -118,6 +119,19 @@ export interface TaskContext<Prepared = unknown> {
   ): Promise<ToolResult<Structured>>;
   /** The same by the tool's name, for which nothing is known of what it takes and returns. */
   call(key: JournalKey, tool: string, args?: Readonly<Record<string, unknown>>): Promise<CallToolResult>;
+  /**
+   * Makes many calls of tools, some at a time, and resolves with their results in the order of the calls. The key of each is this one with its
+   * place behind it. Rejects with the first failure: no more calls begin then, and those that are under way go on until this task ends.
+   *
+   * ```ts
+   * const results = await task.all("scan", urls.map((url) => ({ tool: scan, arguments: { url } })), { concurrency: 20 });
+   * ```
+   */
+  all<const Tools extends readonly CalledTool[]>(
+    key: JournalKey,
+    calls: { readonly [Place in keyof Tools]: ToolCall<Tools[Place]> },
+    options?: AllOptions,
+  ): Promise<{ -readonly [Place in keyof Tools]: CallResult<Tools[Place]> }>;
   /**
    * Waits for an event of this name that the server's own code sends to the task with `tasks.sendEvent`, and resolves with its value, which
    * is not checked. The handler gives its slot back meanwhile. Each event ends one wait. Those that nobody waits for yet are kept, and
