@@ -22,6 +22,7 @@ import type { StorePlace } from "./store-case.ts";
 import { sweepCases } from "./sweep-cases.ts";
 import { textCases } from "./text-cases.ts";
 import { turnCases } from "./turn-cases.ts";
+import { versionCases } from "./version-cases.ts";
 
 /** A kind of store to test. */
 export interface StoreKind {
@@ -64,6 +65,7 @@ const casesOfAll = [
   orderCases,
   changeFeedCases,
   textCases,
+  versionCases,
 ].flat();
 
 /**
