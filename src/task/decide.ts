@@ -127,13 +127,11 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
         startedAt: task.startedAt ?? now,
       });
     case "release":
-      return decision({ ...task, ...givenBack(task, after(command.until, now)), token: null });
+      return decision({ ...task, ...givenBack(task, paused(task, command.until, now)), token: null });
     case "retry": {
       const { statusMessage, until } = command;
       const failures = task.failures + 1;
-      // The handler has not heard of a cancel that was requested meanwhile, and is to hear of it now.
-      const next = task.cancelRequestedAt === null ? pausing(until) : ready("recovered", now);
-      const given = { ...task, ...next, token: null, failures, crashes: 0 };
+      const given = { ...task, ...paused(task, until, now), token: null, failures, crashes: 0 };
       return { ...decision({ ...given, statusMessage, updatedAt: now }), forgets: "failures" };
     }
     case "park":
@@ -187,8 +185,9 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
   }
 }
 
-function after(until: number | undefined, now: number): Waiting {
-  return until === undefined ? ready("recovered", now) : pausing(until);
+/** The handler may not have heard of a cancel that was requested meanwhile, and is to hear of it now. */
+function paused({ cancelRequestedAt }: TaskRecord, until: number | undefined, now: number): Waiting {
+  return until === undefined || cancelRequestedAt !== null ? ready("recovered", now) : pausing(until);
 }
 
 function earlier(cancelBy: number | null, requested: number | undefined): number | null {

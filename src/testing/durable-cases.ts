@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
 import { assertMembers } from "./assert-members.ts";
 import { reclaimGone } from "./reclaim-gone.ts";
+import { askAs, callDown, settleAs } from "./sample-call.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
 import { wholeJournal } from "./whole-journal.ts";
@@ -27,7 +28,6 @@ function question(key: string) {
     input,
     requestHash: "h",
     deadlineAt: null,
-    tries: 0,
   } as const;
 }
 
@@ -134,6 +134,27 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual(await second.due(noon + 30, 10), [id]);
     const deleted = await second.write({ type: "delete_expired", now: noon + 30, limit: 10 });
     assert.deepEqual(deleted, { ok: true, deleted: ["task-b"] });
+  },
+
+  "what tasks wait for comes to them: calls, questions below them, and events": async ({ store, reopen }) => {
+    await callDown(store, "a", "b");
+    await store.write(askAs("b", "q"));
+    const event = { type: "send_event", now: noon, id, name: "paid", value: "1", limit: 9 } as const;
+    await store.write({ ...event, dedupeId: "one" });
+    const failed = { now: noon, id, token: "t1", key: "k", error: "{}" };
+    await store.write({ ...failed, type: "retry_step", tries: 1, until: noon + 9 });
+    const before = [await allOf(store), await store.get("task-b")];
+    const second = await reopen();
+    assert.deepEqual([await allOf(second), await second.get("task-b")], before);
+    assertMembers(await second.snapshot(id), { inputs: [{ method: "elicitation/create" }] });
+    assertMembers(await second.write({ ...event, dedupeId: "one" }), { isNew: false });
+    const wait = { key: "w", name: "paid", requestHash: "h", deadlineAt: null };
+    await second.write({ type: "wait_event", now: noon, id, token: "t1", ...wait });
+    assertMembers(await second.journalEntry(id, "w"), { value: "1" });
+    await second.write(settleAs("b", "2"));
+    assertMembers(await second.journalEntry(id, "call-b"), { value: "2" });
+    assertMembers(await second.get(id), { openInputs: 0, childInputs: 0, openWaits: 0 });
+    assert.equal(await (await reopen()).get("task-b"), undefined);
   },
 
   "what was refused left nothing behind": async ({ store, reopen }) => {

@@ -1,9 +1,13 @@
+import { callCancelCases } from "./call-cancel-cases.ts";
+import { callCases } from "./call-cases.ts";
 import { callerCases, sharedCallerCases } from "./caller-cases.ts";
 import { changeFeedCases } from "./change-feed-cases.ts";
+import { childInputCases } from "./child-input-cases.ts";
 import { createCases } from "./create-cases.ts";
 import { deleteCases } from "./delete-cases.ts";
 import { claimCases } from "./claim-cases.ts";
 import { durableCases } from "./durable-cases.ts";
+import { eventCases } from "./event-cases.ts";
 import { forgettingCases } from "./forgetting-cases.ts";
 import { journalCases } from "./journal-cases.ts";
 import { lifecycleCases } from "./lifecycle-cases.ts";
@@ -13,6 +17,7 @@ import { orderCases } from "./order-cases.ts";
 import { quotaCases } from "./quota-cases.ts";
 import { ownershipCases } from "./ownership-cases.ts";
 import { reclaimCases } from "./reclaim-cases.ts";
+import { retryCases } from "./retry-cases.ts";
 import { waitingCases } from "./waiting-cases.ts";
 import { runCase } from "./run-case.ts";
 import { secretCases } from "./secret-cases.ts";
@@ -52,6 +57,11 @@ const casesOfAll = [
   turnCases,
   reclaimCases,
   waitingCases,
+  retryCases,
+  eventCases,
+  callCases,
+  callCancelCases,
+  childInputCases,
   ownershipCases,
   callerCases,
   sharedCallerCases,

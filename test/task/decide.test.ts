@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decide, type TaskChangeCommand } from "../../src/task/decide.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
 import { isTerminal, taskStates } from "../../src/task/status.ts";
 import { nextState, transitions } from "../../src/task/transition.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
@@ -98,6 +99,22 @@ describe("attempts", () => {
     const cancelled = runningRecord({ crashes: 1, failures: 2, cancelRequestedAt: noon });
     const ready = { lane: "recovered", runAfter: now };
     expect(changed(cancelled, samples.retry)).toEqual({ ...given, ...told, ...ready });
+  });
+
+  test("a task that is given back until a time pauses, unless its handler is to hear of a cancel", () => {
+    const until = { ...samples.release, until: now + 50 };
+    const given = { state: "queued", owner: null, token: null, version: 2 };
+    expect(changed(runningRecord({ crashes: 1 }), until)).toEqual({ ...given, runAfter: now + 50 });
+    const ready = { lane: "recovered", runAfter: now };
+    expect(changed(runningRecord({ cancelRequestedAt: noon }), until)).toEqual({ ...given, ...ready });
+  });
+
+  test("the version of the first attempt stays, whatever later ones have", () => {
+    const version = (task: TaskRecord, of: number) => accepted(task, { ...samples.start, version: of }).task;
+    expect(version(queuedRecord(), 2)).toMatchObject({ toolVersion: 2 });
+    expect(version(queuedRecord({ attempt: 1, toolVersion: 2 }), 3)).toMatchObject({ toolVersion: 2 });
+    expect(version(queuedRecord({ attempt: 1 }), 3)).toMatchObject({ toolVersion: null });
+    expect(accepted(queuedRecord(), samples.start).task.toolVersion).toBeNull();
   });
 
   test("recovery counts a crash, unless the attempt only waited", () => {
