@@ -7,7 +7,7 @@ import { cancel } from "./command/cancel.ts";
 import { doctor } from "./command/doctor.ts";
 import { forget } from "./command/forget.ts";
 import { get } from "./command/get.ts";
-import { exportTask, type ExportOptions } from "./command/journal-export.ts";
+import { exportTask, listStored, type ExportOptions } from "./command/journal.ts";
 import { list, type ListOptions } from "./command/list.ts";
 import { tools } from "./command/tools.ts";
 import { result, watch } from "./command/watch.ts";
@@ -15,6 +15,8 @@ import type { Context, ServerOptions, TaskOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
 const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
+
+const storeForms = "the server's SQLite file, or sqlite:PATH";
 
 const jsonHelp = "print JSON; docs/cli.md describes it";
 
@@ -90,12 +92,19 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--json", jsonHelp)
     .action(async (id: string) => end(await forget(context, { id })));
 
-  program
+  const journal = program
     .command("journal")
-    .description("read the journals of tasks, for tests of changed tools")
+    .description("look at the tasks in a server's file, while it runs or not");
+  journal
+    .command("ls")
+    .description("list the unfinished tasks, with the versions of their tools")
+    .argument("<store>", storeForms)
+    .option("--json", jsonHelp)
+    .action(async (store: string) => end(await listStored(context, { store })));
+  journal
     .command("export")
-    .description("print what is stored of a task as JSON, for checkReplay; the server may run meanwhile")
-    .argument("<store>", "the server's SQLite file, or sqlite:PATH")
+    .description("print what is stored of a task as JSON, for checkReplay")
+    .argument("<store>", storeForms)
     .argument("<id>", "the task's full id")
     .option("--output <file>", "write to this file instead of stdout")
     .option("--json", "print errors as JSON too")

@@ -1,7 +1,7 @@
 import { assertDuration } from "../runtime/duration.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
-import { toolAtVersion, versionOf } from "../runtime/tool/tool-versions.ts";
+import { toolAtVersion } from "../runtime/tool/tool-versions.ts";
 import type { HandlerEnd } from "../runtime/tool/run-to-end.ts";
 import { runtimeOf } from "../server/runtime-of.ts";
 import type { Tasks } from "../server/tasks.ts";
@@ -9,6 +9,7 @@ import type { JournalRecording } from "../store/export-journal.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
+import { versionOf } from "../task/tool-version.ts";
 import { replayHandler, type Replay } from "./replay-handler.ts";
 import type { ChangedKey } from "./replayed-calls.ts";
 

@@ -96,7 +96,7 @@ export async function replayHandler(
         ? await prepareInTask(tool, args, run, calls.watch(held.effects), call.caller)
         : preparedBefore;
     const context = makeContext(run, held.effects, clock, call, value);
-    return calls.watch({ ...context, version: versionOf(run, context, recorded) });
+    return calls.watch({ ...context, version: versionAnswer(run, context, recorded) });
   };
   const unreached = (): readonly string[] => recorded.filter((key) => !run.reached.has(key));
   let end: HandlerEnd | undefined;
@@ -117,7 +117,7 @@ export async function replayHandler(
 }
 
 /** What the record alone decides is decided also where the journal has no answer yet: a handler that asks for a version goes on. */
-function versionOf(
+function versionAnswer(
   run: ReplayedRun,
   context: TaskContext,
   recorded: readonly string[],

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { JsonRpcError } from "../../task/outcome.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { TaskClientErrorCode } from "../../client/task-client-error.ts";
 
 /** What `--json` prints of a task: `call`, `get`, `watch` (one for each line), `result`, `answer`, `cancel`. */
@@ -50,6 +51,23 @@ export interface ListedTaskJson {
    */
   readonly status?: TaskJson["status"] | "expired" | "unknown" | "unreachable" | "unauthorized";
   readonly statusMessage?: string;
+}
+
+/** What `journal ls --json` prints. */
+export interface StoredTasksJson {
+  readonly tasks: readonly StoredTaskJson[];
+}
+
+export interface StoredTaskJson {
+  readonly id: string;
+  readonly tool: string;
+  /** The version of the tool that the task began with; `null` before its start. */
+  readonly toolVersion: number | null;
+  readonly state: TaskRecord["state"];
+  /** Whether its handler waits for an answer, a time, an event or a call. */
+  readonly waiting: boolean;
+  /** ISO 8601, by the server's clock. */
+  readonly createdAt: string;
 }
 
 /** What `tools --json` prints. */

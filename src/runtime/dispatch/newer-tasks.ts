@@ -1,8 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { versionOf } from "../../task/tool-version.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
-import { versionOf } from "../tool/tool-versions.ts";
 
 /** A newer process may have to finish something else first; where none comes, tasks are looked at less often. */
 const shortestMs = 5_000;

@@ -1,9 +1,10 @@
 import { hasExpired } from "../../task/expiry.ts";
 import { errorOutcome, type Outcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { versionOf } from "../../task/tool-version.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
-import { toolAtVersion, versionOf } from "../tool/tool-versions.ts";
+import { toolAtVersion } from "../tool/tool-versions.ts";
 
 /** What to do with a task that was claimed. */
 export type ClaimPlan =

@@ -1,5 +1,6 @@
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { versionOf } from "../../task/tool-version.ts";
 import { ConcurrencyLimit } from "../concurrency-limit.ts";
 import { mayRun } from "../dispatch/recovery-plan.ts";
 import { Run } from "../journal/run.ts";
@@ -8,7 +9,7 @@ import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/caller.ts";
 import type { Credentials } from "../tool/credentials.ts";
 import type { Tool } from "../tool/tool.ts";
-import { runVersions, toolAtVersion, versionOf } from "../tool/tool-versions.ts";
+import { runVersions, toolAtVersion } from "../tool/tool-versions.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { loadTask } from "./load-task.ts";

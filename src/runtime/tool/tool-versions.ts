@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import { versionOf } from "../../task/tool-version.ts";
 import type { OlderVersion, Prepare, Tool, ToolHandler } from "./tool.ts";
 
 /** The versions that matter to a run of a handler. */
@@ -17,11 +18,6 @@ export function runVersions(
   task: { readonly toolVersion: number | null } = { toolVersion: version },
 ): RunVersions {
   return { task: versionOf(task), code: version };
-}
-
-/** Of a task that an older schema stored nothing is known, and version 1 is what tools have that do not say any. */
-export function versionOf({ toolVersion }: { readonly toolVersion: number | null }): number {
-  return toolVersion ?? 1;
 }
 
 /** What runs a task that began under a version of the tool; undefined where that is newer than what this process has. */

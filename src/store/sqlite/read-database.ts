@@ -4,12 +4,16 @@ import { pathToFileURL } from "node:url";
 import { assertNodeVersion } from "../../task/node-version.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskReader } from "../export-journal.ts";
+import type { TaskStore } from "../store.ts";
 import { connect } from "./connect.ts";
 import { assertOurs, userVersion } from "./database-header.ts";
 import { migrations } from "./migrate.ts";
 import { readTask } from "./read-task.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { unusable } from "./unusable.ts";
+
+/** What can be read of a store without being one of its owners. */
+export type StoredTasks = TaskReader & Pick<TaskStore, "unfinished">;
 
 /** How long a read waits while another process brings the log in order. */
 const busyMs = 5_000;
@@ -21,7 +25,10 @@ const mostReads = 5;
  * and processes that have it open do not notice. Rejects with `store_unusable` where there is no such file, and where it is not
  * ours or of another schema.
  */
-export async function readDatabase<T>(path: string, read: (tasks: TaskReader) => T | Promise<T>): Promise<T> {
+export async function readDatabase<T>(
+  path: string,
+  read: (tasks: StoredTasks) => T | Promise<T>,
+): Promise<T> {
   assertNodeVersion(process.versions.node);
   const file = existingFile(path);
   for (let attempt = 1; ; attempt++) {
@@ -44,7 +51,7 @@ export async function readDatabase<T>(path: string, read: (tasks: TaskReader) =>
 async function readOnce<T>(
   file: string,
   inUse: boolean,
-  read: (tasks: TaskReader) => T | Promise<T>,
+  read: (tasks: StoredTasks) => T | Promise<T>,
 ): Promise<T> {
   const url = pathToFileURL(file);
   if (!inUse) url.searchParams.set("immutable", "1");
@@ -54,13 +61,13 @@ async function readOnce<T>(
     assertMigrated(userVersion(db), file);
     const reader = new SqliteReader(db);
     db.exec("BEGIN");
-    return await read(taskReader(reader));
+    return await read(storedTasks(reader));
   } finally {
     db.close();
   }
 }
 
-function taskReader(reader: SqliteReader): TaskReader {
+function storedTasks(reader: SqliteReader): StoredTasks {
   const of = async <T>(id: string, read: () => T): Promise<T> => readTask(id, read);
   return {
     get: (id) => of(id, () => reader.task(id)),
@@ -68,6 +75,7 @@ function taskReader(reader: SqliteReader): TaskReader {
     request: (id) => of(id, () => reader.request(id)),
     journal: (id, from, limit) => of(id, () => reader.journal(id, from, limit)),
     journalEntry: (id, key) => of(id, () => reader.journalEntry(id, key)),
+    unfinished: async (after, limit) => reader.unfinished(after, limit),
   };
 }
 

@@ -96,12 +96,25 @@ it.each([
   expect(await readdir(cwd)).toEqual([]);
 });
 
+it("lists the tasks that have not ended, with the versions of their tools", async () => {
+  const { cwd, runtime, id } = await waitingTask();
+  const listed = await runMain(["journal", "ls", "tasks.db"], { cwd });
+  expect(listed).toMatchObject({ code: 0, stderr: "" });
+  expect(listed.stdout).toMatch(new RegExp(`^${id}\tsend\tversion 1\twaits\t\\d{4}-\\S+Z\n$`));
+  const json = await runMain(["journal", "ls", "sqlite:tasks.db", "--json"], { cwd });
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    tasks: [{ id, tool: "send", toolVersion: 1, state: "running", waiting: true }],
+  });
+  await runtime.cancelNow(id, ann);
+  expect(await runMain(["journal", "ls", "tasks.db"], { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
 it("says that there is no such task, in JSON too", async () => {
   const { cwd } = await waitingTask();
   const run = await runMain(["journal", "export", "tasks.db", "nobody", "--json"], { cwd });
   expect(run).toMatchObject({ code: 5, stderr: "" });
   expect(JSON.parse(run.stdout)).toEqual({
-    error: { kind: "unknown_task", message: 'The store has no task "nobody".', id: "nobody" },
+    error: { kind: "unknown_task", message: 'The store has no task "nobody".' },
     exitCode: 5,
   });
 });

@@ -1,0 +1,87 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import { exportJournal } from "../../store/export-journal.ts";
+import { fileOfStore } from "../../store/from-url.ts";
+import { readDatabase, type StoredTasks } from "../../store/sqlite/read-database.ts";
+import { HoldfastError, type FaultCode } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { versionOf } from "../../task/tool-version.ts";
+import type { Context } from "../context.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { UsageError } from "../errors.ts";
+import type { StoredTaskJson, StoredTasksJson } from "../output/json-shapes.ts";
+import { table } from "../output/table.ts";
+
+export interface ExportOptions {
+  /** The file to write to, instead of stdout. */
+  readonly output?: string;
+}
+
+/** Those of a store that cannot be read, or of a task in it. */
+const unusable: ReadonlySet<FaultCode> = new Set(["store_url", "store_unusable", "task_unreadable"]);
+
+const tasksPerPage = 500;
+
+/** `holdfast journal ls STORE`: lists the unfinished tasks of a server's file, with the versions of their tools. */
+export async function listStored(
+  { io, output }: Context,
+  { store }: { readonly store: string },
+): Promise<ExitCode> {
+  const records = await readStore(io.cwd, store, unfinished);
+  const tasks = records.map(asListed);
+  if (output.json) {
+    const document: StoredTasksJson = { tasks };
+    await output.printJson(document);
+  } else await output.print(table(tasks.map(row), output.isTerminal));
+  return exitCodes.done;
+}
+
+/** `holdfast journal export STORE ID`: prints what is stored of a task, which `checkReplay` takes. */
+export async function exportTask(
+  { io, output }: Context,
+  { store, id, options }: { readonly store: string; readonly id: string; readonly options: ExportOptions },
+): Promise<ExitCode> {
+  const recording = await readStore(io.cwd, store, (tasks) => exportJournal(tasks, id));
+  // For people and version control, and so not on one line.
+  const text = `${JSON.stringify(recording, undefined, 2)}\n`;
+  if (options.output === undefined) await output.print(text);
+  else await writeFile(resolve(io.cwd, options.output), text);
+  return exitCodes.done;
+}
+
+async function readStore<T>(
+  cwd: string,
+  store: string,
+  read: (tasks: StoredTasks) => Promise<T>,
+): Promise<T> {
+  try {
+    return await readDatabase(resolve(cwd, fileOfStore(store)), read);
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    if (error.code === "unknown_task") throw new TaskClientError("unknown_task", error.message);
+    if (unusable.has(error.code)) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+async function unfinished(tasks: StoredTasks): Promise<readonly TaskRecord[]> {
+  const found: TaskRecord[] = [];
+  for (let after = ""; ;) {
+    const page = await tasks.unfinished(after, tasksPerPage);
+    found.push(...page);
+    if (page.length < tasksPerPage) return found;
+    after = page.at(-1)?.id ?? "";
+  }
+}
+
+function asListed(task: TaskRecord): StoredTaskJson {
+  const { id, tool, startedAt, state, waiting, createdAt } = task;
+  const toolVersion = startedAt === null ? null : versionOf(task);
+  return { id, tool, toolVersion, state, waiting, createdAt: new Date(createdAt).toISOString() };
+}
+
+function row({ id, tool, toolVersion, state, waiting, createdAt }: StoredTaskJson): readonly string[] {
+  const version = toolVersion === null ? "not started" : `version ${toolVersion}`;
+  return [id, tool, version, waiting ? "waits" : state, createdAt];
+}
