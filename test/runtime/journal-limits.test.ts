@@ -39,6 +39,7 @@ describe("maxJournalEntries", () => {
     ["a step", (task) => task.step("more", () => 1)],
     ["a question", (task) => task.elicit("more", question)],
     ["a sleep", (task) => task.sleep("more", 1)],
+    ["a wait for an event", (task) => task.waitForEvent("more", "paid")],
   ])("counts steps, questions and sleeps of all branches, and refuses %s", async (_, more) => {
     const process = await Process.started(
       resumable(async (__, task) => {

@@ -61,6 +61,25 @@ describe("an event that is sent again", () => {
     expect(bodyOf(await process.ended(id))).toEqual(text("[1,4]"));
   });
 
+  it("is known when a wait has taken it that began later", async () => {
+    const gate = Promise.withResolvers<void>();
+    const late: Handler = async (_, task) => {
+      await gate.promise;
+      const one = await task.waitForEvent("one", "paid");
+      return text(JSON.stringify([one, await task.waitForEvent("two", "paid")]));
+    };
+    const process = await Process.started({ tools: { late } });
+    const id = await process.callId("late");
+    const send = (value: number, dedupeId: string): Promise<boolean> =>
+      process.runtime.sendEvent(id, { name: "paid", value, dedupeId });
+    expect(await send(1, "d")).toBe(true);
+    gate.resolve();
+    await process.journalHas(id, "two");
+    expect(await send(2, "d")).toBe(false);
+    expect(await send(3, "e")).toBe(true);
+    expect(bodyOf(await process.ended(id))).toEqual(text("[1,3]"));
+  });
+
   it("counts twice without one, and in another task", async () => {
     const { process, id, collected } = await collecting();
     for (const dedupeId of ["d", "d", undefined, undefined]) {
