@@ -193,7 +193,17 @@ function words(joined: string): readonly string[] {
 }
 
 function parentOf(json: string | null): ParentTask | null {
-  return json === null ? null : (JSON.parse(json) as ParentTask);
+  if (json === null) return null;
+  const parent: unknown = JSON.parse(json);
+  if (isParent(parent)) return parent;
+  throw new Error(`The database holds ${json} in the column parent.`);
+}
+
+/** A wrong one would show the task to requestors, or end another one. */
+function isParent(value: unknown): value is ParentTask {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, key, root, cancelGraceMs }: Partial<Record<keyof ParentTask, unknown>> = value;
+  return [id, key, root].every((name) => typeof name === "string") && Number.isSafeInteger(cancelGraceMs);
 }
 
 function progressOf(json: string | null): Progress | null {

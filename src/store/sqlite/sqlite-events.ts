@@ -34,9 +34,10 @@ export class SqliteEvents {
     const [id, stored] = [toStored(taskId), toStored(name)];
     if (coming === undefined) {
       const row = this.#firstKept.get(id, stored);
-      return row === undefined
-        ? {}
-        : { kept: { seq: integer(row, keptAt.seq), value: text(row, keptAt.value) } };
+      if (row === undefined) return {};
+      return readTask(taskId, () => ({
+        kept: { seq: integer(row, keptAt.seq), value: text(row, keptAt.value) },
+      }));
     }
     const { dedupeId, now } = coming;
     const wait = this.#firstWait.get(id, stored, now);

@@ -93,10 +93,7 @@ export class SqliteReader {
   snapshot(id: string, isVisible: (task: TaskRecord) => boolean): TaskSnapshot | undefined {
     const task = this.task(id);
     if (task === undefined || !isVisible(task)) return undefined;
-    if (task.openInputs === 0) return this.#snapshotWithOutcome(task);
-    return task.childInputs === 0
-      ? this.#snapshotWithInputs(id)
-      : this.#inOneView(() => this.#snapshotWithInputs(id));
+    return task.openInputs === 0 ? this.#snapshotWithOutcome(task) : this.#snapshotWithInputs(id);
   }
 
   #snapshotWithInputs(id: string): TaskSnapshot | undefined {
@@ -105,6 +102,9 @@ export class SqliteReader {
     if (first === undefined) return undefined;
     const task = recordOf(first);
     if (task.openInputs === 0) return this.#snapshotWithOutcome(task); // a commit came between
+    if (task.childInputs > 0 && !this.#db.isTransaction) {
+      return this.#inOneView(() => this.#snapshotWithInputs(id));
+    }
     const below = task.childInputs === 0 ? [] : childInputsOf(this.#childInputs.all(toStored(id)));
     return { task, inputs: [...inputsOf(rows), ...below], outcome: null };
   }

@@ -140,6 +140,9 @@ describe("a record as a row", () => {
     ["a text for a number", { version: "1" }],
     ["a number for a text", { tool: 1 }],
     ["progress that is no JSON", { progress: "{" }],
+    ["a parent that is no JSON", { parent: "{" }],
+    ["a parent that is none", { parent: "null" }],
+    ["a parent without a root", { parent: '{"id":"p","key":"k","cancelGraceMs":1}' }],
     ["a lane that there is not", { lane: "fast" }],
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {
