@@ -71,5 +71,5 @@ export async function ownScopes(
 ): Promise<readonly string[] | undefined> {
   const task = await store.get(id);
   if (task === undefined || task.principal !== principal || isOver(task, clock.now())) return undefined;
-  return task.requiredScopes;
+  return task.parent === null ? task.requiredScopes : undefined; // a task below another is no requestor's
 }
