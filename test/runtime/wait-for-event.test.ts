@@ -395,6 +395,26 @@ describe("a handler that waits for an event", () => {
   });
 });
 
+it("a handler that is tried again gets the events that it had, and gives up again what it gave up", async () => {
+  const tool: Handler = async (_, task) => {
+    const late = await ended(task.waitForEvent("late", "refused", { timeoutMs: 0 }));
+    const value = await task.waitForEvent("wait", "paid");
+    await task.step(`attempt ${task.attempt}`, () => 1);
+    if (task.attempt === 1) throw new Error("no");
+    return text(`${late} ${String(value)}`);
+  };
+  const config = { retry: { attempts: 2, backoff: { firstMs: 10 } } };
+  const process = await Process.started({ tools: { tool: { config, handler: tool } } });
+  const id = await process.callId("tool");
+  await process.clock.advance(0);
+  await process.journalHas(id, "wait");
+  await paid(process, id, "one");
+  await process.journalHas(id, "attempt 1");
+  for (const name of ["paid", "refused"]) await process.runtime.sendEvent(id, { name, value: "two" });
+  await process.clock.advance(10);
+  expect(bodyOf(await process.ended(id))).toEqual(text("event_timeout one"));
+});
+
 describe("a race with an event", () => {
   const race =
     (hangs: boolean): Handler =>
