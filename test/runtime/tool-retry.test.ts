@@ -6,6 +6,7 @@ import type { RetryPolicy } from "../../src/runtime/tool/retry-policy.ts";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
+import { storeFailed, type BeforeCall } from "./watched-store.ts";
 
 const graceMs = 1_000;
 const longestMs = 60_000;
@@ -327,6 +328,33 @@ describe("what still goes on of a handler that threw", () => {
     await process.clock.advance(10_000);
     expect(bodyOf(await process.ended(id))).toEqual(text("slow: run 1"));
     expect(did).toEqual(["slow", "told"]);
+  });
+
+  it("is kept where the store fails for longer than the grace", async () => {
+    let fails = true;
+    const before: BeforeCall = (call) => {
+      if (call === "record_step" && fails) throw storeFailed();
+    };
+    let runs = 0;
+    let threw = false;
+    const setup = setupOf(async (_, task) => {
+      const begun = Promise.withResolvers<void>();
+      const slow = task.step("slow", () => (begun.resolve(), ++runs));
+      if (!threw) {
+        threw = true;
+        await begun.promise;
+        throw new Error("busy");
+      }
+      return text(`slow: run ${await slow}`);
+    }, patient);
+    const process = await Process.started({ ...setup, before });
+    const id = await process.callId("flaky");
+    await process.clock.advance(2 * graceMs);
+    fails = false;
+    await process.clock.advance(longestMs);
+    expect(bodyOf(await process.ended(id))).toEqual(text("slow: run 1"));
+    const codes = new Set(process.errors.map((error) => (error as HoldfastError).code));
+    expect([...codes]).toEqual(["store_failed"]);
   });
 
   it("holds the next attempt up for no longer than the grace, and counts as leaked then", async () => {

@@ -155,6 +155,7 @@ export class HeldRun {
 
   async #retry(retry: HandlerRetry): Promise<void> {
     try {
+      await this.task.journal.written(); // what steps have returned is not lost to a store that fails for longer than the grace
       const result = await this.task.write("retry", retry);
       if (result.ok) this.#setup.onRetry(result.task);
     } catch (error) {

@@ -130,6 +130,11 @@ export class EndOrder {
     this.check();
   }
 
+  /** Resolves when the writes that are under way have ended. */
+  async written(): Promise<void> {
+    await Promise.allSettled(this.#writes);
+  }
+
   /** Looks for questions that have ended, where what is known of the task does not rule them out. */
   check(): void {
     if (this.#writes.size === 0 && !this.#others.complete) this.look();
@@ -187,7 +192,7 @@ export class EndOrder {
 
   /** A write that begins, or an answer that comes, from now on gets a higher version than any that is known. */
   async #learn(): Promise<void> {
-    await Promise.allSettled(this.#writes);
+    await this.written();
     // The attempt has reported what cannot be read, or it has lost its task: then no order is left to keep.
     await this.#others.read().catch(() => undefined);
   }

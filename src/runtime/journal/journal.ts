@@ -141,6 +141,11 @@ export class Journal {
     this.#ends.look();
   }
 
+  /** Resolves when what is being written is in the journal, or has been refused. */
+  written(): Promise<void> {
+    return this.#ends.written();
+  }
+
   /** The handler may wait for this update of its task. */
   updating(update: Promise<void>): Promise<void> {
     this.#ends.afterUpdate(update);
