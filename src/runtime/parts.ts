@@ -5,6 +5,7 @@ import { ChangedTasks } from "./changed-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
+import { NewerTasks } from "./dispatch/newer-tasks.ts";
 import { Orphans } from "./dispatch/orphans.ts";
 import { Ownership } from "./dispatch/ownership.ts";
 import { Slots } from "./dispatch/slots.ts";
@@ -38,7 +39,9 @@ export function makeParts(services: Services): Parts {
   const credentials = new Credentials();
   const cancelled = new CancelledTasks({ services, timers, leaked, credentials });
   const onUnheld = (task: TaskRecord): void => void cancelled.tell(task);
-  const sweeper = new Sweeper(services, { onWoken: () => dispatcher.wake(), onUnheld });
+  const newer = new NewerTasks(services);
+  const yields = (): boolean => newer.yields;
+  const sweeper = new Sweeper(services, { yields, onWoken: () => dispatcher.wake(), onUnheld });
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
   const onParked = (task: TaskRecord): void => {
     if (task.state === "cancelled") onUnheld(task); // after its frame was dropped, so that its handler did not hear of it
@@ -48,7 +51,7 @@ export function makeParts(services: Services): Parts {
   };
   const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onUnheld };
   const attempts = new Attempts(setup);
-  const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper });
+  const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper, newer });
   return {
     timers,
     changed: new ChangedTasks(services, [attempts]),

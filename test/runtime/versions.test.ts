@@ -204,6 +204,19 @@ describe("a process with an older version", () => {
     expect(runs).toEqual(["older"]);
   });
 
+  it("lets a newer process that has room have each of them first", async () => {
+    const host = new Host();
+    const { process: first, crash } = await host.start(reports({ version: 2 }, hangs));
+    const ids = await Promise.all(Array.from({ length: 5 }, () => first.callId("report")));
+    for (const id of ids) await first.journalHas(id, "a");
+    await host.start(older([]));
+    crash();
+    await host.clock.advance(2 * secondMs); // the older one has met them
+    const { process: next } = await host.start(reports({ version: 2 }, tells));
+    await host.clock.advance(8 * secondMs);
+    for (const id of ids) expect((await next.get(id)).task).toMatchObject({ state: "settled", attempt: 3 });
+  });
+
   it("writes little while no newer one comes", async () => {
     const host = new Host();
     const { process: newer, crash } = await host.start(reports({ version: 2 }, hangs));

@@ -8,13 +8,15 @@ import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
-import { NewerTasks } from "./newer-tasks.ts";
+import type { NewerTasks } from "./newer-tasks.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 /** The most tasks that one claim takes, so that no transaction grows with the slots. */
 const mostClaims = 100;
+/** How much later than others a process looks for tasks that has met some which only newer ones can run. */
+const yieldedMs = 250;
 
 export interface DispatcherSetup {
   readonly services: Services;
@@ -22,14 +24,15 @@ export interface DispatcherSetup {
   readonly attempts: Attempts;
   readonly leaked: LeakedHandlers;
   readonly sweeper: Pick<Sweeper, "ended">;
+  readonly newer: NewerTasks;
 }
 
 /** Claims queued tasks as slots become free, and brings them to their handlers. */
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
-  readonly #newer: NewerTasks;
   readonly #starting = new Set<Promise<void>>();
   readonly #closing = new AbortController();
+  #yielding: (() => void) | undefined;
   #open = true;
   #running = false;
   /** Whether something has changed since the last look at slots and tasks began. */
@@ -46,7 +49,6 @@ export class Dispatcher {
 
   constructor(setup: DispatcherSetup) {
     this.#setup = setup;
-    this.#newer = new NewerTasks(setup.services);
     setup.slots.onFree(() => this.#keepSlot());
     setup.leaked.onRoom(() => this.wake());
   }
@@ -70,6 +72,16 @@ export class Dispatcher {
 
   /** There may be something to claim: another owner has queued a task, or is gone. */
   wake(): void {
+    const { newer, services } = this.#setup;
+    if (!newer.yields) return this.#look();
+    // Processes with newer versions hear of it too, and have what they alone can run.
+    this.#yielding ??= services.clock.after(yieldedMs, () => {
+      this.#yielding = undefined;
+      this.#look();
+    });
+  }
+
+  #look(): void {
     this.#looks = true;
     this.#pump();
   }
@@ -89,6 +101,7 @@ export class Dispatcher {
   /** Starts nothing more. */
   pause(): void {
     this.#open = false;
+    this.#yielding?.();
   }
 
   /** Starts nothing more; resolves when starts that are under way have come to their end. */
@@ -213,14 +226,14 @@ export class Dispatcher {
   }
 
   async #begin(task: TaskRecord): Promise<void> {
-    const { services, attempts, slots } = this.#setup;
+    const { services, attempts, slots, newer } = this.#setup;
     const tool = services.registry.handlerOf(task);
     const plan = tool && planClaimed(task, tool, services.options, services.clock.now());
     if (plan?.do === "run") return attempts.run(task, plan.tool);
     try {
       if (tool === undefined || plan === undefined)
         throw new HoldfastError("internal", `Nothing runs ${task.tool} here.`);
-      const until = plan.do === "leave" ? this.#newer.pauseUntil(task, tool) : 0;
+      const until = plan.do === "leave" ? newer.pauseUntil(task, tool) : 0;
       const end = () => (plan.do === "leave" ? this.#leave(task, until) : this.#end(task, plan));
       await untilStoreAnswers(end, services, this.#closing.signal);
     } catch (error) {
@@ -231,7 +244,6 @@ export class Dispatcher {
     }
   }
 
-  /** It is not woken from here before the sweeper comes by, so that a newer process has it first. */
   async #leave({ id, token }: TaskRecord, until: number): Promise<void> {
     const { store, clock } = this.#setup.services;
     if (token !== null) await store.write({ type: "release", now: clock.now(), id, token, until });

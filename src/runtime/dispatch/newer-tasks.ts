@@ -6,7 +6,8 @@ import type { Tool } from "../tool/tool.ts";
 
 /** A newer process may have to finish something else first; where none comes, tasks are looked at less often. */
 const shortestMs = 5_000;
-const longestMs = 60_000;
+const longestMs = 30_000;
+const latelyMs = 2 * longestMs;
 /** A handler that is to hear of a cancel has little time left. */
 const cancelledMs = 1_000;
 
@@ -15,14 +16,21 @@ export class NewerTasks {
   readonly #services: Pick<Services, "clock" | "onError">;
   /** When the first task of each tool and version was met (epoch ms). */
   readonly #metAt = new Map<string, number>();
+  #lastMet = -Infinity;
 
   constructor(services: Pick<Services, "clock" | "onError">) {
     this.#services = services;
   }
 
+  /** Whether such tasks were met lately, so that a newer process may be about: it is to come first. */
+  get yields(): boolean {
+    return this.#services.clock.now() - this.#lastMet < latelyMs;
+  }
+
   /** Until when a task pauses that was met (epoch ms). Each tool and version is reported once. */
   pauseUntil(task: TaskRecord, tool: Tool): number {
     const now = this.#services.clock.now();
+    this.#lastMet = now;
     const version = versionOf(task);
     const name = JSON.stringify([tool.name, version]);
     const metAt = this.#metAt.get(name);

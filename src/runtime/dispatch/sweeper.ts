@@ -11,6 +11,8 @@ const batch = 200;
 /** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
+/** How much later than their time tasks are woken where others are to come first. */
+const yieldedMs = 1_000;
 /** The status text of a task that is cancelled by itself. */
 const callerLeft = "The caller left and did not call again.";
 
@@ -20,6 +22,8 @@ export interface SweeperServices extends Pick<Services, "store" | "clock" | "onE
 }
 
 export interface SweeperListeners {
+  /** Whether other processes are to come first to the tasks whose time has come. */
+  readonly yields?: () => boolean;
   /** Called when tasks were woken. */
   readonly onWoken?: () => void;
   /** Hears of tasks that were cancelled while nothing of them ran. */
@@ -92,12 +96,15 @@ export class Sweeper {
   async #sweepOnce(): Promise<void> {
     const { store, clock, onError } = this.#services;
     try {
+      const yieldMs = this.#listeners.yields?.() === true ? yieldedMs : 0;
       const sweptUntil = await this.#endDue();
-      await Promise.all([this.#wakeDue(), this.#deleteDue()]); // in one commit
+      await Promise.all([this.#wakeDue(yieldMs), this.#deleteDue()]); // in one commit
       // What could not be ended is still due: to try again at once would be a loop without a pause.
-      this.consider(
-        sweptUntil === undefined ? clock.now() + pauseAfterErrorMs : await store.nextSweepAt(sweptUntil),
-      );
+      if (sweptUntil === undefined) this.consider(clock.now() + pauseAfterErrorMs);
+      else {
+        const next = await store.nextSweepAt(sweptUntil - yieldMs);
+        this.consider(next === null ? null : next + yieldMs);
+      }
     } catch (error) {
       if (!isLost(error)) onError(error); // which is said once, and not here
       this.consider(clock.now() + pauseAfterErrorMs);
@@ -150,10 +157,10 @@ export class Sweeper {
     if (result.ok && result.unheld) this.#listeners.onUnheld?.(result.task);
   }
 
-  async #wakeDue(): Promise<void> {
+  async #wakeDue(yieldMs: number): Promise<void> {
     const { store, clock, unreadable } = this.#services;
     for (;;) {
-      const result = await store.write({ type: "wake", now: clock.now(), limit: batch });
+      const result = await store.write({ type: "wake", now: clock.now() - yieldMs, limit: batch });
       for (const { id, problem } of result.unreadable) {
         unreadable.report(id, new HoldfastError("task_unreadable", problem));
       }
