@@ -99,6 +99,27 @@ describe("an attempt that works for longer than timeoutMs", () => {
     expect(JSON.parse(outcome.body)).toEqual(tooLong);
   });
 
+  it("asks nothing more in a direct run", async () => {
+    const gate = Promise.withResolvers<void>();
+    const deaf: Handler = async (_, task) => {
+      await gate.promise;
+      await task.elicit("late", question);
+      return text("too late");
+    };
+    const process = await start(deaf);
+    const tool = process.runtime.registry.get("limited");
+    if (tool === undefined) throw new Error("no tool");
+    let asked = 0;
+    const ask = async (): Promise<unknown> => ({ action: "decline", asked: ++asked });
+    const { signal } = new AbortController();
+    const running = process.runtime.runInline({ tool, arguments: {}, signal, ask, caller: anonymous });
+    await process.clock.advance(timeoutMs);
+    expect(JSON.parse((await running).body)).toEqual(tooLong);
+    gate.resolve();
+    await process.clock.advance(timeoutMs);
+    expect(asked).toBe(0);
+  });
+
   it("ends in a run that was to become a task", async () => {
     const config = { timeoutMs, promoteAfterMs: 60_000 };
     const process = await Process.started({ tools: { limited: { config, handler: heedful } } });

@@ -55,6 +55,7 @@ export async function runInline(
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
       run.claim(key);
+      await run.checkpoint(); // nobody is there to be asked after the answer
       return run.whileWaiting(() => call.ask(key, method, params, options));
     },
     call: async (key) => {
