@@ -73,6 +73,14 @@ describe("a step that is retried", () => {
     expect(process.errors).toEqual([mistake]);
   });
 
+  it("is not run again where retryIf would have to be waited for, which is reported", async () => {
+    const rule: unknown = async () => Promise.reject(new Error("away"));
+    const retryIf = rule as () => boolean;
+    const { process, id } = await started(flaky({ retries: 9, retryIf }, [busy]));
+    expect(bodyOf(await process.ended(id))).toEqual(failedWith("busy"));
+    expect(process.errors).toEqual([expect.objectContaining({ name: "TypeError" })]);
+  });
+
   it.each([
     ["of this class", new NonRetryableError("gone")],
     ["of a class of its own", new (class Gone extends NonRetryableError {})("gone")],
