@@ -8,6 +8,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { TaskContext, Tasks } from "holdfast";
 import * as z from "zod";
 import type { LogEvent } from "./log.ts";
+import { addTreeTools } from "./tree-tools.ts";
 import { attempts, failure, retries } from "./tries.ts";
 
 export type Log = (event: LogEvent, task: TaskContext, key: string, value?: string) => void;
@@ -175,6 +176,8 @@ export function addTools(tasks: Tasks, log: Log): void {
     const [lasting, short] = await Promise.all([collect("lasting", {}), collect("short", { timeoutMs: ms })]);
     return text(...lasting, ...short);
   });
+
+  addTreeTools(tool, log, secretStep);
 
   tool("once", {}, async (_, task) => {
     log("run", task, "whole");

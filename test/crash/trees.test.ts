@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { fullForm } from "../full-form.ts";
+import { readLog, repeatedSteps, runsOf, type LogLine } from "./log.ts";
+import { overlappingAttempts } from "./overlaps.ts";
+import { seededRandom } from "./random.ts";
+import { Rpc } from "./rpc.ts";
+import { workersOf, type TreeResult } from "./tree-tools.ts";
+import { Trees, type Tree } from "./trees.ts";
+import { Victim } from "./victim.ts";
+
+const kills = Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 12));
+const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
+/** What is lost is found by a look at everything, once a minute: nothing is to need that. */
+const patienceAtEndMs = 50_000;
+const limitMs = 180_000 + kills * 3_000;
+
+/** What is left in the database of tasks below others, and of unfinished ones: there must be nothing once all have ended. */
+function leftovers(database: string): Record<string, number> {
+  const db = new DatabaseSync(database, { readOnly: true });
+  try {
+    const count = (sql: string): number => Number(db.prepare(sql).get()?.["n"] ?? 0);
+    return {
+      children: count("SELECT count(*) AS n FROM child"),
+      tasks: count("SELECT count(*) AS n FROM task WHERE parent IS NOT NULL OR generation = 'child'"),
+      entries: count("SELECT count(*) AS n FROM journal WHERE task_id NOT IN (SELECT id FROM task)"),
+      unfinished: count("SELECT sum(unfinished) AS n FROM usage"),
+      waits: count(
+        "SELECT count(*) AS n FROM task WHERE open_inputs > 0 OR child_inputs > 0 OR open_waits > 0",
+      ),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+const nothing = { children: 0, tasks: 0, entries: 0, unfinished: 0, waits: 0 };
+
+/** Whether a tree has come to what its leaves have come to: each of them once, by what is in the log. */
+function problemsOf({ args, word, cancelled, ended, taskId }: Tree, lines: readonly LogLine[]): string[] {
+  const text = ended?.result?.content[0].text ?? "";
+  if (ended?.status === "cancelled") return cancelled === true ? [] : [`${taskId} was cancelled by itself`];
+  if (ended?.status !== "completed") return [`${taskId} ended as ${JSON.stringify(ended)}`];
+  if (args.failing !== null)
+    return text === 'Tool "leaf" failed: withered' ? [] : [`${taskId} ended with ${text}`];
+  const { leaves, below } = JSON.parse(text) as TreeResult;
+  const worked = new Set(
+    lines.filter(({ event, key }) => event === "kept" && key === "work").map(({ value }) => value),
+  );
+  const [beside = "", asked = ""] = below;
+  const [answered = "", said] = asked.split(" ");
+  const values = [...leaves, beside, answered];
+  const isWhole = leaves.length === args.count && new Set(values).size === workersOf(args.count);
+  if (!isWhole || said !== word || values.some((value) => !worked.has(value)))
+    return [`${taskId} of ${JSON.stringify(args)} ended with ${text}`];
+  return [];
+}
+
+it(
+  `has each call of a tree come to its end once, and leaves nothing, through ${kills} kills (CRASH_SEED=${seed})`,
+  { timeout: limitMs },
+  async ({ onTestFinished }) => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-trees-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+    const random = seededRandom(seed);
+    const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
+    const trees = new Trees(random);
+    const start = (): Victim => new Victim({ database, logFile, maxParkedFrames: Math.floor(random() * 4) });
+    const rpcOf = async (victim: Victim): Promise<Rpc> => {
+      const url = await victim.ready();
+      if (url === undefined) throw new Error(`The server did not start: ${victim.stderr}`);
+      return new Rpc(url);
+    };
+
+    for (let kill = 0; kill < kills; kill++) {
+      trees.add(6);
+      const victim = start();
+      onTestFinished(() => victim.kill());
+      // Beside another process, the tasks of a tree run in both.
+      const other = random() < 0.4 ? start() : undefined;
+      onTestFinished(() => other?.kill());
+      const dead = new AbortController();
+      let driving: Promise<void> | undefined;
+      // Some die while they start and recover, most while they work.
+      if (random() < 0.85) driving = trees.drive(await rpcOf(victim), dead.signal);
+      await pause(random() * 320);
+      await victim.kill();
+      dead.abort();
+      await driving;
+      if (other !== undefined) await pause(random() * 1_500);
+      await other?.kill();
+      expect([victim.stderr, other?.stderr ?? ""]).toEqual(["", ""]);
+      expect(trees.violations).toEqual([]);
+    }
+
+    const last = start();
+    onTestFinished(() => last.kill());
+    await trees.drive(await rpcOf(last), AbortSignal.timeout(patienceAtEndMs));
+    expect(trees.open).toEqual([]);
+    await expect.poll(() => leftovers(database), { timeout: patienceAtEndMs }).toEqual(nothing);
+    await last.kill();
+    expect(last.stderr).toBe("");
+    expect(leftovers(database)).toEqual(nothing);
+    const lines = readLog(logFile);
+    expect(trees.violations).toEqual([]);
+    expect(trees.all.flatMap((tree) => problemsOf(tree, lines))).toEqual([]);
+    expect(repeatedSteps(lines)).toEqual([]);
+    expect(overlappingAttempts(lines)).toEqual([]);
+    // Each call made one task.
+    const most = trees.all.reduce((sum, { args }) => sum + workersOf(args.count), 0);
+    expect(new Set(runsOf(lines, "work")).size).toBeLessThanOrEqual(most);
+    const whole = trees.all.filter(({ args, cancelled }) => args.failing === null && cancelled !== true);
+    const least = whole.reduce((sum, { args }) => sum + workersOf(args.count), 0);
+    expect(new Set(runsOf(lines, "work")).size).toBeGreaterThanOrEqual(least);
+    expect(trees.all.length).toBeGreaterThan(kills / 3);
+  },
+);
