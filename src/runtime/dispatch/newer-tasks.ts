@@ -7,15 +7,21 @@ import type { Tool } from "../tool/tool.ts";
 /** A newer process may have to finish something else first; where none comes, tasks are looked at less often. */
 const shortestMs = 5_000;
 const longestMs = 30_000;
+/** For so long a process expects more of them. */
 const latelyMs = 2 * longestMs;
 /** A handler that is to hear of a cancel has little time left. */
 const cancelledMs = 1_000;
 
+/** When tasks of a tool and a version were met, since they were met again and again (epoch ms). */
+interface Met {
+  readonly since: number;
+  readonly last: number;
+}
+
 /** Tasks that began under a newer version of their tool than this process has: they are left to newer processes. */
 export class NewerTasks {
   readonly #services: Pick<Services, "clock" | "onError">;
-  /** When the first task of each tool and version was met (epoch ms). */
-  readonly #metAt = new Map<string, number>();
+  readonly #met = new Map<string, Met>();
   #lastMet = -Infinity;
 
   constructor(services: Pick<Services, "clock" | "onError">) {
@@ -33,13 +39,12 @@ export class NewerTasks {
     this.#lastMet = now;
     const version = versionOf(task);
     const name = JSON.stringify([tool.name, version]);
-    const metAt = this.#metAt.get(name);
-    if (metAt === undefined) {
-      this.#metAt.set(name, now);
-      this.#services.onError(newerVersion(tool, version));
-    }
+    const met = this.#met.get(name);
+    const since = met !== undefined && now - met.last < latelyMs ? met.since : now;
+    this.#met.set(name, { since, last: now });
+    if (met === undefined) this.#services.onError(newerVersion(tool, version));
     if (task.cancelRequestedAt !== null) return now + cancelledMs;
-    return now + Math.min(Math.max(now - (metAt ?? now), shortestMs), longestMs);
+    return now + Math.min(Math.max(now - since, shortestMs), longestMs);
   }
 }
 
