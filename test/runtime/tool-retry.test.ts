@@ -89,6 +89,7 @@ describe("a handler that throws", () => {
   it.each<[string, unknown, object]>([
     ["a NonRetryableError", new NonRetryableError("gone"), failedWith("gone")],
     ["a protocol error", new ProtocolError(-32001, "no"), { code: -32001, message: "no" }],
+    ["a wait that failed", new HoldfastError("event_timeout", "late"), failedWith("late")],
     ["a mistake", new HoldfastError("duplicate_key", "twice"), { code: -32603, message: "twice" }],
   ])("ends its task at once with %s", async (_, error, body) => {
     const { process, id } = await started(failing(1, error));

@@ -1,5 +1,5 @@
 import { cutText } from "../../task/cut-text.ts";
-import { isFault } from "../../task/fault.ts";
+import { HoldfastError, isFault } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { retryPause } from "../backoff.ts";
@@ -49,11 +49,19 @@ function failedText(attempt: number, { attempts }: RetryPolicy): string {
   return `Attempt ${attempt} of ${attempts} failed: `;
 }
 
-/** Whether the error is how the task ends, whatever its tool allows: it says so itself, or it is an answer, or a mistake. */
+/**
+ * Whether the error is how the task ends, whatever its tool allows: it says so itself, or it is an answer, or a mistake, or how a wait
+ * ended, which the next attempt would hear again.
+ */
 function isFinal(error: unknown): boolean {
   try {
-    return isNonRetryable(error) || isFault(error) || ProtocolError.isInstance(error);
+    return isNonRetryable(error) || isFault(error) || isEndOfWait(error) || ProtocolError.isInstance(error);
   } catch {
     return false;
   }
+}
+
+/** A question or a wait for an event that failed stays in the journal. */
+function isEndOfWait(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === "input_failed" || error.code === "event_timeout");
 }

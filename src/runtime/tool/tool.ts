@@ -54,7 +54,7 @@ export interface ToolConfig<
   /**
    * Runs a handler again that threw, after a pause: with its journal, so that what succeeded in steps is not done again, and what failed there is.
    * Left out, a throw ends the task. It ends it in any case with a `NonRetryableError`, a `ProtocolError`, a mistake that
-   * Holdfast reports to the handler, a throw of `prepare`, a cancelled task, and a result with `isError` that the handler returned itself. Such a tool
+   * Holdfast reports to the handler, a throw of `prepare`, a question or a wait for an event that failed (it stays so), a cancelled task, and a result with `isError` that the handler returned itself. Such a tool
    * cannot be `forbidden`, nor have `promoteAfterMs` or `onCrash: "fail"`; with `auto` it also runs again after every crash.
    */
   readonly retry?: RetryPolicy;
