@@ -5,13 +5,13 @@ import { inputMethods } from "../../src/task/input.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import type { Progress } from "../../src/task/record.ts";
 import { latestTime } from "../../src/task/time.ts";
-import type { Turns } from "../../src/task/turns.ts";
 import type { Rest } from "../../src/task/waiting.ts";
 import type { StoreCommand } from "./model.ts";
+import { arbitraryId, child, expiry, quota, request, task, text } from "./arbitrary-task.ts";
+import { claimed, turns, version } from "./arbitrary-turns.ts";
 import { handlers, ids } from "./view.ts";
 
 // Few names and few times, so that commands meet.
-export const arbitraryId = fc.constantFrom(...ids);
 const id = arbitraryId;
 const now = fc.integer({ min: 0, max: 60 });
 const token = fc.constantFrom("t1", "t1", "t1", "t1", "t2");
@@ -26,11 +26,8 @@ export const arbitraryHandlers: fc.Arbitrary<readonly HandlerName[]> = fc.consta
   [y],
   [],
 );
-const text = fc.constantFrom("", "one", "two");
 const about = { id, now };
 const held = { id, now, token };
-const ms = fc.option(fc.integer({ min: 0, max: 40 }));
-const expiry = fc.record({ from: fc.constantFrom("created" as const, "terminal" as const), ms });
 const outcome = fc.record({
   kind: fc.constantFrom("result" as const, "error_result" as const, "error" as const),
   body: fc.constantFrom("{}", '{"n":1}'),
@@ -69,64 +66,12 @@ function mostlyRests<T extends object>(command: fc.Arbitrary<T>): fc.Arbitrary<T
   );
 }
 
-/** How a handler claims: mostly without a limit. */
-const claimed = fc.record(
-  { priority: fc.constantFrom(0, 0, 1), concurrency: fc.constantFrom(1, 2) },
-  { requiredKeys: [] },
-);
-const hadTurn = fc.constantFrom("", "ann", "bob", "cy");
-const lane = fc.constantFrom("woken" as const, "new" as const, "recovered" as const);
-const turns: fc.Arbitrary<Turns> = fc.record({
-  rounds: fc.uniqueArray(fc.record({ priority: fc.constantFrom(0, 0, 1), principal: hadTurn, lane }), {
-    selector: ({ priority }) => priority,
-    maxLength: 2,
-  }),
-  limited: fc.uniqueArray(
-    fc.tuple(fc.constantFrom(x, y), hadTurn).map(([handler, principal]) => ({ ...handler, principal })),
-    { selector: ({ tool }) => tool, maxLength: 2 },
-  ),
-});
-
-const newTask = fc.record({
-  scope: fc.constantFrom("", "", "s"),
-  generation: fc.constantFrom("2026-07-28" as const, "2026-07-28" as const, "plain" as const),
-  principal: fc.constantFrom(null, "ann", "cy"),
-  method: fc.constant("tools/call" as const),
-  tool: fc.constantFrom("x", "y"),
-  idempotencyKey: fc.constantFrom(null, null, null, "i", "j"),
-  requestHash: fc.constantFrom("h", "h", "h", "g"),
-  requiredScopes: fc.constantFrom([], ["read"], ["read", "send"]),
-  expiry,
-  runUntil: fc.option(fc.integer({ min: 0, max: 60 })),
-  pollIntervalMs: fc.integer({ min: 0, max: 9 }),
-  statusMessage: fc.option(text),
-});
-const task = fc
-  .tuple(newTask, id, fc.constantFrom(undefined, undefined, undefined, "w"))
-  .map(([members, own, wireId]) => ({ ...members, id: own, wireId: wireId ?? own }));
-const request = fc.record({
-  origin: fc.constantFrom({ capabilities: {} }, { requestId: 1, capabilities: { roots: {} } }),
-  arguments: fc.constantFrom("{}", '{ "a":1.0 }'),
-  prepared: fc.constantFrom(null, "{}"),
-});
-
-/** Mostly room for all, or there would be few tasks. */
-const allowance = fc.constantFrom(
-  ...Array.from({ length: 6 }, () => ({ unfinished: null, retained: null })),
-  { unfinished: 1, retained: null },
-  { unfinished: 3, retained: 4 },
-  { unfinished: null, retained: 2 },
-);
-const quota = fc.record({ perPrincipal: allowance, total: allowance });
-
 const orNothing = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary);
 
+const eventName = fc.constantFrom("n", "n", "m");
+
 /** Random commands by name: what is new to TaskCommands has to be added here, or this does not compile. */
-export type Modelled = Exclude<
-  TaskCommandName,
-  "retry" | "retry_step" | "call_tool" | "wait_event" | "send_event"
->;
-const members: { readonly [N in Modelled]: fc.Arbitrary<Omit<TaskCommand<N>, "type">> } = {
+const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<N>, "type">> } = {
   create: fc.record(
     {
       now,
@@ -137,11 +82,12 @@ const members: { readonly [N in Modelled]: fc.Arbitrary<Omit<TaskCommand<N>, "ty
       awaited: fc.constant(true as const),
       promised: fc.constant(true as const),
       quota,
+      version,
     },
     { requiredKeys: ["now", "task", "request", "token"] },
   ),
   start: fc.record(
-    { ...held, limited: fc.constant(true as const) },
+    { ...held, limited: fc.constant(true as const), version },
     { requiredKeys: ["id", "now", "token"] },
   ),
   claim: fc.record(
@@ -155,7 +101,8 @@ const members: { readonly [N in Modelled]: fc.Arbitrary<Omit<TaskCommand<N>, "ty
     },
     { requiredKeys: ["now", "handlers", "tokens"] },
   ),
-  release: fc.record(held),
+  release: fc.record({ ...held, until: now }, { requiredKeys: ["id", "now", "token"] }),
+  retry: fc.record({ ...held, until: now, statusMessage: text }),
   park: fc.record(held),
   wake: fc.record({ now: fc.oneof(now, fc.constant(60)), limit: fc.constantFrom(0, 1, 1, 9, 9) }),
   mark: mostlyRests(fc.record(held)),
@@ -169,6 +116,35 @@ const members: { readonly [N in Modelled]: fc.Arbitrary<Omit<TaskCommand<N>, "ty
     },
     { requiredKeys: ["id", "now", "token", "key", "value", "error"] },
   ),
+  retry_step: mostlyRests(
+    fc.record({ ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now }),
+  ),
+  call_tool: mostlyRests(
+    fc.record({
+      ...held,
+      key,
+      requestHash: fc.constantFrom("h", "g"),
+      child,
+      request,
+      cancelGraceMs: fc.constantFrom(0, 5, 20),
+    }),
+  ),
+  wait_event: mostlyRests(
+    fc.record({
+      ...held,
+      key,
+      name: eventName,
+      requestHash: fc.constant("h"),
+      deadlineAt: orNothing(now),
+    }),
+  ),
+  send_event: fc.record({
+    ...about,
+    name: eventName,
+    value: text,
+    dedupeId: fc.constantFrom(null, null, "x", "y"),
+    limit: fc.constantFrom(1, 2, 9, 9),
+  }),
   open_input: mostlyRests(
     fc.record({ ...held, input, requestHash: fc.constantFrom("h", "g"), deadlineAt: orNothing(now) }),
   ),
@@ -260,7 +236,7 @@ const messageCommand: fc.Arbitrary<MessageCommand> = fc.oneof(
   }),
 );
 
-export const commandNames = Object.keys(members) as Modelled[];
+export const commandNames = Object.keys(members) as TaskCommandName[];
 
 /** Enough tasks, and enough that run, for the other commands to find some. */
 const weights: Partial<Record<TaskCommandName, number>> = {
@@ -276,6 +252,11 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   sleep: 5,
   end_sleep: 4,
   open_input: 7,
+  call_tool: 6,
+  wait_event: 4,
+  send_event: 4,
+  retry_step: 3,
+  retry: 3,
   close_wait: 4,
   join: 3,
   leave: 3,
@@ -298,7 +279,7 @@ export const arbitraryCommand: fc.Arbitrary<StoreCommand> = fc.oneof(
   { weight: 1, arbitrary: messageCommand.map(plain) },
 );
 
-export function commandOf<N extends Modelled>(type: N): fc.Arbitrary<TaskCommand<N>> {
+export function commandOf<N extends TaskCommandName>(type: N): fc.Arbitrary<TaskCommand<N>> {
   const others: fc.Arbitrary<object> = members[type];
   return others.map((each) => plain({ type, ...each }) as TaskCommand<N>);
 }

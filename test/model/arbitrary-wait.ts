@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import type { TaskCommand } from "../../src/task/command.ts";
-import { arbitraryId, arbitraryTaskCommand, commandOf } from "./arbitrary-command.ts";
+import { arbitraryTaskCommand, commandOf } from "./arbitrary-command.ts";
+import { arbitraryId } from "./arbitrary-task.ts";
 
 const held = "t1";
 const last = fc.oneof(

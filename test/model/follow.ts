@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import type { Renewal } from "../../src/store/store.ts";
+import type { Renewal, TaskChange } from "../../src/store/store.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import { assertHears } from "./mirror.ts";
 import { end, isAlive, join, renewal } from "./model-owners.ts";
@@ -9,6 +9,7 @@ import { emptyModel, type Answer, type Model } from "./model-state.ts";
 import type { Act, Move } from "./moves.ts";
 import type { StoreSubject } from "./store-subject.ts";
 import { handlers, viewOfModel, type Look } from "./view.ts";
+import { withoutReuse } from "./without-reuse.ts";
 
 /** Where stores are opened that are put beside the model. */
 export interface Place {
@@ -19,19 +20,20 @@ export interface Place {
   readonly outlivesKill: boolean;
 }
 
-/** Hears of each command and what it came to. */
-export type Note = (type: string, answer: Answer) => void;
+/** Hears of each command and what it came to, and of what commands did to other tasks than their own. */
+export interface Note {
+  readonly done: (type: string, answer: Answer) => void;
+  readonly around: (what: string) => void;
+}
+
+const noNote: Note = { done: () => undefined, around: () => undefined };
 
 /** Those that have the store open at the same time. */
 const mostOwners = 3;
 const backoff = { baseMs: 5, maxMs: 12, maxCrashes: 5 };
 
 /** Holds the stores of a place to the model, move by move. */
-export async function follow(
-  place: Place,
-  moves: readonly Move[],
-  note: Note = () => undefined,
-): Promise<void> {
+export async function follow(place: Place, moves: readonly Move[], note: Note = noNote): Promise<void> {
   const owners = new Owners(place, note);
   try {
     for (const { act, look } of moves) {
@@ -137,15 +139,17 @@ class Owners {
   }
 
   /** Groups of different owners are written at the same time: either may be first, and nothing of the other comes in between. */
-  async #write(...groups: readonly Group[]): Promise<readonly Written[]> {
+  async #write(...asked: readonly Group[]): Promise<readonly Written[]> {
+    const groups = withoutReuse(this.#model, asked);
     const found = await Promise.all(groups.map((group) => this.#writeGroup(group)));
     const first = applyAll(this.#model, groups);
     const other = applyAll(this.#model, groups.toReversed());
     const swapped = { ...other, written: other.written.toReversed() };
     const fits = [first, swapped].filter(({ written }) => isDeepStrictEqual(found, written));
-    const { model, written } = (await this.#whichCame(fits)) ?? first;
+    const { model, written, around } = (await this.#whichCame(fits)) ?? first;
     assert.deepEqual(found, written);
     this.#model = model;
+    for (const what of around) this.#note.around(what);
     for (const [index, { by, commands }] of groups.entries()) this.#wrote(by, commands, written[index]);
     return written;
   }
@@ -164,10 +168,10 @@ class Owners {
 
   #wrote(by: string, commands: Group["commands"], { answers, changes }: Written = nothing): void {
     for (const change of changes) {
-      const name = JSON.stringify(change);
+      const name = nameOf(change);
       this.#made.set(name, (this.#made.get(name) ?? new Set()).add(by));
     }
-    for (const [index, answer] of answers.entries()) this.#note(commands[index]?.type ?? "", answer);
+    for (const [index, answer] of answers.entries()) this.#note.done(commands[index]?.type ?? "", answer);
   }
 
   /** What an owner is told of its own changes comes before its writes resolve. */
@@ -206,7 +210,7 @@ class Owners {
   /** Of nothing that did not happen, and of nothing of its own as if it were another's. */
   #assertTold(id: string): void {
     for (const change of this.#owner(id).toldOfOthers()) {
-      const by = [...(this.#made.get(JSON.stringify(change)) ?? [])];
+      const by = [...(this.#made.get(nameOf(change)) ?? [])];
       assert.ok(
         by.some((other) => other !== id),
         `${id} was told that others made ${JSON.stringify(change)}`,
@@ -222,6 +226,11 @@ class Owners {
 }
 
 const nothing: Written = { answers: [], changes: [] };
+
+/** Others are told which task changed, and not why. */
+function nameOf({ id, version }: TaskChange): string {
+  return JSON.stringify([id, version]);
+}
 
 function pick(ids: readonly string[], which: number): string {
   return ids[which % ids.length] ?? "";

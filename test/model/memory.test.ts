@@ -23,12 +23,16 @@ test("memory stores of one database do what the model does", { timeout: modelTim
   const seen = new Set<string>();
   const waits = new Set<string>();
   const property = fc.asyncProperty(arbitraryMoves(60), (moves) =>
-    follow(place(), moves, (type, answer) => {
-      if ("rejected" in answer) seen.add(answer.rejected);
-      else seen.add("ok" in answer && !answer.ok ? answer.reason : `${type}: done`);
-      if ("woken" in answer && answer.woken > 0) waits.add(`${type}: some`);
-      if ("heldBack" in answer) for (const saw of claimsOf(answer)) waits.add(`${type}: ${saw}`);
-      if ("task" in answer) waits.add(`${type}: ${waitOf(answer.task)}`);
+    follow(place(), moves, {
+      around: (what) => waits.add(what),
+      done: (type, answer) => {
+        if ("rejected" in answer) seen.add(answer.rejected);
+        else seen.add("ok" in answer && !answer.ok ? answer.reason : `${type}: done`);
+        if ("woken" in answer && answer.woken > 0) waits.add(`${type}: some`);
+        if ("heldBack" in answer) for (const saw of claimsOf(answer)) waits.add(`${type}: ${saw}`);
+        if ("isNew" in answer) waits.add(`${type}: ${eventOf(answer)}`);
+        if ("task" in answer) waits.add(`${type}: ${waitOf(answer.task)}`);
+      },
     }),
   );
   await fc.assert(property, modelRuns(1_500));
@@ -57,6 +61,12 @@ function waitOf({ state, lane, waiting, runAfter, openInputs }: TaskRecord): str
   if (state === "queued") return lane ?? (waiting ? "parked" : "pausing");
   if (runAfter === null) return state;
   return openInputs === 0 ? "rests" : "rests with a question";
+}
+
+/** What became of an event. */
+function eventOf({ isNew, ended }: Extract<CommandResult<"send_event">, { ok: true }>): string {
+  if (!isNew) return "known";
+  return ended === null ? "kept" : "taken";
 }
 
 /** What a claim was about. */
@@ -91,4 +101,25 @@ const waitsToSee = [
   "request_cancel: woken",
   "request_cancel: recovered",
   "wake: some",
+  "retry: pausing",
+  "retry: recovered",
+  "release: pausing",
+  "retry_step: rests",
+  "call_tool: rests",
+  "wait_event: rests",
+  "wait_event: running",
+  "send_event: known",
+  "send_event: kept",
+  "send_event: taken",
+  "send_event: woken",
+  "call_tool: another is made",
+  "open_input: another is asked",
+  "answer_inputs: another is asked",
+  "cancel: another is asked less, and its call ends",
+  "request_cancel: another is to be cancelled",
+  "settle: another is to be cancelled",
+  "expire: another is to be cancelled",
+  "settle: another is woken",
+  "settle: another goes on running",
+  "cancel: another is woken",
 ];

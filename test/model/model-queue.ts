@@ -16,7 +16,8 @@ export function claim(model: Model, by: string, command: TaskCommand<"claim">): 
   const claimed = taken.flatMap(({ id, method, tool }, index) => {
     const old = model.tasks.get(id);
     const limited = runs(counted, { method, tool });
-    return old === undefined ? [] : [started(old, by, { token: tokens[index] ?? "", now, limited })];
+    const version = handlers.find((handler) => runs([handler], { method, tool }))?.version;
+    return old === undefined ? [] : [started(old, by, { token: tokens[index] ?? "", now, limited, version })];
   });
   const tasks = claimed.map(({ task }) => task);
   const answer = { ok: true, tasks, unreadable: [], ...rest } as const;

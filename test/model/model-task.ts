@@ -4,7 +4,8 @@ import type { CrashBackoff } from "../../src/task/crash-backoff.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
-import type { Rest } from "../../src/task/waiting.ts";
+import { idle, journalEffect, openOf, type ModelEvent } from "./model-journal.ts";
+import { askedToCancel, letGo, pauses, said, works } from "./model-waiting.ts";
 
 // What may happen to one task, said once more in the words of the design: nothing of src runs here. A command that
 // is new to the project becomes a case of `effect`.
@@ -14,6 +15,8 @@ export interface ModelTask {
   readonly request: TaskRequest;
   readonly journal: readonly JournalEntry[];
   readonly outcome: Outcome | null;
+  /** In the order in which they came. */
+  readonly events: readonly ModelEvent[];
   /** The queue of messages, the first one first; `owner`: whom one is bound to. */
   readonly messages: readonly { readonly body: string; readonly owner: string | null }[];
 }
@@ -29,16 +32,15 @@ type Elsewhere =
   | "release_key"
   | "delete"
   | "keep_secret"
-  | "retry"
-  | "retry_step"
-  | "call_tool"
-  | "wait_event"
   | "send_event";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 
 export interface Effect {
   readonly task: Partial<TaskRecord>;
   readonly entries?: readonly JournalEntry[];
+  /** True where the journal forgets what failed. */
+  readonly forgets?: true;
+  readonly events?: readonly ModelEvent[];
   readonly outcome?: Outcome;
   /** True where the command is accepted and there is nothing for it to do. */
   readonly idle?: true;
@@ -64,71 +66,32 @@ export function refusal(
 }
 
 /** What a command of the owner `by` does. */
-export function effect({ task, journal }: ModelTask, command: ChangeCommand, by: string): Effect | Refusal {
+export function effect(old: ModelTask, command: ChangeCommand, by: string): Effect | Refusal {
+  const { task } = old;
   const { now } = command;
-  const done = { doneAt: now, doneVersion: task.version + 1 };
-  const open = journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
-  const write = (entry: Partial<JournalEntry> & Named, members: Partial<TaskRecord>): Effect | Refusal =>
-    journal.some(({ key }) => key === entry.key)
-      ? "duplicate"
-      : { task: { journalled: true, crashes: 0, ...members }, entries: [{ ...blank, ...entry }] };
-  const close = (entries: readonly JournalEntry[]): Effect => {
-    const openInputs = open.length - entries.length;
-    return { task: { openInputs, ...goesOn(task, now), crashes: 0, updatedAt: now }, entries };
-  };
   const finish = (
     state: "settled" | "cancelled",
     statusMessage = task.statusMessage,
   ): Partial<TaskRecord> => {
-    const ended = { openInputs: 0, cancelBy: null, finishedAt: now, updatedAt: now };
+    const counts = { openInputs: 0, childInputs: 0, openWaits: 0 };
+    const ended = { ...counts, cancelBy: null, finishedAt: now, updatedAt: now };
     return { state, statusMessage, ...nobodys, ...ended };
   };
   switch (command.type) {
     case "start":
       return { task: begun(task, by, { ...command, limited: command.limited === true }) };
-    case "release":
-      return { task: { ...letGo(task, now, "recovered"), owner: null } };
+    case "release": {
+      const pause = task.runAfter === null ? pauses(task, command.until, now) : {};
+      return { task: { ...letGo(task, now, "recovered"), ...pause, owner: null } };
+    }
+    case "retry": {
+      const failed = { failures: task.failures + 1, statusMessage: command.statusMessage, updatedAt: now };
+      return { task: { ...pauses(task, command.until, now), crashes: 0, ...failed }, forgets: true };
+    }
     case "park":
       return { task: letGo(task, now, "woken") };
     case "mark":
-      return { task: { journalled: true, ...said(task, open.length, command.rest) } };
-    case "record_step": {
-      const { key, value, error, beforeHandler } = command;
-      const change = { ...works, journalled: beforeHandler === undefined };
-      return write({ key, kind: "step", value, error, ...done }, change);
-    }
-    case "sleep":
-      return write(
-        { key: command.key, kind: "sleep", deadlineAt: command.until },
-        said(task, open.length, command.rest),
-      );
-    case "end_sleep": {
-      const lasts = ({ key, kind, doneAt }: JournalEntry): boolean =>
-        key === command.key && kind === "sleep" && doneAt === null;
-      const asleep = journal.find(lasts);
-      if (asleep === undefined) return "state";
-      return { task: { ...works, crashes: 0 }, entries: [{ ...asleep, ...done }] };
-    }
-    case "open_input": {
-      const { input, requestHash, deadlineAt } = command;
-      const { key, method, params: request } = input;
-      const openInputs = open.length + 1;
-      const asks = { openInputs, ...said(task, openInputs, command.rest), updatedAt: now };
-      return write({ key, kind: "input", method, request, requestHash, deadlineAt }, asks);
-    }
-    case "close_wait": {
-      const meant = open.filter(({ key }) => key === command.key);
-      const { error } = command;
-      return meant.length === 0 ? "state" : close(meant.map((entry) => ({ ...entry, error, ...done })));
-    }
-    case "answer_inputs": {
-      const first = new Map([...command.answers].reverse().map(({ key, ...end }) => [key, end]));
-      const order = [...new Set(command.answers.map(({ key }) => key))];
-      const inTime = open.filter(({ key, deadlineAt }) => first.has(key) && (deadlineAt ?? Infinity) > now);
-      inTime.sort((a, b) => order.indexOf(a.key) - order.indexOf(b.key));
-      if (inTime.length === 0) return idle;
-      return close(inTime.map((entry) => ({ ...entry, ...first.get(entry.key), ...done })));
-    }
+      return { task: { journalled: true, ...said(task, openOf(old).length, command.rest) } };
     case "update": {
       const { progress, ...others } = command.changes;
       const isBehind = (progress?.progress ?? Infinity) < (task.progress?.progress ?? -Infinity);
@@ -139,9 +102,7 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
     }
     case "request_cancel": {
       if (task.cancelRequestedAt !== null) return idle;
-      const first = Math.min(task.cancelBy ?? Infinity, command.cancelBy ?? Infinity);
-      const cancelBy = first === Infinity ? null : first;
-      return { task: { cancelRequestedAt: now, cancelBy, ...goesOn(task, now), ...pauseEnds(task, now) } };
+      return { task: askedToCancel(task, now, command.cancelBy) };
     }
     case "settle":
     case "fail":
@@ -157,6 +118,8 @@ export function effect({ task, journal }: ModelTask, command: ChangeCommand, by:
       const text = command.scheduled && task.cancelRequestedAt !== null ? undefined : command.statusMessage;
       return { task: { ...finish("cancelled", text), cancelRequestedAt } };
     }
+    default:
+      return journalEffect(old, command);
   }
 }
 
@@ -169,40 +132,15 @@ interface Start {
   readonly token: string;
   readonly now: number;
   readonly limited: boolean;
+  readonly version?: number | undefined;
 }
 
-function begun(task: TaskRecord, owner: string, { token, now, limited }: Start): Partial<TaskRecord> {
-  const first = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now };
+/** What begins under a version goes on under it. */
+function begun(task: TaskRecord, owner: string, how: Start): Partial<TaskRecord> {
+  const { token, now, limited, version = null } = how;
+  const toolVersion = task.attempt === 0 ? version : task.toolVersion;
+  const first = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now, toolVersion };
   return { state: "running", owner, token, limited, lane: null, ...works, ...first };
-}
-
-/** A handler that runs, or is about to. */
-const works = { waiting: false, runAfter: null };
-
-/**
- * What an attempt says of its handler is so where it knows of as many questions as are open, or it would sleep through an answer.
- * A task that is to be cancelled waits for nothing else.
- */
-function said({ cancelRequestedAt }: TaskRecord, open: number, rest: Rest | undefined): Partial<TaskRecord> {
-  if (rest?.open !== open) return works;
-  return { waiting: true, runAfter: cancelRequestedAt === null ? rest.runAfter : null };
-}
-
-/** Something has come for the task, whose handler is to see it. It is no reason to try one sooner that crashes. */
-function goesOn({ state, waiting }: TaskRecord, now: number): Partial<TaskRecord> {
-  if (state === "running") return works;
-  return waiting ? { waiting: false, lane: "woken", runAfter: now } : {};
-}
-
-/** Only a cancel ends a pause. */
-function pauseEnds({ state, lane, waiting }: TaskRecord, now: number): Partial<TaskRecord> {
-  return state === "queued" && lane === null && !waiting ? { lane: "recovered", runAfter: now } : {};
-}
-
-/** Its attempt gives the task up: it waits for what its handler waited for, or can be claimed at once. */
-function letGo(task: TaskRecord, now: number, lane: "woken" | "recovered"): Partial<TaskRecord> {
-  const free = { state: "queued", token: null } as const;
-  return task.runAfter === null ? { ...free, lane, waiting: false, runAfter: now } : free;
 }
 
 /** The task, whose time has come. */
@@ -214,15 +152,17 @@ export function woken(old: ModelTask, now: number): ModelTask {
 /** The task, given back to the queue. A crash is the task's fault where its handler ran, and not where it waited. */
 export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }: CrashBackoff): ModelTask {
   const crashes = old.task.crashes + (old.task.waiting ? 0 : 1);
-  const pauses = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
-  const pause = crashes < maxCrashes ? Math.min(pauses[crashes] ?? Infinity, maxMs) : 0;
+  const lengths = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
+  const pause = crashes < maxCrashes ? Math.min(lengths[crashes] ?? Infinity, maxMs) : 0;
   const later = pause > 0 && old.task.runAfter === null ? { lane: null, runAfter: now + pause } : {};
   return changed(old, { task: { ...letGo(old.task, now, "recovered"), ...later, owner: null, crashes } });
 }
 
 /** The task after an effect: one version on, its journal in the order of first writes. */
-export function changed(old: ModelTask, { task, entries = [], outcome, visibleUntil }: Effect): ModelTask {
-  const rewritten = old.journal.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
+export function changed(old: ModelTask, does: Effect): ModelTask {
+  const { task, entries = [], outcome, visibleUntil, forgets, events = old.events } = does;
+  const kept = old.journal.filter((entry) => forgets === undefined || !hasFailed(entry));
+  const rewritten = kept.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
   const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
   const next = { ...old.task, ...task, version: old.task.version + 1 };
   // What does not run counts for no limit.
@@ -231,6 +171,7 @@ export function changed(old: ModelTask, { task, entries = [], outcome, visibleUn
     ...old,
     task: withSweepAt({ ...next, limited }, visibleUntil, old.task.updatedAt),
     journal: [...rewritten, ...added],
+    events,
     outcome: outcome ?? old.outcome,
   };
 }
@@ -261,21 +202,10 @@ function endThatShows({ generation, expiry, createdAt, runUntil }: TaskRecord, a
   return runUntil === null ? end : Math.max(createdAt + step, Math.min(end, runUntil));
 }
 
-const idle: Effect = { task: {}, idle: true };
-
-type Named = Pick<JournalEntry, "key" | "kind">;
-
-const blank = {
-  method: null,
-  request: null,
-  requestHash: null,
-  value: null,
-  error: null,
-  deadlineAt: null,
-  tries: 0,
-  doneAt: null,
-  doneVersion: null,
-};
+/** A step or a call; or a step that is to be tried again. */
+export function hasFailed({ kind, error }: JournalEntry): boolean {
+  return (kind === "step" || kind === "call") && error !== null;
+}
 
 /** No attempt holds the task. */
 const nobodys = { owner: null, token: null, lane: null, ...works };

@@ -1,12 +1,14 @@
 import type { MessageCommand } from "../../src/store/message-command.ts";
 import type { NewTask, TaskCommand } from "../../src/task/command.ts";
 import type { Allowance, Quota } from "../../src/task/quota.ts";
-import type { TaskRecord } from "../../src/task/record.ts";
+import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
 import { join, leave, othersOf } from "./model-callers.ts";
+import { sendEvent } from "./model-events.ts";
 import { isAlive, isHeld, isServed } from "./model-owners.ts";
 import { claim, reclaim, wake } from "./model-queue.ts";
+import { stepAround } from "./model-relatives.ts";
 import { byId, put, refuse, step, unchanged, type Model, type ModelStep } from "./model-state.ts";
-import { changed, effect, refusal, withSweepAt, type ChangeCommand } from "./model-task.ts";
+import { changed, effect, refusal, withSweepAt, type ChangeCommand, type ModelTask } from "./model-task.ts";
 
 /** Every write that is about tasks. */
 export type StoreCommand = TaskCommand | MessageCommand;
@@ -73,19 +75,17 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
         taken.map(({ body }) => body),
       );
     }
-    case "retry":
-    case "retry_step":
     case "call_tool":
-    case "wait_event":
+      return callTool(model, by, command);
     case "send_event":
-      throw new Error(`${command.type} is not in the model`);
+      return sendEvent(model, command);
     default:
       return change(model, by, command);
   }
 }
 
 function create(model: Model, by: string, command: TaskCommand<"create">): ModelStep {
-  const { task: wanted, request, token, now, quota, forAnyOwner, awaited, promised } = command;
+  const { task: wanted, request, token, quota, forAnyOwner, awaited, promised } = command;
   const tasks = [...model.tasks.values()].map(({ task }) => task);
   const repeated = tasks.find((task) => hasSameKey(task, wanted));
   if (repeated !== undefined) {
@@ -94,9 +94,41 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
   }
   if (quota !== undefined && !hasRoomIn(tasks, wanted.principal, quota)) return refuse(model, "quota");
   if (tasks.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
+  const owner = token === null && forAnyOwner ? null : by;
+  const version = token === null ? null : (command.version ?? null);
+  const made = newTask(command, { owner, token, version, parent: null });
+  const task = { ...made, awaitedBy: awaited ? [by] : [], promised: promised ?? false };
+  return step(put(model, stored(task, request)), { ok: true, created: true, task }, task.id);
+}
+
+/** The call enters the journal together with its task, which any owner may run. */
+function callTool(model: Model, by: string, command: TaskCommand<"call_tool">): ModelStep {
+  const { id, key, child: wanted, request, now, cancelGraceMs } = command;
+  const old = model.tasks.get(id);
+  if (old === undefined) return refuse(model, "unknown");
+  const done = refusal(old, command, { isServed: false, isWanted: false }) ?? effect(old, command, by);
+  if (typeof done === "string") return refuse(model, done);
+  const tasks = [...model.tasks.values()].map(({ task }) => task);
+  if (tasks.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
+  const next = changed(old, done);
+  const parent = { id, key, root: old.task.parent?.root ?? id, cancelGraceMs };
+  const child = newTask({ task: wanted, now }, { owner: null, token: null, version: null, parent });
+  const { changes } = step(put(model, next), { ok: true }, id);
+  return {
+    model: put(model, next, stored(child, request)),
+    answer: { ok: true, task: next.task },
+    changes: [...changes, { id: child.id, version: 1, isRelative: true }],
+  };
+}
+
+function newTask(
+  { task: wanted, now }: Pick<TaskCommand<"create">, "task" | "now">,
+  how: Pick<TaskRecord, "owner" | "token" | "parent"> & { readonly version: number | null },
+): TaskRecord {
+  const { owner, token, parent, version: toolVersion } = how;
   const runs = token !== null;
-  const below = { parent: null, childInputs: 0, openWaits: 0 };
-  const counts = { version: 1, attempt: runs ? 1 : 0, openInputs: 0, crashes: 0, failures: 0, ...below };
+  const open = { openInputs: 0, childInputs: 0, openWaits: 0 };
+  const counts = { version: 1, attempt: runs ? 1 : 0, crashes: 0, failures: 0, ...open };
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };
   const marks = {
     progress: null,
@@ -105,21 +137,21 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
     limited: false,
     cancelRequestedAt: null,
     sweepAt: null,
-    toolVersion: null,
+    toolVersion,
   };
-  const ends = { cancelBy: null, outcomeKind: null };
+  const ends = { cancelBy: null, outcomeKind: null, awaitedBy: [], promised: false };
   const state = runs ? "running" : "queued";
   const line = runs ? { lane: null, runAfter: null } : { lane: "new" as const, runAfter: now };
-  const whose = { owner: !runs && forAnyOwner ? null : by, ...line };
-  const callers = { awaitedBy: awaited ? [by] : [], promised: promised ?? false };
-  const all = { ...counts, ...times, ...marks, ...ends, ...whose, ...callers };
-  const task = withSweepAt({ ...wanted, state, token, ...all });
-  const next = put(model, { task, request, journal: [], outcome: null, messages: [] });
-  return step(next, { ok: true, created: true, task }, task.id);
+  const all = { ...counts, ...times, ...marks, ...ends, ...line };
+  return withSweepAt({ ...wanted, parent, owner, state, token, ...all });
+}
+
+function stored(task: TaskRecord, request: TaskRequest): ModelTask {
+  return { task, request, journal: [], outcome: null, events: [], messages: [] };
 }
 
 function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: Quota): boolean {
-  const own = all.filter((task) => task.principal === principal);
+  const own = all.filter((task) => task.principal === principal && task.parent === null);
   const fits = (tasks: readonly TaskRecord[], { unfinished, retained }: Allowance): boolean =>
     tasks.filter((task) => task.finishedAt === null).length < (unfinished ?? Infinity) &&
     tasks.length < (retained ?? Infinity);
@@ -143,7 +175,7 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   };
   const answer = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, answer);
-  return step(put(model, next), answer, command.id);
+  return stepAround(model, old, next, command, answer);
 }
 
 /** Ids of finished (or unfinished) tasks whose time has come, the earliest first. */

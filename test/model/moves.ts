@@ -6,6 +6,8 @@ import {
   arbitraryLook,
   arbitraryTaskCommand,
 } from "./arbitrary-command.ts";
+import { arbitraryCall } from "./arbitrary-call.ts";
+import { arbitraryEvents } from "./arbitrary-events.ts";
 import { arbitraryWait } from "./arbitrary-wait.ts";
 import type { StoreCommand } from "./model.ts";
 import type { Look } from "./view.ts";
@@ -52,7 +54,7 @@ const acts: { readonly [D in Act["do"]]: fc.Arbitrary<Act & { readonly do: D }> 
   write: fc.record({
     do: fc.constant("write"),
     by,
-    commands: fc.oneof(one, one, group, group, arbitraryWait),
+    commands: fc.oneof(one, one, group, group, arbitraryWait, arbitraryCall, arbitraryEvents),
   }),
   race: fc.record({ do: fc.constant("race"), by, commands: fc.tuple(few, few) }),
   join: fc.record({ do: fc.constant("join"), handlers: arbitraryHandlers }),

@@ -3,6 +3,8 @@ import type { ClaimingHandler, HandlerName } from "../../src/task/owner.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { sweepable } from "./model.ts";
 import { hasClaimable, orphanedHandlers, queuedFor, timeOf } from "./model-queue.ts";
+import { below } from "./model-relatives.ts";
+import type { ModelTask } from "./model-task.ts";
 import { byId, type Model } from "./model-state.ts";
 import { wholeJournal } from "../../src/testing/whole-journal.ts";
 
@@ -16,7 +18,7 @@ export interface Look {
 }
 
 /** Those whom the sequences make tasks for, and some for whom they make none. */
-const filters = (["2026-07-28", "plain"] as const).flatMap((generation) => [
+const filters = (["2026-07-28", "plain", "child"] as const).flatMap((generation) => [
   { generation },
   ...[null, "ann", "", "bob"].map((principal) => ({ generation, principal })),
   ...["s", "t"].flatMap((scope) => [
@@ -29,8 +31,8 @@ const filters = (["2026-07-28", "plain"] as const).flatMap((generation) => [
 export type View = readonly unknown[];
 
 /** Every id that the sequences use, and one that they do not. */
-export const ids = ["a", "b", "c", "d"];
-const looked = [...ids, "x"];
+export const ids = ["a", "b", "c", "d", "e", "f"] as const;
+const looked: readonly string[] = [...ids, "x"];
 
 /** What runs the tasks of the sequences. */
 export const handlers = [
@@ -71,9 +73,14 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
     const found = model.tasks.get(id);
     if (found === undefined) return [null, null, null, [], null];
     const { task, request, journal, outcome } = found;
-    const open = journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
-    const asked = open.map((entry) => ({ key: entry.key, method: entry.method, params: entry.request }));
-    const inputs = task.finishedAt === null ? asked : [];
+    const own = asked(found);
+    const others = below(model, id).flatMap((child) =>
+      asked(child).map((input) => ({
+        ...input,
+        key: JSON.stringify(["holdfast/call", child.task.id, input.key]),
+      })),
+    );
+    const inputs = task.finishedAt === null ? [...own, ...others] : [];
     const entry = journal.find((each) => each.key === key) ?? null;
     return [task, { task, inputs, outcome }, request, journal, entry];
   });
@@ -94,6 +101,12 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
     handlers.map((handler) => queuedFor(model, handler, limit)),
     filters.map((filter) => kept.filter((task) => isOf(task, filter)).slice(0, limit)),
   ];
+}
+
+/** The questions of a task that are open. */
+function asked({ journal }: ModelTask) {
+  const open = journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
+  return open.map((entry) => ({ key: entry.key, method: entry.method, params: entry.request }));
 }
 
 /** Handlers come in any order. */

@@ -4,6 +4,7 @@ import type { TaskRecord } from "../../src/task/record.ts";
 import type { Model } from "./model-state.ts";
 import { timeOf } from "./model-queue.ts";
 import type { StoreCommand } from "./model.ts";
+import { openOf } from "./model-journal.ts";
 import type { ModelTask } from "./model-task.ts";
 
 // What tasks that wait may rely on: that no one is forgotten, nor runs for nothing.
@@ -16,7 +17,7 @@ export function assertWait(each: ModelTask): void {
   if (finishedAt !== null) assert.deepEqual([runAfter, waiting], [null, false]);
   if (!isParked(each.task) && !rests(each.task)) return;
   assert.equal(waiting, true);
-  // Only a question can wake what has no time of its own; and a cancel is nothing to wait for.
+  // Only a question, a call or an event can wake what has no time of its own; and a cancel is nothing to wait for.
   if (timeOf({ ...each.task, state: "queued" }) === null) assert.notEqual(openOf(each).length, 0);
   assert.equal(cancelRequestedAt, null);
 }
@@ -34,7 +35,8 @@ export function assertWaitMoved(old: ModelTask, now: ModelTask, command: StoreCo
     const said = "rest" in command ? command.rest?.open : undefined;
     assert.equal(said, openOf(now).length);
   }
-  if (rests(old.task) && now.task.state === "queued")
+  // What failed is run again, whatever it waited for.
+  if (rests(old.task) && now.task.state === "queued" && command.type !== "retry")
     assert.deepEqual([isParked(now.task), now.task.crashes], [true, old.task.crashes]);
   if (
     old.task.state === "queued" &&
@@ -69,11 +71,7 @@ function rests({ state, runAfter }: TaskRecord): boolean {
   return state === "running" && runAfter !== null;
 }
 
-function openOf({ journal }: ModelTask): readonly unknown[] {
-  return journal.filter(({ kind, doneAt }) => kind === "input" && doneAt === null);
-}
-
-/** A question or a sleep has ended, a step was made, or the task is to be cancelled. */
+/** Something in the journal has ended, a step was made, or the task is to be cancelled. */
 function hasCome(old: ModelTask, now: ModelTask): boolean {
   const ends = ({ journal }: ModelTask): number => journal.filter(({ doneAt }) => doneAt !== null).length;
   return ends(now) > ends(old) || now.task.cancelRequestedAt !== old.task.cancelRequestedAt;

@@ -1,0 +1,143 @@
+import type { Refusal } from "../../src/task/command-result.ts";
+import type { TaskCommand } from "../../src/task/command.ts";
+import type { JournalEntry } from "../../src/task/journal.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
+import type { Effect, ModelTask } from "./model-task.ts";
+import { goesOn, said, works } from "./model-waiting.ts";
+
+// What enters a journal, and what ends there.
+
+export type JournalCommand = TaskCommand<
+  | "record_step"
+  | "retry_step"
+  | "sleep"
+  | "end_sleep"
+  | "open_input"
+  | "close_wait"
+  | "answer_inputs"
+  | "call_tool"
+  | "wait_event"
+>;
+
+type Named = Pick<JournalEntry, "key" | "kind">;
+
+const blank = {
+  method: null,
+  request: null,
+  requestHash: null,
+  value: null,
+  error: null,
+  deadlineAt: null,
+  tries: 0,
+  doneAt: null,
+  doneVersion: null,
+};
+
+/** What is stored of events of a task: one that a wait has taken is kept only to be known again, and has no value. */
+export interface ModelEvent {
+  readonly name: string;
+  readonly value: string | null;
+  readonly dedupeId: string | null;
+}
+
+export const idle: Effect = { task: {}, idle: true };
+
+export function isOpen({ doneAt }: JournalEntry): boolean {
+  return doneAt === null;
+}
+
+/** Its questions, calls and waits for events that have not ended. */
+export function openOf({ journal }: Pick<ModelTask, "journal">): readonly JournalEntry[] {
+  return journal.filter(({ kind, doneAt }) => kind !== "step" && kind !== "sleep" && doneAt === null);
+}
+
+export function journalEffect(old: ModelTask, command: JournalCommand): Effect | Refusal {
+  const { task, journal } = old;
+  const { now } = command;
+  const done = { doneAt: now, doneVersion: task.version + 1 };
+  const own = openOf(old);
+  const open = own.filter(({ kind }) => kind === "input");
+  const openWaits = own.length - open.length;
+  const known = (key: string): JournalEntry | undefined => journal.find((entry) => entry.key === key);
+  const write = (entry: Partial<JournalEntry> & Named, members: Partial<TaskRecord>): Effect | Refusal =>
+    known(entry.key) !== undefined
+      ? "duplicate"
+      : { task: { journalled: true, crashes: 0, ...members }, entries: [{ ...blank, ...entry }] };
+  /** A step that is to be tried again is written over. */
+  const writeStep = (
+    entry: Partial<JournalEntry> & Named,
+    members: Partial<TaskRecord>,
+  ): Effect | Refusal => {
+    const before = known(entry.key);
+    if (before !== undefined && !(before.kind === "step" && isOpen(before))) return "duplicate";
+    const written = { ...blank, tries: before?.tries ?? 0, ...entry };
+    return { task: { journalled: true, crashes: 0, ...members }, entries: [written] };
+  };
+  const close = (entries: readonly JournalEntry[]): Effect => {
+    const openInputs = task.childInputs + open.length - entries.length;
+    return { task: { openInputs, ...goesOn(task, now), crashes: 0, updatedAt: now }, entries };
+  };
+  switch (command.type) {
+    case "record_step": {
+      const { key, value, error, beforeHandler } = command;
+      const change = { ...works, journalled: beforeHandler === undefined };
+      return writeStep({ key, kind: "step", value, error, ...done }, change);
+    }
+    case "retry_step": {
+      const { key, error, tries, until: deadlineAt } = command;
+      return writeStep({ key, kind: "step", error, tries, deadlineAt }, said(task, own.length, command.rest));
+    }
+    case "sleep":
+      return write(
+        { key: command.key, kind: "sleep", deadlineAt: command.until },
+        said(task, own.length, command.rest),
+      );
+    case "end_sleep": {
+      const asleep = known(command.key);
+      if (asleep?.kind !== "sleep" || !isOpen(asleep)) return "state";
+      return { task: { ...works, crashes: 0 }, entries: [{ ...asleep, ...done }] };
+    }
+    case "open_input": {
+      const { input, requestHash, deadlineAt } = command;
+      const { key, method, params: request } = input;
+      const openInputs = task.childInputs + open.length + 1;
+      const asks = { openInputs, ...said(task, own.length + 1, command.rest), updatedAt: now };
+      return write({ key, kind: "input", method, request, requestHash, deadlineAt }, asks);
+    }
+    case "close_wait": {
+      const meant = own.find(({ key, kind }) => key === command.key && kind !== "call");
+      if (meant === undefined) return "state";
+      const given = [{ ...meant, error: command.error, ...done }];
+      if (meant.kind === "input") return close(given);
+      return { task: { ...works, openWaits: openWaits - 1, crashes: 0 }, entries: given };
+    }
+    case "answer_inputs": {
+      const first = new Map([...command.answers].reverse().map(({ key, ...end }) => [key, end]));
+      const order = [...new Set(command.answers.map(({ key }) => key))];
+      const inTime = open.filter(({ key, deadlineAt }) => first.has(key) && (deadlineAt ?? Infinity) > now);
+      inTime.sort((a, b) => order.indexOf(a.key) - order.indexOf(b.key));
+      if (inTime.length === 0) return idle;
+      return close(inTime.map((entry) => ({ ...entry, ...first.get(entry.key), ...done })));
+    }
+    case "call_tool": {
+      const { key, child, requestHash } = command;
+      const calls = { openWaits: openWaits + 1, ...said(task, own.length + 1, command.rest) };
+      return write({ key, kind: "call", request: child.tool, requestHash }, calls);
+    }
+    case "wait_event": {
+      const { key, name, requestHash, deadlineAt } = command;
+      const wait = { key, kind: "event", request: name, requestHash, deadlineAt } as const;
+      const waits = { openWaits: openWaits + 1, ...said(task, own.length + 1, command.rest) };
+      const kept = old.events.find((event) => event.name === name && event.value !== null);
+      if (kept === undefined) return write(wait, waits);
+      const taken = write({ ...wait, value: kept.value, ...done }, works);
+      return typeof taken === "string" ? taken : { ...taken, events: without(old.events, kept) };
+    }
+  }
+}
+
+/** An event that a wait has taken. */
+function without(events: readonly ModelEvent[], taken: ModelEvent): readonly ModelEvent[] {
+  const rest = { ...taken, value: null };
+  return events.flatMap((event) => (event !== taken ? [event] : rest.dedupeId === null ? [] : [rest]));
+}

@@ -1,0 +1,53 @@
+import type { TaskRecord } from "../../src/task/record.ts";
+import type { Rest } from "../../src/task/waiting.ts";
+
+// What a task waits for, said once more: the part of its record that says whether its handler works, rests, is parked or pauses.
+
+/** A handler that runs, or is about to. */
+export const works = { waiting: false, runAfter: null };
+
+/**
+ * What an attempt says of its handler is so where it knows of as many questions, calls and waits for events as are open, or it would sleep
+ * through an end. A task that is to be cancelled waits for nothing else.
+ */
+export function said(
+  { cancelRequestedAt }: TaskRecord,
+  open: number,
+  rest: Rest | undefined,
+): Partial<TaskRecord> {
+  if (rest?.open !== open) return works;
+  return { waiting: true, runAfter: cancelRequestedAt === null ? rest.runAfter : null };
+}
+
+/** Something has come for the task, whose handler is to see it. It is no reason to try one sooner that crashes or fails. */
+export function goesOn({ state, waiting }: TaskRecord, now: number): Partial<TaskRecord> {
+  if (state === "running") return works;
+  return waiting ? { waiting: false, lane: "woken", runAfter: now } : {};
+}
+
+/** Its attempt gives the task up: it waits for what its handler waited for, or can be claimed at once. */
+export function letGo(task: TaskRecord, now: number, lane: "woken" | "recovered"): Partial<TaskRecord> {
+  const free = { state: "queued", token: null } as const;
+  return task.runAfter === null ? { ...free, lane, waiting: false, runAfter: now } : free;
+}
+
+/** The task pauses until a time, unless its handler is to hear of a cancel. */
+export function pauses(
+  { cancelRequestedAt }: TaskRecord,
+  until: number | undefined,
+  now: number,
+): Partial<TaskRecord> {
+  const free = { state: "queued", token: null, owner: null, waiting: false } as const;
+  const isHeldUp = until !== undefined && cancelRequestedAt === null;
+  return { ...free, ...(isHeldUp ? { lane: null, runAfter: until } : { lane: "recovered", runAfter: now }) };
+}
+
+/** A request to cancel, of which a handler hears that waits or pauses. */
+export function askedToCancel(task: TaskRecord, now: number, by = Infinity): Partial<TaskRecord> {
+  const { state, lane, waiting } = task;
+  const first = Math.min(task.cancelBy ?? Infinity, by);
+  const cancelBy = first === Infinity ? null : first;
+  const pause = state === "queued" && lane === null && !waiting;
+  const next = pause ? { lane: "recovered" as const, runAfter: now } : goesOn(task, now);
+  return { cancelRequestedAt: now, cancelBy, ...next };
+}
