@@ -118,6 +118,59 @@ it("keeps the error of a call that a step throws again", async () => {
   expect(JSON.parse(told)).toMatchObject({ tool: "throws", reason: "failed", result: { isError: true } });
 });
 
+it("makes those calls again that failed where its handler is tried again, and no others", async () => {
+  const runs: number[] = [];
+  const leaf: Handler = async ({ n }, task) => {
+    await task.step("run", () => void runs.push(Number(n)));
+    if (n === 2 && runs.filter((run) => run === 2).length < 2) throw new Error("not yet");
+    return text(String(n));
+  };
+  const root: Setup["tools"][string] = {
+    config: { retry: { attempts: 2, backoff: { firstMs: 1_000 } } },
+    handler: async (_, task) => {
+      const calls = [0, 1, 2, 3, 4].map((n) => ({ tool: "leaf", arguments: { n } }));
+      const results = await task.all("leaf", calls, { concurrency: 1 });
+      return text(`${results.length} in attempt ${task.attempt}`);
+    },
+  };
+  const process = await Process.started({ tools: { leaf, root } });
+  const id = await process.callId("root");
+  await process.until(id, ({ task }) => task.failures === 1);
+  expect((await process.get(id)).task.statusMessage).toBe(
+    'Attempt 1 of 2 failed: Tool "leaf" failed: not yet',
+  );
+  await process.clock.advance(1_000);
+  expect(bodyOf(await process.ended(id))).toEqual(text("5 in attempt 2"));
+  expect(runs).toEqual([0, 1, 2, 2, 3, 4]);
+  expect(await process.store.unfinished("", 9)).toEqual([]);
+});
+
+it("makes a call that is answered directly a task", async () => {
+  const root: Setup["tools"][string] = {
+    config: { promoteAfterMs: 60_000 },
+    handler: async (_, task) => text(seen(await task.call("it", "throws").catch((error: unknown) => error))),
+  };
+  const process = await Process.started({ tools: { ...failing, root } });
+  const call = { generation: "2026-07-28", tool: "root", arguments: {}, principal: null } as const;
+  const end = await process.runtime.call(
+    { ...call, origin: { capabilities: {} } },
+    new AbortController().signal,
+  );
+  if (end.kind !== "task") throw new Error("It was answered directly.");
+  expect(JSON.stringify(bodyOf(await process.ended(end.snapshot.task.id)))).toContain("no such host");
+});
+
+it("is made by no tool that never runs as a task", async () => {
+  const root: Setup["tools"][string] = {
+    config: { task: "forbidden" },
+    handler: (_, task) => task.call("it", "throws"),
+  };
+  const process = await Process.started({ tools: { ...failing, root } });
+  expect(JSON.parse((await process.runInline("root")).body)).toMatchObject({
+    message: expect.stringContaining('leave out task: "forbidden"') as string,
+  });
+});
+
 describe("a call that cannot be made", () => {
   const toolScopes = { send: ["send"] };
   const originWith = (...scopes: string[]): Origin => ({

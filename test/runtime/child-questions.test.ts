@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { PrepareContext } from "../../src/index.ts";
 import { childInputKey } from "../../src/task/child-input.ts";
 import { rest } from "./fake-clock.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
@@ -133,6 +134,31 @@ describe("an answer to a question of a task below", () => {
     await rest();
     expect(await process.store.unfinished("", 9)).toEqual([]);
   });
+});
+
+it("puts what prepare of a tool asks that is called, and what its handler asks of the model", async () => {
+  const greets: Setup["tools"][string] = {
+    config: {
+      prepare: async (_: unknown, ask: PrepareContext) => {
+        const { content } = await ask.elicit("name", asking("prepare"));
+        return { name: String(content?.["word"]) };
+      },
+    } as never,
+    handler: async (_, task) => {
+      const messages = [{ role: "user" as const, content: { type: "text" as const, text: "?" } }];
+      const { model } = await task.sample("model", { messages, maxTokens: 5 });
+      return text(`${(task.prepared as unknown as { name: string }).name} ${model}`);
+    },
+  };
+  const calls: Handler = (_, task) => task.call("one", "greets");
+  const process = await Process.started({ tools: { greets, calls }, options: { maxParkedFrames: 0 } });
+  const id = await process.callId("calls");
+  const [prepared] = (await process.asked(id)).inputs;
+  await process.answer(id, prepared?.key ?? "", saying("Ann"));
+  const { inputs } = await process.until(id, (now) => now.inputs[0]?.method === "sampling/createMessage");
+  const sampled = { role: "assistant", model: "m", content: { type: "text", text: "!" } };
+  await process.answer(id, inputs[0]?.key ?? "", sampled);
+  expect(bodyOf(await process.ended(id))).toEqual(text("Ann m"));
 });
 
 it("sees nothing of a task below by its id", async () => {

@@ -7,7 +7,10 @@ import { HoldfastError } from "../../task/fault.ts";
 export interface ScopeRules {
   /** Needed for every request, also to open a session. */
   readonly required?: readonly string[];
-  /** Needed to call a tool, by its name, besides `required`. Tools that are not listed need no more. */
+  /**
+   * Needed to call a tool, by its name, besides `required`. Tools that are not listed need no more. The same where a tool calls it for its
+   * caller: then by the token that made the first of these tasks.
+   */
   readonly tools?: Readonly<Record<string, readonly string[]>>;
   /**
    * Needed for requests about tasks, besides `required`: every `tasks/` method in every revision, listening to tasks, and
