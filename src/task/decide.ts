@@ -127,11 +127,14 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
         startedAt: task.startedAt ?? now,
       });
     case "release":
-      return decision({ ...task, ...givenBack(task, paused(task, command.until, now)), token: null });
+      // Whoever gives it back until a time knows of a cancel, and the same would come of it if it did not pause.
+      return decision({ ...task, ...givenBack(task, paused(command.until, now)), token: null });
     case "retry": {
-      const { statusMessage, until } = command;
+      const { statusMessage } = command;
       const failures = task.failures + 1;
-      const given = { ...task, ...paused(task, until, now), token: null, failures, crashes: 0 };
+      // The handler may not have heard of a cancel that was requested meanwhile, and is to hear of it now.
+      const until = task.cancelRequestedAt === null ? command.until : undefined;
+      const given = { ...task, ...paused(until, now), token: null, failures, crashes: 0 };
       return { ...decision({ ...given, statusMessage, updatedAt: now }), forgets: "failures" };
     }
     case "park":
@@ -185,9 +188,8 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
   }
 }
 
-/** The handler may not have heard of a cancel that was requested meanwhile, and is to hear of it now. */
-function paused({ cancelRequestedAt }: TaskRecord, until: number | undefined, now: number): Waiting {
-  return until === undefined || cancelRequestedAt !== null ? ready("recovered", now) : pausing(until);
+function paused(until: number | undefined, now: number): Waiting {
+  return until === undefined ? ready("recovered", now) : pausing(until);
 }
 
 function earlier(cancelBy: number | null, requested: number | undefined): number | null {

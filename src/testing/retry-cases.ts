@@ -104,13 +104,19 @@ export const retryCases = [
       assertMembers(await store.write({ type: "request_cancel", now: noon + 3, id }), { task: cancelled });
     },
 
-    "a task that is to be cancelled does not pause": async ({ store }) => {
+    "a task that is to be cancelled does not pause after a failure, but where it is left to others": async ({
+      store,
+    }) => {
       const ready = { state: "queued", lane: "recovered", runAfter: noon + 1, cancelRequestedAt: noon };
-      for (const command of [retry, { ...held, type: "release", until: noon + 50 } as const]) {
+      const release = { ...held, type: "release", until: noon + 50 } as const;
+      for (const [command, is] of [
+        [retry, ready],
+        [release, pauses],
+      ] as const) {
         const task = { ...command, id: `task-${command.type}` };
         await store.write(createRunning(command.type));
         await store.write({ type: "request_cancel", now: noon, id: task.id });
-        assertMembers(await store.write<"retry" | "release">(task), { task: ready });
+        assertMembers(await store.write<"retry" | "release">(task), { task: is });
       }
     },
 

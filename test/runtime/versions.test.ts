@@ -230,6 +230,31 @@ describe("a process with an older version", () => {
     expect((await old.get(id)).task.attempt - before).toBeLessThanOrEqual(10);
   });
 
+  it.each([
+    ["has one slot", 1, { options: { concurrency: 1 } }],
+    ["has a tool with a limit", 1, { tools: { other: { config: { concurrency: 1 }, handler: hangs } } }],
+    ["is not the only one", 2, {}],
+  ])("looks for a newer one once a second where a cancel waits for it and it %s", async (_, count, more) => {
+    const host = new Host();
+    const { process: newer, crash } = await host.start(reports({ version: 2 }, hangs));
+    const id = await newer.callId("report");
+    await newer.journalHas(id, "a");
+    const setup = {
+      ...more,
+      tools: { ...older([]).tools, ...("tools" in more && more.tools) },
+      options: { ...("options" in more && more.options), cancelGraceMs: 10 * secondMs },
+    };
+    const old: Process[] = [];
+    for (let n = 0; n < count; n++) old.push((await host.start(setup)).process);
+    crash();
+    await host.clock.advance(2 * secondMs);
+    await old[0]?.cancel(id);
+    const attempts = async (): Promise<number> => (await old[0]?.get(id))?.task.attempt ?? 0;
+    const before = await attempts();
+    await host.clock.advance(5 * secondMs);
+    expect((await attempts()) - before).toBeLessThanOrEqual(6);
+  });
+
   it("ends newer tasks at the end of their life, and after the grace of a cancel", async () => {
     const host = new Host();
     const { process: newer, crash } = await host.start(

@@ -101,12 +101,14 @@ describe("attempts", () => {
     expect(changed(cancelled, samples.retry)).toEqual({ ...given, ...told, ...ready });
   });
 
-  test("a task that is given back until a time pauses, unless its handler is to hear of a cancel", () => {
+  test("a task that is given back until a time pauses, also where its handler is to hear of a cancel", () => {
     const until = { ...samples.release, until: now + 50 };
     const given = { state: "queued", owner: null, token: null, version: 2 };
     expect(changed(runningRecord({ crashes: 1 }), until)).toEqual({ ...given, runAfter: now + 50 });
-    const ready = { lane: "recovered", runAfter: now };
-    expect(changed(runningRecord({ cancelRequestedAt: noon }), until)).toEqual({ ...given, ...ready });
+    expect(changed(runningRecord({ cancelRequestedAt: noon }), until)).toEqual({
+      ...given,
+      runAfter: now + 50,
+    });
   });
 
   test("the version of the first attempt stays, whatever later ones have", () => {
