@@ -128,6 +128,14 @@ describe("many calls", () => {
     expect(gauge.ran.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n));
   });
 
+  it.each([[{ tool: "one" }], [[undefined]], [["one"]]])("are a list of calls, and not %j", async (calls) => {
+    const root: Handler = async (_, task) =>
+      text(await task.all("all", calls as never).then(() => "done", String));
+    const process = await Process.started({ tools: { one: new Gauge().tool, root } });
+    const said = "TypeError: task.all takes a list of calls: [{ tool, arguments }, …].";
+    expect(bodyOf(await process.ended(await process.callId("root")))).toEqual(text(said));
+  });
+
   it.each([
     [{ concurrency: 0 }, "task.all: concurrency has to be a whole number from 1 to 1000, not 0."],
     [{ concurrency: 1_001 }, "task.all: concurrency has to be a whole number from 1 to 1000, not 1001."],

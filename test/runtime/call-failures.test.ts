@@ -221,6 +221,14 @@ describe("a call that cannot be made", () => {
     });
   });
 
+  it.each([undefined, 7, {}, null])("needs a tool, and not %j", async (tool) => {
+    const root: Handler = async (_, task) =>
+      text(await task.call("it", tool as never).then(() => "done", String));
+    const process = await Process.started({ tools: { root } });
+    const said = "TypeError: A tool is called by what tasks.tool returned, or by its name.";
+    expect(bodyOf(await process.ended(await process.callId("root")))).toEqual(text(said));
+  });
+
   it("needs arguments that JSON carries, and that the tool takes", async () => {
     expect(await endOf(calls("send", { at: new Date(0) }), originWith("send"))).toMatchObject({
       code: "not_json",

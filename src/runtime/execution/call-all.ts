@@ -45,12 +45,17 @@ export async function callAll(
   return [...results].sort(([a], [b]) => a - b).map(([, result]) => result);
 }
 
-export function nameOf(tool: CalledTool): string {
-  return typeof tool === "string" ? tool : tool.name;
+/** In JavaScript anything can be given. */
+export function nameOf(tool: unknown): string {
+  if (typeof tool === "string") return tool;
+  const name: unknown = typeof tool === "object" && tool !== null && "name" in tool ? tool.name : undefined;
+  if (typeof name === "string") return name;
+  throw new TypeError("A tool is called by what tasks.tool returned, or by its name.");
 }
 
 function assertAll(calls: unknown, options: AllOptions, concurrency: unknown): void {
-  if (!Array.isArray(calls)) throw new TypeError("task.all takes a list of calls: [{ tool, arguments }, …].");
+  if (!Array.isArray(calls) || !calls.every((call) => typeof call === "object" && call !== null))
+    throw new TypeError("task.all takes a list of calls: [{ tool, arguments }, …].");
   assertOptionNames("task.all", options, allOptions);
   if (Number.isSafeInteger(concurrency) && Number(concurrency) >= 1 && Number(concurrency) <= highest) return;
   throw new HoldfastError(

@@ -58,3 +58,38 @@ it("keeps nothing where no tool needs anything", async () => {
   const [task] = await store.list({ generation: "2026-07-28" }, null, 1, Date.now());
   expect((await store.request(task?.id ?? "none"))?.origin).not.toHaveProperty("toolScopes");
 });
+
+it("holds calls of tools by tools to the scopes of the token that made the first task", async () => {
+  const server = await protectedServer(
+    { scopes: { required: ["mcp"], tools: { send: ["send"] } } },
+    {
+      tools: (tasks) => {
+        const send = tasks.tool("send", {}, (_, { caller }) => text(`sent for ${caller.principal}`));
+        tasks.tool("between", {}, (_, task) => task.call("send", send, {}));
+        tasks.tool("root", {}, (_, task) => task.call("between", "between"));
+      },
+    },
+  );
+  const peer = new Peer(server.url);
+  const endFor = async (scopes: string): Promise<Record<string, unknown>> => {
+    const ann = await server.as("ann", scopes);
+    const taskId = await peer.start("root", {}, ann);
+    for (;;) {
+      const task = await peer.get(taskId, ann);
+      if (task["status"] !== "working") return task;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const sent = await endFor("mcp send");
+  expect(sent).toMatchObject({
+    status: "completed",
+    result: { content: [{ text: expect.stringMatching(/sent for .*ann/) as string }] },
+  });
+  expect(await endFor("mcp")).toMatchObject({
+    status: "completed",
+    result: {
+      isError: true,
+      content: [{ text: expect.stringContaining('"send", which needs the scopes send') as string }],
+    },
+  });
+});
