@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
@@ -90,6 +92,28 @@ describe("a handler", () => {
     holder.end();
     holder.end();
     expect(free()).toBe(true);
+  });
+
+  it("leaves nothing behind of waits that are over", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const { holder } = held();
+    const used = async (): Promise<number> => {
+      for (let round = 0; round < 5; round++) {
+        await rest();
+        collect();
+      }
+      return process.memoryUsage().heapUsed;
+    };
+    const wait = async (times: number): Promise<void> => {
+      for (let n = 0; n < times; n++) await holder.whileWaiting(() => Promise.resolve());
+    };
+    await wait(1_000);
+    const before = await used();
+    await wait(40_000);
+    const bytes = (await used()) - before;
+    expect(bytes / 40_000).toBeLessThan(100);
+    expect(holder.holds).toBe(true);
   });
 
   it("that ended takes no slot any more, nor keeps one that it was waiting for", async () => {

@@ -11,14 +11,13 @@ export class SlotHolder {
   readonly #limit: Pick<WorkLimit, "begin" | "end"> | undefined;
   #holds = true;
   #ended = false;
-  readonly #end = Promise.withResolvers<void>();
   /** When each of its waits ends by itself (epoch ms). */
   readonly #waits = new Set<{ readonly until: number }>();
   #works = 0;
   #workEnd: PromiseWithResolvers<void> | undefined;
   /** Steps, questions and sleeps that are about to begin. */
   #beginnings = 0;
-  #taking: Promise<void> | undefined;
+  #taking: PromiseWithResolvers<void> | undefined;
   #looks = false;
   /** How many calls of the store wait for it to answer again. */
   #holdUps = 0;
@@ -112,7 +111,7 @@ export class SlotHolder {
   /** The slot is free for good: what the handler still does needs none. */
   end(): void {
     this.#ended = true;
-    this.#end.resolve();
+    this.#taking?.resolve();
     this.#give();
   }
 
@@ -138,11 +137,15 @@ export class SlotHolder {
   /** Resolves when the handler has a slot, or has ended. */
   async take(): Promise<void> {
     if (this.#holds || this.#ended) return;
-    this.#taking ??= this.#takeOne();
-    await Promise.race([this.#taking, this.#end.promise]);
+    if (this.#taking === undefined) {
+      this.#taking = Promise.withResolvers();
+      void this.#takeOne(this.#taking);
+    }
+    // Of its own for each slot: what waits for a promise of the whole run stays in memory as long as that.
+    await this.#taking.promise;
   }
 
-  async #takeOne(): Promise<void> {
+  async #takeOne({ resolve }: PromiseWithResolvers<void>): Promise<void> {
     await this.#slots?.takeToResume();
     this.#taking = undefined;
     if (this.#ended) {
@@ -151,6 +154,7 @@ export class SlotHolder {
     }
     this.#holds = true;
     this.#beginLimit();
+    resolve();
   }
 
   /** Something of ours holds the handler up: that is no time in which it works. Returns what to call when that is over. */
