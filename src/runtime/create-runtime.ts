@@ -13,7 +13,7 @@ import type { RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { judgeAnswers } from "./questions/answers.ts";
-import { answersByTask, openQuestions } from "./questions/open-questions.ts";
+import { answersByTask, assertMayAnswer, openQuestions } from "./questions/open-questions.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
@@ -147,6 +147,7 @@ class LocalRuntime implements Runtime {
     const questions = await openQuestions(store, task, answers, (asking) => {
       this.#parts.attempts.lookAtEnds(asking);
     });
+    assertMayAnswer(questions, answers, requestor.scopes);
     const judged = judgeAnswers(questions, answers, this.options.maxBodyBytes);
     for (const [asking, own] of answersByTask(questions, judged)) {
       // A question that was closed since the answers were judged ignores its own.

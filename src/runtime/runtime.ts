@@ -160,7 +160,8 @@ export interface Runtime {
   /**
    * Takes the answers to open questions, of the task and of those below it; ignores others, and everything on a finished task (X-063, A-22). Where one to an
    * open question is not what that asks for, it is `invalid_params`, and none is taken: all questions stay open. An answer
-   * that is an error makes the handler's call reject with `input_failed`.
+   * that is an error makes the handler's call reject with `input_failed`. Rejects with `insufficient_scope` where a question is of a task below
+   * for which the requestor's scopes are not enough.
    */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
   /**

@@ -39,6 +39,8 @@ export interface InputRequest {
   readonly method: InputMethod;
   /** Raw JSON text of the request's params; `{}` where it has none. */
   readonly params: string;
+  /** Of a question of a task below the one that it shows on: the scopes that whoever answers needs besides. Left out: none. */
+  readonly requiredScopes?: readonly string[];
 }
 
 /**

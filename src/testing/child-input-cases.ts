@@ -48,6 +48,16 @@ export const childInputCases = [
       assertMembers(await inputsOf(store, "task-d"), [{ key: "z" }, { key: "y" }]);
     },
 
+    "a question below says which scopes its task needs": async ({ store }) => {
+      await callDown(store, "a", "b");
+      await store.write(callTool("b", "c", { requiredScopes: ["pay", "send"] }));
+      await store.write(startTask("c"));
+      await store.write(askAs("b", "q"));
+      await store.write(askAs("c", "q"));
+      const inputs = [shown("b", "q"), { ...shown("c", "q"), requiredScopes: ["pay", "send"] }];
+      assert.deepEqual(await inputsOf(store), inputs);
+    },
+
     "what is put, answered or given up below changes the root, and is told": async ({ store }) => {
       await callDown(store, "a", "b", "c");
       const seen = changesOf(store);

@@ -110,6 +110,29 @@ describe("an answer to a question of a task below", () => {
     await questionsOf(process, other);
   });
 
+  it("is refused, with all others, where its tool needs a scope that the token lacks", async () => {
+    const process = await Process.started({ tools });
+    const ann = { generation: "2026-07-28", principal: "ann" } as const;
+    const origin = {
+      capabilities: { elicitation: {} },
+      caller: { scopes: ["use", "ask"] },
+      toolScopes: { asks: ["ask"] },
+    };
+    const id = await process.callId("root", { ...ann, origin });
+    const { inputs } = await process.until(id, (seen) => seen.inputs.length === 3, ann);
+    const answers = inputs.map(({ key }) => ({ key, value: JSON.stringify(saying("a")) }));
+    const refused = { code: "insufficient_scope", data: { requiredScopes: ["ask"] } };
+    const weak = { ...ann, scopes: ["use"] };
+    const [, below] = answers;
+    const many = Array.from({ length: 9 }, (_, n) => ({ key: `none ${n}`, value: "1" }));
+    for (const some of [answers, [...answers, ...many], below === undefined ? [] : [below]])
+      await expect(process.runtime.answer(id, weak, some)).rejects.toMatchObject(refused);
+    expect((await process.runtime.get(id, weak)).inputs).toHaveLength(3);
+    await process.runtime.answer(id, weak, answers.slice(0, 1));
+    await process.runtime.answer(id, { ...ann, scopes: ["use", "ask"] }, answers.slice(1));
+    await process.until(id, ({ task }) => task.state === "settled", ann);
+  });
+
   it("comes too late where its question is given up, or its tree is cancelled", async () => {
     const given: Handler = async (_, task) => {
       const end = await task.elicit("word", asking("child"), { timeoutMs: 1_000 }).then(

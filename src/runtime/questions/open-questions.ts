@@ -3,6 +3,7 @@ import { childInputOf } from "../../task/child-input.ts";
 import { isUnreadable } from "../../task/fault.ts";
 import type { InputAnswer, InputRequest } from "../../task/input.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { assertScopes } from "../../task/required-scopes.ts";
 
 /** A question of a task or of one below it, which goes by the key that it has on the root of the tree. */
 export interface OpenQuestion extends InputRequest {
@@ -37,11 +38,14 @@ export async function openQuestions(
   const questions = await Promise.all(
     [...keys].map(async (key): Promise<OpenQuestion[]> => {
       const asked = askerOf(task, key);
-      if (!(await isOfTree(store, task, asked.taskId))) return [];
+      const asking = asked.taskId === task.id ? task : await store.get(asked.taskId);
+      if (asking !== task && asking?.parent?.root !== task.id) return []; // anybody can name any task
       const entry = await reading(asked.taskId, () => store.journalEntry(asked.taskId, asked.key));
       if (entry === undefined || entry.kind !== "input" || entry.doneAt !== null) return [];
       const { method, request } = entry;
-      return method === null ? [] : [{ key, method, params: request ?? "{}", askedBy: asked }];
+      if (method === null) return [];
+      const { requiredScopes } = asking;
+      return [{ key, method, params: request ?? "{}", requiredScopes, askedBy: asked }];
     }),
   );
   return questions.flat();
@@ -52,9 +56,15 @@ function askerOf(task: TaskRecord, key: string): OpenQuestion["askedBy"] {
   return child ?? { taskId: task.id, key };
 }
 
-/** Anybody can name any task. */
-async function isOfTree(store: TaskStore, root: TaskRecord, id: string): Promise<boolean> {
-  return id === root.id || (await store.get(id))?.parent?.root === root.id;
+/** Throws `insufficient_scope` where an answer is to a question of a task for which the scopes are not enough. */
+export function assertMayAnswer(
+  questions: readonly OpenQuestion[],
+  answers: readonly InputAnswer[],
+  scopes: readonly string[] | undefined,
+): void {
+  const keys = new Set(answers.map(({ key }) => key));
+  for (const { key, requiredScopes = [] } of questions)
+    if (keys.has(key)) assertScopes({ requiredScopes }, scopes);
 }
 
 /** The answers for each of the tasks that asked, by the keys that the questions have there. */

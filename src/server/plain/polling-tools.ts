@@ -88,7 +88,9 @@ export class PollingTools {
         : inputs.find((input) => input.key === key);
     if (question === undefined || answer === undefined) return undefined;
     try {
-      await this.#runtime.answer(task.id, task, [answerFor(question, answer)]);
+      const { generation, principal } = task;
+      const requestor = { generation, principal, scopes: call.owner.scopes };
+      await this.#runtime.answer(task.id, requestor, [answerFor(question, answer)]);
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
       const { text, form } = describeQuestion(question);

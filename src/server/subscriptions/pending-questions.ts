@@ -110,7 +110,7 @@ export class PendingQuestions {
       });
   }
 
-  async #ask({ key, method, params }: InputRequest, offer: Offer): Promise<void> {
+  async #ask({ key, method, params, requiredScopes = [] }: InputRequest, offer: Offer): Promise<void> {
     const { runtime, format, wireId } = this.#setup;
     const parsed = JSON.parse(params) as JsonObject;
     const { connection, withdrawn } = offer;
@@ -128,7 +128,7 @@ export class PendingQuestions {
         clock: runtime.clock,
         onTaskCreated: () => (offer.isTask = true),
         kept: offer.kept,
-        requiredScopes: this.#setup.requiredScopes,
+        requiredScopes: [...new Set([...this.#setup.requiredScopes, ...requiredScopes])],
       };
       reply = await format.ask(question, { wireId, key: questionName(key, attempt.refusals) });
     } catch (error) {

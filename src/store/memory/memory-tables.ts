@@ -61,8 +61,13 @@ export class MemoryTables implements TaskTables {
   /** Open questions of the tasks below a root. */
   inputsBelow(root: string): readonly InputRequest[] {
     return [...this.#children.below(root)].toSorted(compareText).flatMap((taskId) => {
-      const inputs = openInputs(this.stored.get(taskId)?.journal.values() ?? []);
-      return inputs.map((input) => ({ ...input, key: childInputKey({ taskId, key: input.key }) }));
+      const { journal, record } = this.stored.get(taskId) ?? {};
+      const { requiredScopes = [] } = record ?? {};
+      return openInputs(journal?.values() ?? []).map((input) => ({
+        ...input,
+        key: childInputKey({ taskId, key: input.key }),
+        ...(requiredScopes.length > 0 && { requiredScopes }),
+      }));
     });
   }
 

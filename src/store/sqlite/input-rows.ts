@@ -1,11 +1,11 @@
 import { childInputKey } from "../../task/child-input.ts";
 import type { InputRequest } from "../../task/input.ts";
 import { inputMethodOf } from "./journal-row.ts";
-import { taskColumns } from "./record-row.ts";
+import { taskColumns, words } from "./record-row.ts";
 import { columnsOf, isNull, text, textOrNull, type Row } from "./row.ts";
 
 const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
-const childInputAt = columnsOf(["task_id", "input_key", "input_method", "input_params"]);
+const childInputAt = columnsOf(["task_id", "input_key", "input_method", "input_params", "input_scopes"]);
 
 /** The open questions of a task, from rows of the task with them. */
 export function inputsOf(rows: readonly Row[]): InputRequest[] {
@@ -20,9 +20,13 @@ export function inputsOf(rows: readonly Row[]): InputRequest[] {
 
 /** Those of the tasks below it. */
 export function childInputsOf(rows: readonly Row[]): InputRequest[] {
-  return rows.map((row) => ({
-    key: childInputKey({ taskId: text(row, childInputAt.task_id), key: text(row, childInputAt.input_key) }),
-    method: inputMethodOf(row, childInputAt.input_method),
-    params: textOrNull(row, childInputAt.input_params) ?? "{}",
-  }));
+  return rows.map((row) => {
+    const requiredScopes = words(text(row, childInputAt.input_scopes));
+    return {
+      key: childInputKey({ taskId: text(row, childInputAt.task_id), key: text(row, childInputAt.input_key) }),
+      method: inputMethodOf(row, childInputAt.input_method),
+      params: textOrNull(row, childInputAt.input_params) ?? "{}",
+      ...(requiredScopes.length > 0 && { requiredScopes }),
+    };
+  });
 }

@@ -188,7 +188,7 @@ function decode(row: Row): TaskRecord {
 }
 
 /** No scope has a space in it (RFC 6749, 3.3), and no id of an owner. */
-function words(joined: string): readonly string[] {
+export function words(joined: string): readonly string[] {
   return joined === "" ? [] : joined.split(" ");
 }
 

@@ -35,7 +35,8 @@ export const selectTaskWithInputs = `
 
 /** Those of the tasks below a root; of each of them in the order of the index. */
 export const selectChildInputs = `
-  SELECT child.id AS task_id, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
+  SELECT child.id AS task_id, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params,
+    task.required_scopes AS input_scopes
   FROM child INDEXED BY child_root JOIN task ON task.id = child.id
   JOIN journal INDEXED BY journal_open_input ON journal.task_id = child.id
     AND journal.kind = 'input' AND journal.done_at IS NULL

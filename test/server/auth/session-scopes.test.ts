@@ -16,6 +16,7 @@ async function oneSession(): Promise<{ ann: SessionPeer; weak: SessionPeer }> {
           const { content } = await task.elicit("name", form("Name?"));
           return text(String(content?.["name"]));
         });
+        tasks.tool("asks", {}, async (_, task) => task.call("send", "send"));
         tasks.tool("free", {}, async (_, task) => {
           await task.status("under way");
           return text("free");
@@ -71,6 +72,17 @@ describe("a session of 2025-11-25 in which tokens for less are used too", () => 
     await until(ann, sent, "input_required");
     expect((await ann.post({ id, result: answer })).status).toBe(202);
     await until(ann, sent, "completed");
+  });
+
+  it("takes no answer to what a task below asks without the scope of that", async () => {
+    const { ann, weak } = await oneSession();
+    const asks = await start(ann, "asks");
+    await until(weak, asks, "input_required");
+    const { id } = await questionOn(await ann.listen());
+    expectRefused(await weak.post({ id, result: answer }));
+    await until(weak, asks, "input_required");
+    expect((await ann.post({ id, result: answer })).status).toBe(202);
+    await until(weak, asks, "completed");
   });
 
   it("neither ends nor takes up a call without the scope that it needed", async () => {
