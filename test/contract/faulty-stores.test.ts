@@ -106,8 +106,54 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     faulty((real) => ({ hasClaimable: (handlers) => real.hasClaimable(handlers.map(withoutLimit)) })),
     "limit",
   ],
+  [
+    "gives back no failed handler later",
+    faulty((real) => ({
+      write: (command) => real.write(command.type === "retry" ? { ...command, until: command.now } : command),
+    })),
+    "retry",
+  ],
+  [
+    "forgets versions",
+    faulty((real) => ({
+      get: async (id) => {
+        const task = await real.get(id);
+        return task && { ...task, toolVersion: null };
+      },
+    })),
+    "versions",
+  ],
+  [
+    "keeps as many events as come",
+    faulty((real) => ({
+      write: (command) => real.write(command.type === "send_event" ? { ...command, limit: 99 } : command),
+    })),
+    "events",
+  ],
+  ["tells of no task but the command's own", faulty((real) => ({ subscribe: ownChangesOf(real) })), "calls"],
+  [
+    "shows no questions of tasks below",
+    faulty((real) => ({
+      snapshot: async (...of) => {
+        const snapshot = await real.snapshot(...of);
+        return snapshot && { ...snapshot, inputs: snapshot.inputs.filter(({ key }) => !key.startsWith("[")) };
+      },
+    })),
+    "questions below",
+  ],
   ["never closes", faulty(() => ({ close: async () => undefined })), "life"],
 ];
+
+function ownChangesOf(real: TaskStore): TaskStore["subscribe"] {
+  return (listener) =>
+    real.subscribe((changes, by) => {
+      if (changes === "gap") return listener(changes, by);
+      return listener(
+        changes.filter(({ isRelative }) => isRelative !== true),
+        by,
+      );
+    });
+}
 
 test.each(faults)("the contract notices a store that %s", async (_, store, area) => {
   const failed: string[] = [];
