@@ -123,6 +123,7 @@ describe("of many open questions", () => {
     const answers = keys.map((key) => ({ key, value: JSON.stringify(yes) }));
     await process.runtime.answer(id, nobody, answers);
     expect(reads.get("snapshot")).toBe(1);
+    await rest(); // until the handler has them
     expect(reads.get("journalEntry")).toBe(questions);
     await process.ended(id);
   });
