@@ -10,7 +10,7 @@ import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
 import { versionOf } from "../task/tool-version.ts";
-import { replayHandler, type Replay } from "./replay-handler.ts";
+import { hasEnded, replayHandler, type Replay } from "./replay-handler.ts";
 import type { ChangedKey } from "./replayed-calls.ts";
 
 export interface CheckReplayOptions {
@@ -92,11 +92,6 @@ function handlerOf(registry: Registry, recording: JournalRecording): Tool {
 }
 
 const optionNames: OptionNames<CheckReplayOptions> = { settleMs: true, credentials: true };
-
-/** The handler itself ended those: other errors are those of tasks whose time was over, or that could not go on. */
-function hasEnded({ outcome }: JournalRecording): boolean {
-  return outcome?.kind === "result" || outcome?.kind === "error_result";
-}
 
 function problemsOf(
   { added, unreached, changed, refused, end }: Replay,

@@ -103,7 +103,9 @@ export async function replayHandler(
   const running = runToEnd(tool, recording.arguments, contextFor, maxBodyBytes).then((handlerEnd) => {
     end = handlerEnd;
   });
-  const stop = (): boolean => end !== undefined || (calls.open > 0 && unreached().length === 0);
+  // One that had ended goes on to its end, also beside a call that had lost a race.
+  const waits = (): boolean => !hasEnded(recording) && calls.open > 0 && unreached().length === 0;
+  const stop = (): boolean => end !== undefined || waits();
   await untilSettled(calls, running, stop, (done) => clock.after(settleMs, done, "keep alive"));
   run.life.change("park"); // from here on the handler writes nothing, and nothing of it rejects
   run.life.drop();
@@ -114,6 +116,11 @@ export async function replayHandler(
     changed: calls.changed,
     end: end ?? (calls.open > 0 ? "waits" : "busy"),
   };
+}
+
+/** The handler itself ended those: other errors are those of tasks whose time was over, or that could not go on. */
+export function hasEnded({ outcome }: JournalRecording): boolean {
+  return outcome?.kind === "result" || outcome?.kind === "error_result";
 }
 
 /** What the record alone decides is decided also where the journal has no answer yet: a handler that asks for a version goes on. */

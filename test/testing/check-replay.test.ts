@@ -265,6 +265,15 @@ describe("a handler that does something of its own", () => {
     expect(found).toEqual({ ...fine, added: ["new"], end: "waits" });
   });
 
+  it("is waited for beside what lost a race, where the recorded task had ended", async () => {
+    const handler: Handler = async (_, task) => {
+      await Promise.race([task.sleep("long", 3_600_000), task.step("a", () => "done")]);
+      await delay(20);
+      return text("end");
+    };
+    expect(await check(await recorded(handler), handler)).toMatchObject({ ...fine, end: "returned" });
+  });
+
   it("is given up when it does nothing else", async () => {
     const recording = await recorded(steps("a"), "a");
     const found = await check(
