@@ -113,7 +113,7 @@ export interface ToolConfig<
   /**
    * How long a handler may work at a stretch, in milliseconds: from its start, and again from each wait on, until all that goes on in it
    * waits for an answer, an event or a sleep. The time in which the store fails does not count. Then its signal aborts, and the attempt ends with `attempt_timeout`, whether or not the handler ends:
-   * one that goes on for `cancelGraceMs` more counts as leaked. Work outside of steps counts again where the handler runs again. Left
+   * one that goes on for `cancelGraceMs` more counts as leaked, unless its tool is `forbidden`. Work outside of steps counts again where the handler runs again. Left
    * out: without end.
    */
   readonly timeoutMs?: number;
