@@ -81,12 +81,14 @@ export function effect(old: ModelTask, command: ChangeCommand, by: string): Effe
     case "start":
       return { task: begun(task, by, { ...command, limited: command.limited === true }) };
     case "release": {
-      const pause = task.runAfter === null ? pauses(task, command.until, now) : {};
+      const pause = task.runAfter === null ? pauses(command.until, now) : {};
       return { task: { ...letGo(task, now, "recovered"), ...pause, owner: null } };
     }
     case "retry": {
       const failed = { failures: task.failures + 1, statusMessage: command.statusMessage, updatedAt: now };
-      return { task: { ...pauses(task, command.until, now), crashes: 0, ...failed }, forgets: true };
+      // Nobody may have told the handler of a cancel.
+      const until = task.cancelRequestedAt === null ? command.until : undefined;
+      return { task: { ...pauses(until, now), crashes: 0, ...failed }, forgets: true };
     }
     case "park":
       return { task: letGo(task, now, "woken") };

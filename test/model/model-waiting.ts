@@ -31,15 +31,11 @@ export function letGo(task: TaskRecord, now: number, lane: "woken" | "recovered"
   return task.runAfter === null ? { ...free, lane, waiting: false, runAfter: now } : free;
 }
 
-/** The task pauses until a time, unless its handler is to hear of a cancel. */
-export function pauses(
-  { cancelRequestedAt }: TaskRecord,
-  until: number | undefined,
-  now: number,
-): Partial<TaskRecord> {
+/** The task pauses until a time, or is to run at once. */
+export function pauses(until: number | undefined, now: number): Partial<TaskRecord> {
   const free = { state: "queued", token: null, owner: null, waiting: false } as const;
-  const isHeldUp = until !== undefined && cancelRequestedAt === null;
-  return { ...free, ...(isHeldUp ? { lane: null, runAfter: until } : { lane: "recovered", runAfter: now }) };
+  if (until === undefined) return { ...free, lane: "recovered", runAfter: now };
+  return { ...free, lane: null, runAfter: until };
 }
 
 /** A request to cancel, of which a handler hears that waits or pauses. */

@@ -78,6 +78,8 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
       asked(child).map((input) => ({
         ...input,
         key: JSON.stringify(["holdfast/call", child.task.id, input.key]),
+        // Whoever answers needs the scopes of the tool that asks.
+        ...(child.task.requiredScopes.length > 0 && { requiredScopes: child.task.requiredScopes }),
       })),
     );
     const inputs = task.finishedAt === null ? [...own, ...others] : [];
