@@ -78,7 +78,7 @@ export interface TaskContext<Prepared = unknown> {
    * It is unique for one client only. To name something outside, use `id`.
    */
   readonly wireId: string;
-  /** 1 for the first run of the handler, one more for each run after a crash or an orderly stop. */
+  /** 1 for the first run of the handler, one more for each further one: after a crash, a stop, a wait whose frame was dropped, or a throw. */
   readonly attempt: number;
   /** Aborts when the task is cancelled, expires or is lost to another attempt, when the attempt has ended, and when the server stops. */
   readonly signal: AbortSignal;
