@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { PrepareContext } from "../../src/index.ts";
 import { childInputKey } from "../../src/task/child-input.ts";
+import { HoldfastError } from "../../src/task/fault.ts";
 import { rest } from "./fake-clock.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+import type { BeforeCall } from "./watched-store.ts";
 
 const requestedSchema = { type: "object" as const, properties: { word: { type: "string" as const } } };
 const asking = (message: string): { message: string; requestedSchema: typeof requestedSchema } => ({
@@ -131,6 +133,20 @@ describe("an answer to a question of a task below", () => {
     await process.runtime.answer(id, weak, answers.slice(0, 1));
     await process.runtime.answer(id, { ...ann, scopes: ["use", "ask"] }, answers.slice(1));
     await process.until(id, ({ task }) => task.state === "settled", ann);
+  });
+
+  it("says nothing of a damaged task of another tree", async () => {
+    let damaged = "none";
+    const before: BeforeCall = (call, of) => {
+      if (call === "get" && of === damaged)
+        throw new HoldfastError("task_unreadable", `Task ${damaged} is damaged.`);
+    };
+    const process = await Process.started({ tools, before });
+    const id = await process.callId("root");
+    await questionsOf(process, id);
+    damaged = "of-somebody-else";
+    await process.answer(id, childInputKey({ taskId: damaged, key: "word" }), saying("b"));
+    expect((await process.get(id)).inputs).toHaveLength(3);
   });
 
   it("comes too late where its question is given up, or its tree is cancelled", async () => {

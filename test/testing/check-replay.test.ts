@@ -87,6 +87,25 @@ describe("a task that runs", () => {
     expect(renamed).toMatchObject({ ok: false, added: ["b2"], unreached: ["b"] });
   });
 
+  it("does not try a step again, however long ago that would have been", async () => {
+    const options = { retries: 3, backoff: { firstMs: 60_000 } };
+    const flaky: Handler = async (_, task) =>
+      text(await task.step("flaky", options, () => Promise.reject(new Error("not yet"))));
+    const recording = await recorded(flaky, "flaky");
+    expect(recording.entries).toMatchObject([{ key: "flaky", tries: 1, doneAt: null }]);
+    let tries = 0;
+    const found = await check(
+      recording,
+      async (_, task) => {
+        await task.step("flaky", options, () => void tries++);
+        return text("end");
+      },
+      { settleMs: 50 },
+    );
+    expect(tries).toBe(0);
+    expect(found).toEqual({ ...fine, added: [], end: "waits" });
+  });
+
   it("may begin something new beside what is recorded", async () => {
     const recording = await recorded(steps("a", "b"), "b");
     const found = await check(recording, async (_, task) => {

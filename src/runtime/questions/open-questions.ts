@@ -38,8 +38,8 @@ export async function openQuestions(
   const questions = await Promise.all(
     [...keys].map(async (key): Promise<OpenQuestion[]> => {
       const asked = askerOf(task, key);
-      const asking = asked.taskId === task.id ? task : await store.get(asked.taskId);
-      if (asking !== task && asking?.parent?.root !== task.id) return []; // anybody can name any task
+      const asking = await askingTask(store, task, asked.taskId);
+      if (asking === undefined) return [];
       const entry = await reading(asked.taskId, () => store.journalEntry(asked.taskId, asked.key));
       if (entry === undefined || entry.kind !== "input" || entry.doneAt !== null) return [];
       const { method, request } = entry;
@@ -54,6 +54,18 @@ export async function openQuestions(
 function askerOf(task: TaskRecord, key: string): OpenQuestion["askedBy"] {
   const child = task.childInputs === 0 ? undefined : childInputOf(key);
   return child ?? { taskId: task.id, key };
+}
+
+/** Undefined for a task that is not of the tree: anybody can name any task. Of one that cannot be read nobody knows whose it is. */
+async function askingTask(store: TaskStore, root: TaskRecord, id: string): Promise<TaskRecord | undefined> {
+  if (id === root.id) return root;
+  try {
+    const task = await store.get(id);
+    return task?.parent?.root === root.id ? task : undefined;
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Throws `insufficient_scope` where an answer is to a question of a task for which the scopes are not enough. */
