@@ -122,7 +122,6 @@ describe("of many open questions", () => {
     const keys = Array.from({ length: questions + 1 }, (_, n) => `q${n}`);
     const answers = keys.map((key) => ({ key, value: JSON.stringify(yes) }));
     await process.runtime.answer(id, nobody, answers);
-    await rest();
     expect(reads.get("snapshot")).toBe(1);
     await rest(); // until the handler has them
     expect(reads.get("journalEntry")).toBe(questions);
