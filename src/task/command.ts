@@ -142,7 +142,7 @@ export interface TaskCommands {
   /** Ends a sleep, before its handler goes on. Refused as `state` where no such sleep lasts. */
   end_sleep: { readonly id: string; readonly token: string; readonly key: string };
   /**
-   * Makes a task of a tool that the handler calls, queued for any owner, whose end will be that of the call. It counts for no principal's quota.
+   * Makes a task of a tool that the handler calls, queued for any owner, whose end will be that of the call. It counts for no quota.
    * Refused as `taken` where its id is.
    */
   call_tool: {

@@ -151,11 +151,12 @@ function stored(task: TaskRecord, request: TaskRequest): ModelTask {
 }
 
 function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: Quota): boolean {
-  const own = all.filter((task) => task.principal === principal && task.parent === null);
+  const made = all.filter((task) => task.parent === null);
+  const own = made.filter((task) => task.principal === principal);
   const fits = (tasks: readonly TaskRecord[], { unfinished, retained }: Allowance): boolean =>
     tasks.filter((task) => task.finishedAt === null).length < (unfinished ?? Infinity) &&
     tasks.length < (retained ?? Infinity);
-  return fits(all, quota.total) && (principal === null || fits(own, quota.perPrincipal));
+  return fits(made, quota.total) && (principal === null || fits(own, quota.perPrincipal));
 }
 
 function change(model: Model, by: string, command: ChangeCommand): ModelStep {

@@ -161,7 +161,7 @@ export class MemoryTables implements TaskTables {
     }
     this.#keys.add(task);
     this.#index(task);
-    this.#usage.add(payerOf(task), Number(!isTerminal(task.state)), 1);
+    this.#usage.add(task, Number(!isTerminal(task.state)), 1);
     return true;
   }
 
@@ -170,7 +170,7 @@ export class MemoryTables implements TaskTables {
     if (stored === undefined) return;
     this.#unindex(stored.record);
     const ended = isTerminal(task.state) && !isTerminal(stored.record.state);
-    if (ended) this.#usage.add(payerOf(task), -1, 0);
+    if (ended) this.#usage.add(task, -1, 0);
     stored.record = task;
     this.#index(task);
     if (forgets === "failures") forgetFailures(stored.journal);
@@ -205,7 +205,7 @@ export class MemoryTables implements TaskTables {
     this.#ofSession.get(session)?.delete(id);
     if (this.#ofSession.get(session)?.size === 0) this.#ofSession.delete(session);
     this.#unindex(task);
-    this.#usage.add(payerOf(task), -Number(!isTerminal(task.state)), -1);
+    this.#usage.add(task, -Number(!isTerminal(task.state)), -1);
     this.#children.delete(task);
     this.stored.delete(id);
     this.#idByWireId.delete(wireIndex(task));
@@ -281,11 +281,6 @@ export class MemoryTables implements TaskTables {
     if (!isTerminal(task.state)) this.unfinished.delete(task.id);
     this.sweeps.delete(task);
   }
-}
-
-/** Whose quota a task counts for: a task of a task costs its principal nothing. */
-function payerOf({ principal, parent }: TaskRecord): string | null {
-  return parent === null ? principal : null;
 }
 
 function isRunBy(owner: string): (task: TaskRecord) => boolean {

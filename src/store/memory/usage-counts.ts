@@ -1,4 +1,5 @@
 import type { Usage } from "../../task/quota.ts";
+import type { TaskRecord } from "../../task/record.ts";
 
 const none: Usage = { unfinished: 0, retained: 0 };
 
@@ -12,8 +13,9 @@ export class UsageCounts {
     return principal === undefined ? this.#total : (this.#byPrincipal.get(principal) ?? none);
   }
 
-  /** Callers who are not told apart count in the total alone. */
-  add(principal: string | null, unfinished: number, retained: number): void {
+  /** Callers who are not told apart count in the total alone, and tasks that other tasks made nowhere. */
+  add({ principal, parent }: TaskRecord, unfinished: number, retained: number): void {
+    if (parent !== null) return;
     this.#total = sum(this.#total, unfinished, retained);
     if (principal === null) return;
     const usage = sum(this.of(principal), unfinished, retained);

@@ -1,6 +1,6 @@
 /**
  * Retries, versions of tools, tasks of tasks, and events. A table of its own says which tasks are below which, so that others need no index for
- * it; `parent` of the task has the same with the rest. Tasks of tasks count for no principal.
+ * it; `parent` of the task has the same with the rest. Tasks of tasks count for no quota.
  */
 export const composition = `
 ALTER TABLE task ADD COLUMN tool_version INTEGER;
@@ -34,24 +34,24 @@ DROP TRIGGER task_counted;
 DROP TRIGGER task_ended;
 DROP TRIGGER task_forgotten;
 
-CREATE TRIGGER task_counted AFTER INSERT ON task BEGIN
+CREATE TRIGGER task_counted AFTER INSERT ON task WHEN NEW.parent IS NULL BEGIN
   INSERT INTO usage VALUES ('t', NEW.state IN ('queued', 'running'), 1)
     ON CONFLICT (owner) DO UPDATE SET unfinished = unfinished + excluded.unfinished, retained = retained + 1;
   INSERT INTO usage SELECT 'p' || NEW.principal, NEW.state IN ('queued', 'running'), 1
-    WHERE NEW.principal IS NOT NULL AND NEW.parent IS NULL
+    WHERE NEW.principal IS NOT NULL
     ON CONFLICT (owner) DO UPDATE SET unfinished = unfinished + excluded.unfinished, retained = retained + 1;
 END;
 
 CREATE TRIGGER task_ended AFTER UPDATE OF state ON task
-WHEN (OLD.state IN ('queued', 'running')) <> (NEW.state IN ('queued', 'running')) BEGIN
+WHEN NEW.parent IS NULL AND (OLD.state IN ('queued', 'running')) <> (NEW.state IN ('queued', 'running')) BEGIN
   UPDATE usage
     SET unfinished = unfinished + (NEW.state IN ('queued', 'running')) - (OLD.state IN ('queued', 'running'))
-    WHERE owner IN ('t', iif(NEW.parent IS NULL, 'p' || NEW.principal, NULL));
+    WHERE owner IN ('t', 'p' || NEW.principal);
 END;
 
-CREATE TRIGGER task_forgotten AFTER DELETE ON task BEGIN
+CREATE TRIGGER task_forgotten AFTER DELETE ON task WHEN OLD.parent IS NULL BEGIN
   UPDATE usage SET unfinished = unfinished - (OLD.state IN ('queued', 'running')), retained = retained - 1
-    WHERE owner IN ('t', iif(OLD.parent IS NULL, 'p' || OLD.principal, NULL));
-  DELETE FROM usage WHERE OLD.parent IS NULL AND owner = 'p' || OLD.principal AND retained = 0;
+    WHERE owner IN ('t', 'p' || OLD.principal);
+  DELETE FROM usage WHERE owner = 'p' || OLD.principal AND retained = 0;
 END;
 `;
