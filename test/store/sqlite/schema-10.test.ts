@@ -1,11 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
-import { rowOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { reclaimGone } from "../../../src/testing/reclaim-gone.ts";
 import { aHandler } from "../../../src/testing/sample-task.ts";
 import { noon, queuedRecord, runningRecord } from "../../contract/sample-task.ts";
+import { writeOlderSchema } from "./older-schema.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const files = useTempDirectory();
@@ -22,19 +21,10 @@ function writeSchema10(
   tasks: readonly TaskRecord[],
   messages: readonly OldMessage[] = [],
 ): void {
-  const db = new DatabaseSync(path);
-  migrate(db, migrations.slice(0, 10));
-  const known = db.prepare("SELECT name FROM pragma_table_info('task')").all();
-  const columns = known.map(({ name }) => String(name));
-  const places = columns.map(() => "?").join(", ");
-  const insert = db.prepare(`INSERT INTO task (${columns.join(", ")}) VALUES (${places})`);
-  for (const task of tasks) {
-    const row = rowOf(task);
-    insert.run(...columns.map((name) => row[taskColumns.findIndex((column) => column === name)] ?? null));
-  }
-  const put = db.prepare("INSERT INTO message (task_id, body, bound) VALUES (?, ?, ?)");
-  for (const { taskId, body, bound } of messages) put.run(taskId, body, bound);
-  db.close();
+  writeOlderSchema(path, 10, tasks, (db) => {
+    const put = db.prepare("INSERT INTO message (task_id, body, bound) VALUES (?, ?, ?)");
+    for (const { taskId, body, bound } of messages) put.run(taskId, body, bound);
+  });
 }
 
 const named = (id: string) => ({ id, wireId: id });

@@ -1,10 +1,8 @@
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
-import { rowOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import { reclaimGone } from "../../../src/testing/reclaim-gone.ts";
 import { aHandler } from "../../../src/testing/sample-task.ts";
 import { noon, queuedRecord, runningRecord } from "../../contract/sample-task.ts";
+import { addGoneOwner, writeOlderSchema } from "./older-schema.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const files = useTempDirectory();
@@ -36,21 +34,12 @@ const tasks = [fresh, crashed, pausing, works, waits, settled];
 
 /** A file as the twelfth schema left it: of a process that was killed. */
 function writeSchema12(path: string): void {
-  const db = new DatabaseSync(path);
-  migrate(db, migrations.slice(0, 12));
-  db.exec("INSERT INTO owner (id, pid, host, since, handlers) VALUES ('gone', 0, '', '', '[]')");
-  const known = db.prepare("SELECT name FROM pragma_table_info('task')").all();
-  const columns = known.map(({ name }) => String(name));
-  const places = columns.map(() => "?").join(", ");
-  const insert = db.prepare(`INSERT INTO task (${columns.join(", ")}) VALUES (${places})`);
-  for (const task of tasks) {
-    const row = rowOf(task);
-    insert.run(...columns.map((name) => row[taskColumns.findIndex((column) => column === name)] ?? null));
-  }
-  db.exec(
-    "INSERT INTO journal (task_id, key, kind, method, request) VALUES ('waits', 'q', 'input', 'roots/list', '{}')",
-  );
-  db.close();
+  writeOlderSchema(path, 12, tasks, (db) => {
+    addGoneOwner(db);
+    db.exec(
+      "INSERT INTO journal (task_id, key, kind, method, request) VALUES ('waits', 'q', 'input', 'roots/list', '{}')",
+    );
+  });
 }
 
 test("in a file of the twelfth schema what is queued stands in a lane, and what pauses after crashes waits", async () => {

@@ -1,12 +1,10 @@
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
-import { rowOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import { reclaimGone } from "../../../src/testing/reclaim-gone.ts";
 import { callTool, settleAs, startTask } from "../../../src/testing/sample-call.ts";
 import { aHandler } from "../../../src/testing/sample-task.ts";
 import { wholeJournal } from "../../../src/testing/whole-journal.ts";
 import { createQueued, noon, queuedRecord, runningRecord } from "../../contract/sample-task.ts";
+import { addGoneOwner, writeOlderSchema } from "./older-schema.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const files = useTempDirectory();
@@ -26,23 +24,14 @@ const tasks = [queued, running, settled];
 
 /** A file as the fourteenth schema left it: of a process that was killed. */
 function writeSchema14(path: string): void {
-  const db = new DatabaseSync(path);
-  migrate(db, migrations.slice(0, 14));
-  db.exec("INSERT INTO owner (id, pid, host, since, handlers) VALUES ('gone', 0, '', '', '[]')");
-  const known = db.prepare("SELECT name FROM pragma_table_info('task')").all();
-  const columns = known.map(({ name }) => String(name));
-  const places = columns.map(() => "?").join(", ");
-  const insert = db.prepare(`INSERT INTO task (${columns.join(", ")}) VALUES (${places})`);
-  for (const task of tasks) {
-    const row = rowOf(task);
-    insert.run(...columns.map((name) => row[taskColumns.findIndex((column) => column === name)] ?? null));
-  }
-  db.exec(`
-    INSERT INTO journal (task_id, key, kind, value, done_at, done_version) VALUES ('running', 'done', 'step', '1', 5, 2);
-    INSERT INTO journal (task_id, key, kind, error, done_at, done_version) VALUES ('running', 'failed', 'step', '{}', 6, 3);
-    INSERT INTO journal (task_id, key, kind, method, request) VALUES ('running', 'q', 'input', 'roots/list', '{}');
-    INSERT INTO outcome (task_id, kind, body) VALUES ('settled', 'result', '{}');`);
-  db.close();
+  writeOlderSchema(path, 14, tasks, (db) => {
+    addGoneOwner(db);
+    db.exec(`
+      INSERT INTO journal (task_id, key, kind, value, done_at, done_version) VALUES ('running', 'done', 'step', '1', 5, 2);
+      INSERT INTO journal (task_id, key, kind, error, done_at, done_version) VALUES ('running', 'failed', 'step', '{}', 6, 3);
+      INSERT INTO journal (task_id, key, kind, method, request) VALUES ('running', 'q', 'input', 'roots/list', '{}');
+      INSERT INTO outcome (task_id, kind, body) VALUES ('settled', 'result', '{}');`);
+  });
 }
 
 test("tasks of the fourteenth schema have made no others, have not failed, and began under no version", async () => {
