@@ -8,7 +8,7 @@ import type { Services } from "../services.ts";
 import { describeThrown } from "../tool/describe-thrown.ts";
 import { isNonRetryable } from "../tool/non-retryable-error.ts";
 import type { RetryPolicy } from "../tool/retry-policy.ts";
-import { says } from "../tool/retry-rule.ts";
+import { says } from "../tool/retry-policy.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** A further attempt of a task whose handler threw. */

@@ -10,13 +10,11 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import type { Progress } from "../../task/record.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
-import { assertOutsideStep } from "./inside-step.ts";
 import { assertEventName } from "../event-name.ts";
 import { callAll, nameOf } from "./call-all.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
-import { assertStepOptions } from "./step-options.ts";
-import { runStep } from "./step.ts";
-import type { StepEffects } from "./step-try.ts";
+import { assertStepOptions, runStep } from "./step.ts";
+import { assertOutsideStep, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { AllOptions, CalledTool, CallResult, ToolCall } from "../tool/tool-call.ts";

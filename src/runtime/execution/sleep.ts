@@ -6,7 +6,7 @@ import type { LifeLimit } from "../journal/life-limit.ts";
 import type { Clock } from "../clock.ts";
 import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
-import { waitUntil } from "./wait-until.ts";
+import { waitFor } from "../wait-for.ts";
 
 /** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
 export async function sleep(
@@ -39,4 +39,14 @@ export async function sleep(
     await task.journal.endSleep(claimed);
   };
   await run.whileWaiting(slept, until);
+}
+
+/** Resolves at a time (epoch ms), unless the frame of the handler is dropped before; rejects when its signal aborts. */
+export async function waitUntil(run: Run, timers: Timers, until: number): Promise<void> {
+  let callOff = (): void => undefined;
+  try {
+    await waitFor((done) => (callOff = run.life.holdTimer(timers.at(until, done))), run.signal);
+  } finally {
+    callOff();
+  }
 }

@@ -2,7 +2,7 @@ import type { HeldTask } from "../journal/held-task.ts";
 import type { LifeLimit } from "../journal/life-limit.ts";
 import type { Run } from "../journal/run.ts";
 import type { Timers } from "../timers.ts";
-import { waitUntil } from "./wait-until.ts";
+import { waitUntil } from "./sleep.ts";
 
 /** A try of a step that failed, and after which it is tried again. */
 export interface FailedTry {

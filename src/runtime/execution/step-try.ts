@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault } from "../../task/fault.ts";
+import type { JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import { retryPause } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
@@ -6,9 +8,8 @@ import { deadlineAfter } from "../duration.ts";
 import type { Run } from "../journal/run.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { isNonRetryable } from "../tool/non-retryable-error.ts";
-import { says, type Report } from "../tool/retry-rule.ts";
+import { says, type Report } from "../tool/retry-policy.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
-import { inStep } from "./inside-step.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";
 
 export type StepFunction<T> = (step: StepContext) => T | Promise<T>;
@@ -104,4 +105,21 @@ function encodeReturned(run: Run, key: string, returned: unknown): string | null
     );
   }
   return value;
+}
+
+/** Inside a step's function: whose step it is. One begun there could not be told from its parent on replay. */
+const insideStep = new AsyncLocalStorage<Run>();
+
+/** Throws `nested_step` for a journalled call from inside a step of the same run. */
+export function assertOutsideStep(run: Run, key: JournalKey): void {
+  if (insideStep.getStore() !== run) return;
+  throw new HoldfastError(
+    "nested_step",
+    `${JSON.stringify(key)} was begun inside a step. Begin it in the handler itself, before or after the step.`,
+  );
+}
+
+/** Runs the function of a step. */
+function inStep<T>(run: Run, fn: () => Promise<T>): Promise<T> {
+  return insideStep.run(run, fn);
 }

@@ -23,10 +23,9 @@ import type {
 } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { memoryDatabase, type MemoryDatabase } from "./memory-database.ts";
-import { openInputs } from "./open-inputs.ts";
 import { MemoryMessages } from "./memory-messages.ts";
 import type { MemoryTables } from "./memory-tables.ts";
-import type { StoredTask } from "./stored-task.ts";
+import { openInputs, type StoredTask } from "./stored-task.ts";
 
 /**
  * A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. Stores of one `database`

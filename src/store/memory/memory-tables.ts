@@ -23,10 +23,9 @@ import { compareText, MemoryLists } from "./memory-lists.ts";
 import { MemoryOwners } from "./memory-owners.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryKeys } from "./memory-keys.ts";
-import { openInputs } from "./open-inputs.ts";
 import { MemoryChildren } from "./memory-children.ts";
 import { MemorySweeps } from "./memory-sweeps.ts";
-import { forgetFailures, newlyStored, type StoredTask } from "./stored-task.ts";
+import { forgetFailures, newlyStored, openInputs, type StoredTask } from "./stored-task.ts";
 import { SortedSet } from "./sorted-set.ts";
 import { UsageCounts } from "./usage-counts.ts";
 

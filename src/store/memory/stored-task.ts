@@ -1,3 +1,4 @@
+import type { InputRequest } from "../../task/input.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -25,4 +26,14 @@ export function forgetFailures(journal: Map<string, JournalEntry>): void {
   for (const [key, { kind, error }] of journal) {
     if (error !== null && (kind === "step" || kind === "call")) journal.delete(key);
   }
+}
+
+/** The questions of a journal that wait for an answer, in the order in which they were put. */
+export function openInputs(entries: Iterable<JournalEntry>): InputRequest[] {
+  const inputs: InputRequest[] = [];
+  for (const { key, kind, method, request, doneAt } of entries) {
+    if (kind !== "input" || doneAt !== null || method === null) continue;
+    inputs.push({ key, method, params: request ?? "{}" });
+  }
+  return inputs;
 }
