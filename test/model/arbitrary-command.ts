@@ -274,6 +274,18 @@ const taskCommand = fc.oneof(
 /** Their answers tell in which order the commands of a race came: those of messages do not. */
 export const arbitraryTaskCommand: fc.Arbitrary<TaskCommand> = taskCommand;
 
+/** Any of them, mostly those that change what the requestor of a task sees. */
+export const arbitraryLifeCommand: fc.Arbitrary<TaskCommand> = fc.oneof(
+  { weight: 2, arbitrary: taskCommand },
+  { weight: 1, arbitrary: commandOf("create") },
+  { weight: 1, arbitrary: commandOf("start") },
+  { weight: 2, arbitrary: commandOf("open_input") },
+  { weight: 1, arbitrary: commandOf("answer_inputs") },
+  { weight: 1, arbitrary: commandOf("settle") },
+  // Most of them are on terms that do not hold.
+  { weight: 3, arbitrary: commandOf("cancel") },
+);
+
 export const arbitraryCommand: fc.Arbitrary<StoreCommand> = fc.oneof(
   { weight: 20, arbitrary: taskCommand },
   { weight: 1, arbitrary: messageCommand.map(plain) },

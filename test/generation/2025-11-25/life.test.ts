@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { wireStatus } from "../../../src/generation/2025-11-25/wire-task.ts";
 import { memoryStore } from "../../../src/store/memory/memory-store.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
-import { arbitraryTaskCommand } from "../../model/arbitrary-command.ts";
+import { arbitraryLifeCommand } from "../../model/arbitrary-command.ts";
 import { modelRuns, modelTimeoutMs } from "../../model/model-runs.ts";
 import { ids } from "../../model/view.ts";
 
@@ -25,7 +25,7 @@ it(
   { timeout: modelTimeoutMs },
   async () => {
     const seen = new Set<string>();
-    const commands = fc.array(arbitraryTaskCommand, { minLength: 1, maxLength: 60, size: "max" });
+    const commands = fc.array(arbitraryLifeCommand, { minLength: 1, maxLength: 60, size: "max" });
     const property = fc.asyncProperty(commands, async (all) => {
       for (const step of await stepsOf(all)) seen.add(step);
     });

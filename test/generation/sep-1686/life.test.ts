@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { getTaskResult, wireStatus, type WireStatus } from "../../../src/generation/sep-1686/wire-task.ts";
 import { memoryStore } from "../../../src/store/memory/memory-store.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
-import { arbitraryTaskCommand } from "../../model/arbitrary-command.ts";
+import { arbitraryLifeCommand } from "../../model/arbitrary-command.ts";
 import { modelRuns, modelTimeoutMs } from "../../model/model-runs.ts";
 import { ids } from "../../model/view.ts";
 import { submitted } from "./sample-view.ts";
@@ -21,7 +21,7 @@ it(
   { timeout: modelTimeoutMs },
   async () => {
     const seen = new Set<string>();
-    const commands = fc.array(arbitraryTaskCommand, { minLength: 1, maxLength: 60, size: "max" });
+    const commands = fc.array(arbitraryLifeCommand, { minLength: 1, maxLength: 60, size: "max" });
     const property = fc.asyncProperty(commands, async (all) => {
       for (const [from, to] of await stepsOf(all)) {
         seen.add(`${from} ${to}`);
