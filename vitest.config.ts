@@ -19,8 +19,8 @@ export default defineConfig({
     // state in a module, and loading the sources for each file would take longer than its tests.
     pool: "forks",
     isolate: false,
-    // Most files wait for children of theirs, so two processors have room for three at a time.
-    maxWorkers: availableParallelism() + 1,
+    // Most files wait for children of theirs, so two processors have room for four at a time.
+    maxWorkers: availableParallelism() + 2,
     // What Node compiled is kept for the next worker thread, child and run.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)) },
     // Success prints a line for each file and nothing else.

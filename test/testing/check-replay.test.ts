@@ -285,12 +285,19 @@ describe("a handler that does something of its own", () => {
   });
 
   it("is waited for beside what lost a race, where the recorded task had ended", async () => {
-    const handler: Handler = async (_, task) => {
-      await Promise.race([task.sleep("long", 3_600_000), task.step("a", () => "done")]);
-      await delay(20);
-      return text("end");
-    };
-    expect(await check(await recorded(handler), handler)).toMatchObject({ ...fine, end: "returned" });
+    const withWork =
+      (work: () => Promise<void>): Handler =>
+      async (_, task) => {
+        await Promise.race([task.sleep("long", 3_600_000), task.step("a", () => "done")]);
+        await work();
+        return text("end");
+      };
+    const recording = await recorded(withWork(async () => undefined));
+    const found = await check(
+      recording,
+      withWork(() => delay(20)),
+    );
+    expect(found).toMatchObject({ ...fine, end: "returned" });
   });
 
   it("is given up when it does nothing else", async () => {
