@@ -40,7 +40,7 @@ export type {
   CalledTool,
   CallResult,
   ToolCall,
-} from "./runtime/tool/tool-call.ts";
+} from "./runtime/tool/tool-reference.ts";
 export type { JournalKey } from "./task/journal.ts";
 export { HoldfastError } from "./task/fault.ts";
 export type { FaultCode } from "./task/fault.ts";

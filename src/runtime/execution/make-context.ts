@@ -17,8 +17,14 @@ import { assertStepOptions, runStep } from "./step.ts";
 import { assertOutsideStep, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
-import type { AllOptions, CalledTool, CallResult, ToolCall } from "../tool/tool-call.ts";
-import type { ToolReference, ToolResult } from "../tool/tool-reference.ts";
+import type {
+  AllOptions,
+  CalledTool,
+  CallResult,
+  ToolCall,
+  ToolReference,
+  ToolResult,
+} from "../tool/tool-reference.ts";
 import type {
   EventOptions,
   QuestionOptions,

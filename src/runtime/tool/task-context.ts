@@ -10,8 +10,14 @@ import type {
 import type { JournalKey } from "../../task/journal.ts";
 import type { Backoff } from "../backoff.ts";
 import type { TaskCaller } from "./caller.ts";
-import type { AllOptions, CalledTool, CallResult, ToolCall } from "./tool-call.ts";
-import type { ToolReference, ToolResult } from "./tool-reference.ts";
+import type {
+  AllOptions,
+  CalledTool,
+  CallResult,
+  ToolCall,
+  ToolReference,
+  ToolResult,
+} from "./tool-reference.ts";
 
 /** What a step's function gets. */
 export interface StepContext {
