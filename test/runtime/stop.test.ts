@@ -154,6 +154,35 @@ describe("a stop runs no code of a handler that it drops", () => {
     expect(runs).toEqual(["slow 1", "late 2"]);
   });
 
+  it("while a step that is to be tried again fails beside it: the next process goes on with it before that", async () => {
+    const [fails, ends] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const runs: string[] = [];
+    const retried = { retries: 1, backoff: { firstMs: 60_000 } };
+    const handler: Handler = async (_, task) => {
+      const unsteady = task.step("unsteady", retried, async () => {
+        runs.push("unsteady");
+        await fails.promise;
+        throw new Error("not yet");
+      });
+      await task.step("first", () => (runs.push("first"), ends.promise));
+      await task.step("second", () => void runs.push("second"));
+      return text(String(await unsteady.catch(() => "failed")));
+    };
+    const first = await Process.started({ tools: { handler } });
+    const id = await first.callId("handler");
+    await first.until(id, () => runs.length === 2);
+    const stopping = first.restart({ tools: { handler } });
+    await rest();
+    ends.resolve();
+    await first.journalHas(id, "first");
+    await rest();
+    fails.resolve();
+    const second = await stopping;
+    await second.until(id, () => runs.length === 3);
+    expect(runs).toEqual(["unsteady", "first", "second"]);
+    await second.runtime.stop();
+  });
+
   it("and that still reports when its store is closed", async () => {
     const seen: string[] = [];
     const gate = Promise.withResolvers<void>();

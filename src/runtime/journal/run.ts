@@ -100,7 +100,8 @@ export class Run {
     const { state } = this.life;
     // While a step of another branch runs, its end releases the task, with its result in the journal.
     if (state === "draining" && !this.#slot.working) void this.#release();
-    if (state === "draining" || state === "released") await forEver();
+    // What comes next here is for the next run: the handler does not rest until something has come for it.
+    if (state === "draining" || state === "released") await this.#slot.whileBeginning(forEver);
     this.#assertGoesOn();
   }
 
