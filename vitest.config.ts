@@ -16,6 +16,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     setupFiles: ["test/seed.ts"],
+    globalSetup: ["test/postgres/global-setup.ts"],
     // Processes, since suites end children, locks and databases. Files share one, and with it its modules: none keeps
     // state in a module, and loading the sources for each file would take longer than its tests.
     pool: "forks",
