@@ -6,7 +6,8 @@ import { encodeCursor, readCursor } from "../../src/generation/cursor.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../src/runtime/tool/error-json.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
-import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/sqlite/journal-row.ts";
+import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/journal-row.ts";
+import { toStored } from "../../src/store/stored-text.ts";
 import { readTask } from "../../src/store/sqlite/read-task.ts";
 import { recordOf, rowOf, taskColumns } from "../../src/store/sqlite/record-row.ts";
 import { HoldfastError, type FaultCode } from "../../src/task/fault.ts";
@@ -172,7 +173,7 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
     fc.assert(
       fc.property(damage, (damaged) => {
         holds(recordOf, row(taskColumns, rowOf(task), damaged), "task_unreadable");
-        holds(readEntry, row(journalColumns, journalRowOf(entry), damaged), "task_unreadable");
+        holds(readEntry, row(journalColumns, journalRowOf(entry, toStored), damaged), "task_unreadable");
       }),
       fuzzRuns(2_000),
     );

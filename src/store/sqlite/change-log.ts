@@ -2,9 +2,9 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { SessionNews } from "../session-store.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from "./row.ts";
+import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 /** How many changes stay for those that read late; who has missed more reads again what it holds. */
 const keptChanges = 10_000;

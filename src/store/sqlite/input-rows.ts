@@ -1,8 +1,8 @@
 import { childInputKey } from "../../task/child-input.ts";
 import type { InputRequest } from "../../task/input.ts";
-import { inputMethodOf } from "./journal-row.ts";
+import { inputMethodOf } from "../journal-row.ts";
 import { taskColumns, words } from "./record-row.ts";
-import { columnsOf, isNull, text, textOrNull, type Row } from "./row.ts";
+import { columnsOf, isNull, text, textOrNull, type Row } from "../row.ts";
 
 const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
 const childInputAt = columnsOf(["task_id", "input_key", "input_method", "input_params", "input_scopes"]);

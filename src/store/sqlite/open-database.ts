@@ -6,7 +6,7 @@ import { userVersion } from "./database-header.ts";
 import { migrations } from "./migrate.ts";
 import { isLocked, lockOwner, tryLock, type FileLock } from "./owner-lock.ts";
 import { prepareRows } from "./row-statement.ts";
-import { columnsOf, integer, text } from "./row.ts";
+import { columnsOf, integer, text } from "../row.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";

@@ -5,8 +5,8 @@ import type { TaskRecord } from "../../task/record.ts";
 import { readTask } from "./read-task.ts";
 import { recordOf, taskColumns } from "./record-row.ts";
 import type { RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, type Row } from "./row.ts";
-import { toStored } from "./stored-text.ts";
+import { columnsOf, idOf, type Row } from "../row.ts";
+import { toStored } from "../stored-text.ts";
 
 const taskAt = columnsOf(taskColumns);
 

@@ -22,8 +22,8 @@ import {
   textOrNull,
   time,
   type Row,
-} from "./row.ts";
-import { toStored } from "./stored-text.ts";
+} from "../row.ts";
+import { toStored } from "../stored-text.ts";
 
 type ValueOf = (task: TaskRecord) => SQLInputValue;
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { Row } from "./row.ts";
+import type { Row } from "../row.ts";
 
 /** A prepared statement that reads rows. */
 export interface RowStatement {

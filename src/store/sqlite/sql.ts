@@ -1,4 +1,4 @@
-import { journalColumns, journalEndColumns, journalHeadColumns } from "./journal-row.ts";
+import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
 import { changingTaskColumns, taskColumns } from "./record-row.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.

@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { EventFacts, EventQuery } from "../facts.ts";
-import { journalEntryOf } from "./journal-row.ts";
+import { journalEntryOf } from "../journal-row.ts";
 import { readTask } from "./read-task.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, integer, text } from "./row.ts";
+import { columnsOf, integer, text } from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 const keptAt = columnsOf(["seq", "value"]);
 const countAt = columnsOf(["count"]);

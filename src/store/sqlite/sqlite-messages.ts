@@ -3,9 +3,9 @@ import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { PutMessageResult } from "../message-queues.ts";
 import { readTask } from "./read-task.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, integer, text } from "./row.ts";
+import { columnsOf, integer, text } from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 const countAt = columnsOf(["count"]);
 const messageAt = columnsOf(["seq", "body"]);

@@ -3,9 +3,9 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, text, textOrStored, type Row } from "./row.ts";
+import { columnsOf, idOf, text, textOrStored, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 /** A process that has, or had, the database open. */
 export interface KnownOwner extends StoreOwner {

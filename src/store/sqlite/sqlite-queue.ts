@@ -11,9 +11,9 @@ import { take } from "../take.ts";
 import { readableInOrder, readableTasks } from "./readable-rows.ts";
 import { methods } from "./record-row.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integer, oneOf, text, type Row } from "./row.ts";
+import { columnsOf, idOf, integer, oneOf, text, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 const handlerAt = columnsOf(["method", "tool"]);
 const wakeAt = columnsOf(["at"]);

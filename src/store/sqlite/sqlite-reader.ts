@@ -9,16 +9,16 @@ import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
 import { childInputsOf, inputsOf } from "./input-rows.ts";
-import { journalEndOf, journalEntryOf, listedEntryOf } from "./journal-row.ts";
+import { journalEndOf, journalEntryOf, listedEntryOf } from "../journal-row.ts";
 import { recordOf } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row } from "./row.ts";
+import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row } from "../row.ts";
 import { sessionOf } from "./sqlite-sessions.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import { latestTime } from "../../task/time.ts";
 
 /** Of the texts whose entries one page of a journal shows: SQLite passes them on its way to what is stored behind them. */

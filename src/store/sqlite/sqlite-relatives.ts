@@ -3,7 +3,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import { readableTasks } from "./readable-rows.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 /** The tasks that other tasks made, on the writing connection. */
 export class SqliteRelatives {

@@ -3,9 +3,9 @@ import { storable } from "../../task/time.ts";
 import type { SessionCommand, SessionResult } from "../session-command.ts";
 import type { SessionRoom, StoredSession } from "../session-store.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, integer, text, textOrNull, time, type Row } from "./row.ts";
+import { columnsOf, integer, text, textOrNull, time, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 const sessionAt = columnsOf(["id", "principal", "expires_at", "state"]);
 const idAt = columnsOf(["id"]);

@@ -14,18 +14,18 @@ import type {
 import type { FairQuery } from "../fair-order.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { TaskTables } from "../task-tables.ts";
-import { journalEntryOf, journalRowOf } from "./journal-row.ts";
+import { journalEntryOf, journalRowOf } from "../journal-row.ts";
 import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
 import { readTask } from "./read-task.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integer, text } from "./row.ts";
+import { columnsOf, idOf, integer, text } from "../row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { SqliteEvents } from "./sqlite-events.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteRelatives } from "./sqlite-relatives.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
-import { toStored } from "./stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 const usageAt = columnsOf(["unfinished", "retained"]);
 const secretAt = columnsOf(["value"]);
@@ -192,7 +192,7 @@ export class SqliteTables implements TaskTables {
     const id = toStored(task.id);
     this.#updateTask.run(...changingRowOf(task), id);
     if (forgets === "failures") this.#deleteFailures.run(id);
-    for (const entry of journal) this.#upsertJournal.run(id, ...journalRowOf(entry));
+    for (const entry of journal) this.#upsertJournal.run(id, ...journalRowOf(entry, toStored));
     if (outcome === null) return;
     // The record says more of a result than this table does.
     const kind = outcome.kind === "error" ? "error" : "result";

@@ -2,7 +2,7 @@ import { TaskClientError } from "../../../src/client/task-client-error.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../../src/runtime/tool/error-json.ts";
 import { openState } from "../../../src/server/2026-07-28/request-state.ts";
-import { journalColumns, journalEntryOf } from "../../../src/store/sqlite/journal-row.ts";
+import { journalColumns, journalEntryOf } from "../../../src/store/journal-row.ts";
 import { readTask } from "../../../src/store/sqlite/read-task.ts";
 import { recordOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { applicationId, number } from "../../../src/store/sqlite/database-header.ts";
-import { journalColumns } from "../../../src/store/sqlite/journal-row.ts";
+import { journalColumns } from "../../../src/store/journal-row.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
 

@@ -5,7 +5,7 @@ import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import { changingRowOf, recordOf, rowOf } from "../../../src/store/sqlite/record-row.ts";
 import { prepareRows } from "../../../src/store/sqlite/row-statement.ts";
 import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
-import { toStored } from "../../../src/store/sqlite/stored-text.ts";
+import { toStored } from "../../../src/store/stored-text.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { taskStates } from "../../../src/task/status.ts";
 import { storable } from "../../../src/task/time.ts";

@@ -7,7 +7,7 @@ import {
   rowOf,
   taskColumns,
 } from "../../../src/store/sqlite/record-row.ts";
-import type { Row } from "../../../src/store/sqlite/row.ts";
+import type { Row } from "../../../src/store/row.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 
 /** Every member has a value of its own, so that no two can be mixed up. */

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
-import { toStored } from "../../../src/store/sqlite/stored-text.ts";
+import { toStored } from "../../../src/store/stored-text.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const files = useTempDirectory();

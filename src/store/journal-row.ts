@@ -1,7 +1,6 @@
-import type { SQLInputValue } from "node:sqlite";
-import type { InputMethod } from "../../task/input.ts";
-import type { JournalEnd, JournalEntry, JournalHead, JournalKind } from "../../task/journal.ts";
-import type { ListedEntry } from "../store.ts";
+import type { InputMethod } from "../task/input.ts";
+import type { JournalEnd, JournalEntry, JournalHead, JournalKind } from "../task/journal.ts";
+import type { ListedEntry } from "./store.ts";
 import {
   columnsOf,
   integer,
@@ -13,11 +12,9 @@ import {
   type Column,
   type Row,
 } from "./row.ts";
-import { toStored } from "./stored-text.ts";
+import type { ToStored } from "./stored-text.ts";
 
 type ColumnsOf<Names extends readonly string[]> = Readonly<Record<Names[number], Column>>;
-
-const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
 
 /** The columns of `journal` that hold an entry, beside the task's id and the order. */
 export const journalColumns = [
@@ -50,7 +47,8 @@ export const journalHeadColumns = [
 export const journalEndColumns = ["key", "value", "error"] as const;
 
 /** The values for `journalColumns`. */
-export function journalRowOf(entry: JournalEntry): SQLInputValue[] {
+export function journalRowOf(entry: JournalEntry, toStored: ToStored): (string | number | null)[] {
+  const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
   return [
     toStored(entry.key),
     entry.kind,

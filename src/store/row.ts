@@ -1,9 +1,8 @@
-import type { SQLOutputValue } from "node:sqlite";
-import { storable } from "../../task/time.ts";
+import { storable } from "../task/time.ts";
 import { fromStored } from "./stored-text.ts";
 
-/** A row as SQLite gives it; its values are read through the functions here, which check what they find. */
-export type Row = readonly SQLOutputValue[];
+/** A row as a database gives it; its values are read through the functions here, which check what they find. */
+export type Row = readonly (string | number | bigint | Uint8Array | null)[];
 
 /** A column of a statement's rows: where its values are, and its name for what is said of them. */
 export interface Column {

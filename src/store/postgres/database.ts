@@ -1,0 +1,135 @@
+import type { Pool, PoolClient, QueryArrayResult } from "pg";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Row } from "../row.ts";
+import { isBroken, isConnectionFault, storeFailed } from "./postgres-error.ts";
+
+/** What a statement is given: arrays become arrays of the database. */
+export type SqlValue = string | number | null | readonly (string | number | null)[];
+
+/** Something that runs one statement at a time. */
+export interface Queries {
+  /** Rows are arrays. Statements that are not waited for are sent together. */
+  query(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
+}
+
+/** How long a transaction may wait for locks of others, and for its own process (ms): a process that is stopped holds nobody up for longer. */
+const lockTimeoutMs = 2_000;
+const idleTimeoutMs = 5_000;
+
+/** The connections of a store to its database. */
+export class Database implements Queries {
+  readonly #pool: Pool;
+  readonly #timeoutMs: number;
+
+  constructor(pool: Pool, timeoutMs: number) {
+    this.#pool = pool;
+    this.#timeoutMs = timeoutMs;
+    // An idle connection that breaks is replaced; whoever uses one hears of it by itself.
+    pool.on("error", () => undefined);
+  }
+
+  /** One statement, which is a transaction of its own. Rejects with `store_failed` where the database does not answer. */
+  async query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    try {
+      return await this.#query(sql, values);
+    } catch (error) {
+      throw storeFailed(error);
+    }
+  }
+
+  /** The same of one that may run twice: where the connection had broken, another one is asked. */
+  async read(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    try {
+      return await this.#query(sql, values);
+    } catch (error) {
+      if (isBroken(error)) return this.query(sql, values);
+      throw storeFailed(error);
+    }
+  }
+
+  /** Begins a transaction, whose `BEGIN` is sent with its first statements. */
+  async begin(): Promise<Transaction> {
+    try {
+      return new Transaction(await this.#pool.connect(), this.#timeoutMs);
+    } catch (error) {
+      throw storeFailed(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #query(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    return rowsOf(await this.#pool.query({ text: sql, values: [...values], rowMode: "array" }));
+  }
+}
+
+/** Rejections of `commit` after which nobody knows whether the transaction was committed. */
+export class LostCommit extends HoldfastError {
+  constructor(cause: unknown) {
+    super("store_failed", "The connection to the database was lost while it committed.", { cause });
+  }
+}
+
+/** A transaction on a connection of its own. It ends with `commit` or `rollback`. */
+export class Transaction implements Queries {
+  readonly #client: PoolClient;
+  readonly #sent: Promise<unknown>[] = [];
+  #over = false;
+
+  constructor(client: PoolClient, timeoutMs: number) {
+    this.#client = client;
+    void this.#send(
+      `BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`,
+    );
+  }
+
+  async query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return rowsOf(await this.#send({ text: sql, values: [...values], rowMode: "array" }));
+  }
+
+  /** Rejects with what went wrong first in the transaction, which then has done nothing; with `LostCommit` where that is not known. */
+  async commit(): Promise<void> {
+    const before = Promise.allSettled(this.#sent);
+    const commit = this.#send("COMMIT");
+    try {
+      for (const each of await before) if (each.status === "rejected") throw each.reason;
+      const { command } = await commit;
+      if (command !== "COMMIT") throw new Error(`COMMIT was answered with ${command}`);
+      this.#release();
+    } catch (error) {
+      await commit.catch(() => undefined);
+      this.#release(error);
+      throw isConnectionFault(error) ? new LostCommit(error) : error;
+    }
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#over) return;
+    try {
+      await Promise.allSettled(this.#sent);
+      await this.#send("ROLLBACK");
+      this.#release();
+    } catch (error) {
+      this.#release(error);
+    }
+  }
+
+  #send(query: string | { text: string; values: unknown[]; rowMode: "array" }): Promise<QueryArrayResult> {
+    const sent = this.#client.query(query as never) as unknown as Promise<QueryArrayResult>;
+    sent.catch(() => undefined); // `commit` says it
+    this.#sent.push(sent);
+    return sent;
+  }
+
+  #release(error?: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#client.release(error !== undefined && isConnectionFault(error));
+  }
+}
+
+function rowsOf({ rows }: QueryArrayResult): Row[] {
+  return rows;
+}

@@ -1,0 +1,37 @@
+import { HoldfastError } from "../../task/fault.ts";
+
+const tables = [
+  "migration",
+  "task",
+  "request",
+  "journal",
+  "outcome",
+  "child",
+  "event",
+  "owner",
+  "usage",
+  "secret",
+  "session",
+  "told",
+  "message",
+] as const;
+
+/** The tables of a schema, as statements name them: they depend on nothing that a connection has been told. */
+export type Names = Readonly<Record<(typeof tables)[number], string>> & {
+  /** The schema itself, and as it is written in statements. */
+  readonly schema: string;
+  readonly quoted: string;
+};
+
+/** Throws `configuration` for a name that is no plain one. */
+export function namesIn(schema: string): Names {
+  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
+    throw new HoldfastError(
+      "configuration",
+      `schema ${JSON.stringify(schema)} has to begin with a letter or _, and to have only lower-case letters, digits and _.`,
+    );
+  }
+  const quoted = `"${schema}"`;
+  const named = Object.fromEntries(tables.map((table) => [table, `${quoted}.${table}`]));
+  return { ...(named as Record<(typeof tables)[number], string>), schema, quoted };
+}

@@ -1,0 +1,49 @@
+import { HoldfastError } from "../../task/fault.ts";
+
+/** The SQLSTATE of an error that Postgres reported; undefined for any other error. */
+export function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
+  return /^[\dA-Z]{5}$/.test(error.code) && "severity" in error ? error.code : undefined;
+}
+
+/** Whether a key is taken. */
+export function isKeyTaken(error: unknown): boolean {
+  return sqlState(error) === "23505";
+}
+
+/** Whether the same transaction may succeed now: deadlocks, waits for locks that took too long, and conflicts. */
+export function isWorthRepeating(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === "40P01" || state === "40001" || state === "55P03" || isKeyTaken(error);
+}
+
+/** Whether an error says something about the data of one statement, and nothing about the database. */
+export function isFaultOfData(error: unknown): boolean {
+  return /^(?:21|22|23|44|54)/.test(sqlState(error) ?? "");
+}
+
+/** Whether the connection is of no use any more: it broke, or Postgres ended it. */
+export function isConnectionFault(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state === undefined) return !(error instanceof HoldfastError);
+  return /^(?:08|57P)/.test(state) || state === "25P03";
+}
+
+/** Whether a connection broke that was thought to be open: another one may work. */
+export function isBroken(error: unknown): boolean {
+  return isConnectionFault(error) && !messageOf(error).includes("timeout");
+}
+
+/** `store_failed` with what is wrong; what has a code of its own already says better what it is. */
+export function storeFailed(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const problem = isConnectionFault(error) ? "does not answer" : "refused a statement";
+  return new HoldfastError("store_failed", `The database ${problem}: ${messageOf(error)}.`, { cause: error });
+}
+
+/** What went wrong, to be made part of a sentence. */
+export function messageOf(error: unknown): string {
+  // Where a host has several addresses, the error of each is in one that says nothing.
+  const first: unknown = error instanceof AggregateError ? (error.errors as unknown[])[0] : error;
+  return (first instanceof Error ? first.message : String(first)).replace(/\.$/, "");
+}

@@ -1,0 +1,71 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Row } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+
+type Value = string | number | null;
+
+interface TaskColumn {
+  readonly name: string;
+  readonly type: "text" | "bigint" | "smallint";
+  /** False for what is written once. */
+  readonly changes: boolean;
+  readonly value: (task: TaskRecord) => Value;
+}
+
+function fixed(name: string, value: TaskColumn["value"]): TaskColumn {
+  return { name, type: "text", changes: false, value };
+}
+
+function changing(name: string, value: TaskColumn["value"], type: TaskColumn["type"] = "text"): TaskColumn {
+  return { name, type, changes: true, value };
+}
+
+export const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
+
+/** The columns of `task`: what statements search by, and the record. */
+export const columns: readonly TaskColumn[] = [
+  fixed("id", ({ id }) => toStored(id)),
+  fixed("wire_id", ({ id, wireId }) => (wireId === id ? null : toStored(wireId))),
+  fixed("generation", ({ generation }) => generation),
+  fixed("scope", ({ scope }) => toStored(scope)),
+  fixed("principal", ({ principal }) => stored(principal)),
+  fixed("method", ({ method }) => method),
+  fixed("tool", ({ tool }) => toStored(tool)),
+  changing("idempotency_key", ({ idempotencyKey }) => stored(idempotencyKey)),
+  changing("state", ({ state }) => state),
+  changing("owner", ({ owner }) => (owner === null ? "" : toStored(owner))),
+  changing("lane", ({ lane }) => lane),
+  changing("run_after", ({ runAfter }) => runAfter, "bigint"),
+  changing("sweep_at", ({ sweepAt }) => sweepAt, "bigint"),
+  changing("limited", ({ limited }) => Number(limited), "smallint"),
+  changing("record", (task) => JSON.stringify(task)),
+];
+
+/** For `unnest`: of each column the values of all records. */
+export function arraysOf(of: readonly TaskColumn[], tasks: readonly TaskRecord[]): (readonly Value[])[] {
+  return of.map(({ value }) => tasks.map(value));
+}
+
+/** What statements select of a task for `recordOf`. */
+export const recordColumns = "task.id, task.record";
+
+/** The record of a row that begins with `recordColumns`. Throws `task_unreadable` for one that no record was written as. */
+export function recordOf([id, record]: Row): TaskRecord {
+  let task: unknown;
+  try {
+    task = typeof record === "string" ? JSON.parse(record) : undefined;
+  } catch {
+    task = undefined;
+  }
+  if (isRecord(task) && toStored(task.id) === id) return task;
+  throw new HoldfastError("task_unreadable", `Task ${String(id)} cannot be read: its record is damaged.`);
+}
+
+/** Where the parts that decisions turn on are what they have to be, so is the rest: nothing else writes it. */
+function isRecord(value: unknown): value is TaskRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, state, version, createdAt, attempt, tool }: Partial<Record<keyof TaskRecord, unknown>> = value;
+  const isNamed = typeof id === "string" && typeof tool === "string" && typeof state === "string";
+  return isNamed && [version, createdAt, attempt].every((each) => Number.isSafeInteger(each));
+}

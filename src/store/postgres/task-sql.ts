@@ -1,0 +1,114 @@
+import { journalColumns } from "../journal-row.ts";
+import type { Names } from "./names.ts";
+import { columns, recordColumns } from "./task-row.ts";
+
+export const finished = "state IN ('settled', 'cancelled')";
+export const unfinished = "state IN ('queued', 'running')";
+
+const journalTypes: Readonly<Record<(typeof journalColumns)[number], "text" | "bigint">> = {
+  key: "text",
+  kind: "text",
+  method: "text",
+  request: "text",
+  request_hash: "text",
+  value: "text",
+  error: "text",
+  deadline_at: "bigint",
+  done_at: "bigint",
+  done_version: "bigint",
+  tries: "bigint",
+};
+
+const places = (types: readonly string[], from = 1): string =>
+  types.map((type, index) => `$${index + from}::${type}[]`).join(", ");
+const changingColumns = columns.filter(({ changes }) => changes);
+
+/** The statements that write what belongs to tasks, many at a time: a parameter for each column. */
+export function writeStatements(names: Names) {
+  const { task, request, journal, outcome, child, event, message, secret } = names;
+  const ofTasks = (table: string): string => `DELETE FROM ${table} WHERE task_id = ANY($1::text[])`;
+  return {
+    insertTasks: `INSERT INTO ${task} (${columns.map(({ name }) => name).join(", ")})
+      SELECT * FROM unnest(${places(columns.map(({ type }) => type))})`,
+    insertRequests: `INSERT INTO ${request} (task_id, origin, arguments, prepared, session, request_id)
+      SELECT * FROM unnest(${places(Array.from({ length: 6 }, () => "text"))})`,
+    insertChildren: `INSERT INTO ${child} (id, parent, root, key) SELECT * FROM unnest(${places(["text", "text", "text", "text"])})`,
+    updateTasks: `UPDATE ${task} SET ${changingColumns.map(({ name }) => `${name} = changed.${name}`).join(", ")}
+      FROM unnest($1::text[], ${places(
+        changingColumns.map(({ type }) => type),
+        2,
+      )}) AS changed (id, ${changingColumns.map(({ name }) => name).join(", ")})
+      WHERE task.id = changed.id`,
+    /** A conflict keeps `seq`, and with it the order of first writes. */
+    upsertJournal: `INSERT INTO ${journal} (task_id, ${journalColumns.join(", ")})
+      SELECT * FROM unnest($1::text[], ${places(
+        journalColumns.map((name) => journalTypes[name]),
+        2,
+      )})
+      ON CONFLICT (task_id, key) DO UPDATE SET ${journalColumns.map((name) => `${name} = excluded.${name}`).join(", ")}`,
+    /** What failed, and steps that are to be tried again. */
+    deleteFailures: `DELETE FROM ${journal}
+      WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call') AND error IS NOT NULL`,
+    insertOutcomes: `INSERT INTO ${outcome} (task_id, kind, body) SELECT * FROM unnest(${places(["text", "text", "text"])})`,
+    insertEvents: `INSERT INTO ${event} (task_id, name, value, dedupe_id)
+      SELECT * FROM unnest(${places(["text", "text", "text", "text"])})`,
+    forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,
+    deleteEvents: `DELETE FROM ${event} WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NULL`,
+    insertSecrets: `INSERT INTO ${secret} (name, value) SELECT * FROM unnest(${places(["text", "text"])}) ON CONFLICT (name) DO NOTHING`,
+    deleteTasks: `DELETE FROM ${task} WHERE id = ANY($1::text[])`,
+    deleteChildren: `DELETE FROM ${child} WHERE id = ANY($1::text[])`,
+    deleteRequests: ofTasks(request),
+    deleteJournals: ofTasks(journal),
+    deleteOutcomes: ofTasks(outcome),
+    deleteEventsOf: ofTasks(event),
+    deleteMessagesOf: ofTasks(message),
+  };
+}
+
+/** The statements that read what commands have to know. Those that lock take tasks in the order of their ids: ancestors before what is below them. */
+export function factStatements(names: Names) {
+  const { task, journal, child, event, secret } = names;
+  const entry = (of: string): string => journalColumns.map((name) => `${of}.${name}`).join(", ");
+  return {
+    /** Those of the first list, and what is above those of the second. */
+    lockTasks: `SELECT ${recordColumns} FROM ${task} WHERE task.id IN (
+        SELECT unnest($1::text[])
+        UNION ALL SELECT parent FROM ${child} WHERE child.id = ANY($2::text[])
+        UNION ALL SELECT root FROM ${child} WHERE child.id = ANY($2::text[]))
+      ORDER BY task.id FOR UPDATE OF task`,
+    lockChildren: `SELECT ${recordColumns}, child.parent FROM ${child} JOIN ${task} ON task.id = child.id
+      WHERE child.parent = ANY($1::text[]) ORDER BY task.id FOR UPDATE OF task`,
+    entries: `SELECT journal.task_id, ${entry("journal")}
+      FROM unnest($1::text[], $2::text[]) AS wanted (task_id, key)
+      JOIN ${journal} ON journal.task_id = wanted.task_id AND journal.key = wanted.key`,
+    calls: `SELECT journal.task_id, ${entry("journal")} FROM ${child}
+      JOIN ${journal} ON journal.task_id = child.parent AND journal.key = child.key WHERE child.id = ANY($1::text[])`,
+    keyedTasks: `SELECT ${recordColumns} FROM unnest($1::text[], $2::text[]) AS wanted (principal, key)
+      JOIN ${task} ON coalesce(task.principal, '') = wanted.principal AND task.idempotency_key = wanted.key
+        AND task.idempotency_key IS NOT NULL`,
+    takenIds: `SELECT id FROM ${task} WHERE id = ANY($1::text[])`,
+    takenWireIds: `SELECT task.generation, task.scope, task.wire_id
+      FROM unnest($1::text[], $2::text[], $3::text[]) AS wanted (generation, scope, wire_id)
+      JOIN ${task} ON task.generation = wanted.generation AND task.scope = wanted.scope AND task.wire_id = wanted.wire_id
+        AND task.wire_id IS NOT NULL`,
+    firstEvent: `SELECT seq, value FROM ${event} WHERE task_id = $1 AND name = $2 AND value IS NOT NULL ORDER BY seq LIMIT 1`,
+    /** Of those whose time is not over. */
+    firstEventWait: `SELECT ${entry("journal")} FROM ${journal}
+      WHERE task_id = $1 AND kind = 'event' AND done_at IS NULL AND request = $2 AND (deadline_at IS NULL OR deadline_at > $3)
+      ORDER BY seq LIMIT 1`,
+    knownEvent: `SELECT 1 FROM ${event} WHERE task_id = $1 AND dedupe_id = $2 AND dedupe_id IS NOT NULL`,
+    countEvents: `SELECT count(*) FROM ${event} WHERE task_id = $1 AND value IS NOT NULL`,
+    /** Others that delete pass them by. */
+    lockDeletable: `SELECT id FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= $1
+      ORDER BY sweep_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    lockToWake: `SELECT ${recordColumns} FROM ${task} WHERE state = 'queued' AND lane IS NULL AND run_after <= $1
+      ORDER BY run_after, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    /** Without those that have expired, of which there may be very many. */
+    lockRunning: `SELECT ${recordColumns} FROM ${task} WHERE state = 'running' AND owner = $1 AND id > $2
+      AND (sweep_at IS NULL OR sweep_at > $3) ORDER BY id LIMIT $4 FOR UPDATE`,
+    secret: `SELECT value FROM ${secret} WHERE name = $1`,
+  };
+}
+
+export type WriteStatements = ReturnType<typeof writeStatements>;
+export type FactStatements = ReturnType<typeof factStatements>;
