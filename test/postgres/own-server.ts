@@ -1,9 +1,5 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import type { Settings, StopMode } from "./cluster.ts";
+import { Supervised } from "./supervised.ts";
 
 /** What its supervisor is told to do … */
 export type Order = "start" | StopMode;
@@ -11,28 +7,14 @@ export type Order = "start" | StopMode;
 /** … and what it says then. */
 export type Reply = { readonly url: string; readonly pid: number } | { readonly problem: string };
 
-const program = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
-
 /** A Postgres that nobody else uses. It ends with the process that started it, whatever ends that. */
 export class OwnServer implements AsyncDisposable {
-  readonly #supervisor: ChildProcess;
-  readonly #replies: AsyncIterator<string>;
-  readonly #problems: Promise<string>;
-  readonly #closed: Promise<unknown>;
+  readonly #supervisor: Supervised;
   #url = "";
   #pid = Number.NaN;
 
   private constructor(settings: Settings) {
-    // A process group of its own: Ctrl-C in a terminal reaches all of a group at once.
-    const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
-      stdio: ["pipe", "pipe", "pipe"],
-      detached: true,
-    });
-    this.#supervisor = child;
-    this.#replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    this.#problems = text(child.stderr);
-    this.#closed = once(child, "close");
-    child.stdin.on("error", () => undefined); // it has ended by itself, as the missing reply says
+    this.#supervisor = new Supervised(new URL("./supervisor.ts", import.meta.url), JSON.stringify(settings));
   }
 
   /** Resolves when it takes connections. Settings are those of `postgresql.conf`, beside which tests have their defaults. */
@@ -68,9 +50,8 @@ export class OwnServer implements AsyncDisposable {
   }
 
   /** Resolves when neither process nor folder is left. */
-  async end(): Promise<void> {
-    this.#supervisor.stdin?.end();
-    await this.#closed;
+  end(): Promise<void> {
+    return this.#supervisor.end();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -78,10 +59,8 @@ export class OwnServer implements AsyncDisposable {
   }
 
   async #order(order: Order): Promise<void> {
-    this.#supervisor.stdin?.write(`${order}\n`);
-    const { done, value } = await this.#replies.next();
-    if (done === true) throw new Error(`There is no Postgres: ${await this.#problems}`);
-    const reply = JSON.parse(value) as Reply;
+    this.#supervisor.tell(order);
+    const reply = JSON.parse(await this.#supervisor.hear()) as Reply;
     if ("problem" in reply) throw new Error(reply.problem);
     this.#url = reply.url;
     this.#pid = reply.pid;
