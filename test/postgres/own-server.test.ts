@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { OwnServer } from "./own-server.ts";
-import { withClient } from "./test-database.ts";
+import { withClient } from "./with-client.ts";
 
 const program = fileURLToPath(new URL("./server-holder.ts", import.meta.url));
 

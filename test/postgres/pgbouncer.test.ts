@@ -1,7 +1,8 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { PgBouncer } from "./pgbouncer.ts";
-import { FreshDatabase, sharedDatabase, withClient } from "./test-database.ts";
+import { FreshDatabase, sharedDatabase } from "./test-database.ts";
+import { withClient } from "./with-client.ts";
 
 /** Some wait for a package to come. */
 const timeout = 200_000;

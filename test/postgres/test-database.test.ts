@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { FreshDatabase, FreshSchema, sharedDatabase, withClient } from "./test-database.ts";
+import { FreshDatabase, FreshSchema, sharedDatabase } from "./test-database.ts";
+import { withClient } from "./with-client.ts";
 
 test("one server answers all who ask", async () => {
   const [one, other] = await Promise.all([sharedDatabase(), sharedDatabase()]);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { Client } from "pg";
 import { inject } from "vitest";
+import { withClient } from "./with-client.ts";
 
 /** The URL of a database that all tests of a run share: of HOLDFAST_TEST_POSTGRES, or of a server that the first to ask starts. */
 export async function sharedDatabase(): Promise<string> {
@@ -26,15 +26,8 @@ export class FreshSchema implements AsyncDisposable {
     return new FreshSchema(await sharedDatabase(), freshName());
   }
 
-  /** With it go all whose names start with its own and a low line. */
-  async drop(): Promise<void> {
-    await withClient(this.url, async (client) => {
-      const { rows } = await client.query<{ name: string }>(
-        "select nspname as name from pg_namespace where nspname = $1 or starts_with(nspname, $1 || '_')",
-        [this.schema],
-      );
-      for (const { name } of rows) await client.query(`drop schema ${client.escapeIdentifier(name)} cascade`);
-    });
+  drop(): Promise<void> {
+    return dropSchema(this.url, this.schema);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -72,22 +65,18 @@ export class FreshDatabase implements AsyncDisposable {
   }
 }
 
-/** Connects for as long as the work takes. */
-export async function withClient<Result>(
-  url: string,
-  work: (client: Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new Client({ connectionString: url });
-  // It may be cut at any time: the next query tells of it.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+/** Drops a schema, and all whose names start with its own and a low line. */
+export async function dropSchema(url: string, schema: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      "select nspname as name from pg_namespace where nspname = $1 or starts_with(nspname, $1 || '_')",
+      [schema],
+    );
+    for (const { name } of rows) await client.query(`drop schema ${client.escapeIdentifier(name)} cascade`);
+  });
 }
 
-function freshName(): string {
-  return `holdfast_test_${randomBytes(6).toString("hex")}`;
+/** For a schema or a database; what is left under such names is dropped when the run ends. */
+export function freshName(): string {
+  return `${inject("postgresNames")}_${randomBytes(6).toString("hex")}`;
 }
