@@ -1,15 +1,9 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Expiry } from "../../task/expiry.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
-import type {
-  GenerationName,
-  ParentTask,
-  Progress,
-  QueueLane,
-  TaskMethod,
-  TaskRecord,
-} from "../../task/record.ts";
+import type { GenerationName, ParentTask, Progress, QueueLane, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
+import { methods } from "../handler-row.ts";
 import { readTask } from "./read-task.ts";
 import {
   columnsOf,
@@ -112,14 +106,6 @@ const generations: Readonly<Record<GenerationName, true>> = {
   "2026-07-28": true,
   plain: true,
   child: true,
-};
-export const methods: Readonly<Record<TaskMethod, true>> = {
-  "tools/call": true,
-  "resources/read": true,
-  "prompts/get": true,
-  "sampling/createMessage": true,
-  "elicitation/create": true,
-  other: true,
 };
 const states: Readonly<Record<TaskState, true>> = {
   queued: true,

@@ -1,9 +1,10 @@
 import { hostname } from "node:os";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
+import { hasHandler, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { handlersIn } from "../handler-row.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, text, textOrStored, type Row } from "../row.ts";
+import { columnsOf, idOf, textOrStored, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 
@@ -90,21 +91,7 @@ function ownerOf(row: Row): KnownOwner {
     pid: Number(row[at.pid.place]),
     host: textOrStored(row, at.host),
     since: textOrStored(row, at.since),
-    handlers: handlersOf(row),
+    handlers: handlersIn(textOrStored(row, at.handlers)),
     retired: Number(row[at.retired.place]) !== 0,
   };
-}
-
-/** None where they are damaged. */
-function handlersOf(row: Row): readonly HandlerName[] {
-  try {
-    const handlers: unknown = JSON.parse(text(row, at.handlers));
-    return Array.isArray(handlers) ? handlers.filter(isHandlerName) : [];
-  } catch {
-    return [];
-  }
-}
-
-function isHandlerName(value: unknown): value is HandlerName {
-  return typeof value === "object" && value !== null && "method" in value && "tool" in value;
 }

@@ -4,18 +4,17 @@ import { hasHandler, uniqueHandlers, type HandlerName } from "../../task/owner.t
 import type { QueueLane, TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
 import { noTurns } from "../../task/turns.ts";
+import { handlerOf } from "../handler-row.ts";
 import { takeFairly, type FairQuery } from "../fair-order.ts";
 import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
 import type { ReadyTasks } from "../ready-line.ts";
 import { take } from "../take.ts";
 import { readableInOrder, readableTasks } from "./readable-rows.ts";
-import { methods } from "./record-row.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integer, oneOf, text, type Row } from "../row.ts";
+import { columnsOf, idOf, integer } from "../row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 
-const handlerAt = columnsOf(["method", "tool"]);
 const wakeAt = columnsOf(["at"]);
 const countAt = columnsOf(["count"]);
 
@@ -172,13 +171,4 @@ function* handlersIn(
 
 function byTime(a: TaskRecord, b: TaskRecord): number {
   return (a.runAfter ?? 0) - (b.runAfter ?? 0) || (a.id < b.id ? -1 : 1);
-}
-
-/** Undefined for a damaged name, which is that of no handler. */
-function handlerOf(row: Row): HandlerName | undefined {
-  try {
-    return { method: oneOf(row, handlerAt.method, methods), tool: text(row, handlerAt.tool) };
-  } catch {
-    return undefined;
-  }
 }

@@ -1,0 +1,37 @@
+import type { HandlerName } from "../task/owner.ts";
+import type { TaskMethod } from "../task/record.ts";
+import { columnsOf, oneOf, text, type Row } from "./row.ts";
+
+export const methods: Readonly<Record<TaskMethod, true>> = {
+  "tools/call": true,
+  "resources/read": true,
+  "prompts/get": true,
+  "sampling/createMessage": true,
+  "elicitation/create": true,
+  other: true,
+};
+
+const at = columnsOf(["method", "tool"]);
+
+/** The handler of a row of `method` and `tool`. Undefined for a damaged name, which is that of no handler. */
+export function handlerOf(row: Row): HandlerName | undefined {
+  try {
+    return { method: oneOf(row, at.method, methods), tool: text(row, at.tool) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The handlers of an owner, as JSON text says them. None where it is damaged: one owner that cannot be read keeps no other from its work. */
+export function handlersIn(json: string): readonly HandlerName[] {
+  try {
+    const handlers: unknown = JSON.parse(json);
+    return Array.isArray(handlers) ? handlers.filter(isHandlerName) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isHandlerName(value: unknown): value is HandlerName {
+  return typeof value === "object" && value !== null && "method" in value && "tool" in value;
+}

@@ -1,0 +1,124 @@
+import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
+import type { Names } from "./names.ts";
+import { finished, unfinished } from "./task-sql.ts";
+import { recordColumns } from "./task-row.ts";
+
+const isReady = "state = 'queued' AND lane IS NOT NULL";
+const isWaiting = "state = 'queued' AND lane IS NULL";
+
+/**
+ * The statements that read tasks for others than commands. Conditions repeat those of the partial indexes. What has to be found once
+ * among many, such as each handler, is looked for by steps: each goes to the next one that differs.
+ */
+export function readStatements(names: Names) {
+  const { task, request, journal, outcome, child, owner } = names;
+  const entry = (columns: readonly string[]): string => columns.map((name) => `journal.${name}`).join(", ");
+  /** What is over is left out before the limit counts. The last three parameters are where the page ends, the time and the limit. */
+  const newest = (of: string, [before, now, limit]: readonly [string, string, string]): string => `
+      SELECT ${recordColumns} FROM ${task}
+      WHERE ${of} AND id < ${before} AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ${now})
+      ORDER BY id DESC LIMIT ${limit}`;
+  const ofPrincipal = (principal: string): string =>
+    `coalesce(principal, '') = coalesce(${principal}::text, '') AND principal IS NOT DISTINCT FROM ${principal}::text`;
+  return {
+    task: `SELECT ${recordColumns} FROM ${task} WHERE id = $1`,
+    /** A row for each open question, or one without: those of the task itself first, and then those of the tasks below it. */
+    snapshot: `SELECT ${recordColumns}, outcome.body, input.asker, input.key, input.method, input.request, input.asker_record
+      FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
+      LEFT JOIN LATERAL (
+        SELECT NULL AS asker, own.key, own.method, own.request, NULL AS asker_record, own.seq
+        FROM ${journal} AS own
+        WHERE task.${unfinished} AND own.task_id = task.id AND own.kind = 'input' AND own.done_at IS NULL
+        UNION ALL
+        SELECT asker.id, below.key, below.method, below.request, asker.record, below.seq
+        FROM ${child} JOIN ${task} AS asker ON asker.id = child.id
+        JOIN ${journal} AS below ON below.task_id = child.id AND below.kind = 'input' AND below.done_at IS NULL
+        WHERE task.${unfinished} AND child.root = task.id AND asker.${unfinished}
+      ) AS input ON true
+      WHERE task.id = $1 ORDER BY input.asker NULLS FIRST, input.seq`,
+    /** A wire id that is the id itself is not stored twice. */
+    idByWireId: `SELECT id FROM ${task} WHERE generation = $1 AND scope = $2 AND wire_id = $3 AND wire_id IS NOT NULL
+      UNION ALL SELECT id FROM ${task} WHERE id = $3 AND wire_id IS NULL AND generation = $1 AND scope = $2 LIMIT 1`,
+    /** Those from the first of each pair on, below the second. */
+    keyed: `SELECT keyed.id, keyed.idempotency_key
+      FROM unnest($2::text[], $3::text[]) AS range (first, last) CROSS JOIN LATERAL (
+        SELECT id, idempotency_key FROM ${task}
+        WHERE coalesce(principal, '') = $1 AND idempotency_key IS NOT NULL
+          AND idempotency_key >= range.first AND idempotency_key < range.last
+        ORDER BY idempotency_key LIMIT $4) AS keyed
+      ORDER BY keyed.idempotency_key LIMIT $4`,
+    request: `SELECT origin, arguments, prepared FROM ${request} WHERE task_id = $1`,
+    /** The length of a text is known without reading it. */
+    journal: `SELECT ${entry(journalHeadColumns)}, seq,
+        coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
+      FROM ${journal} WHERE task_id = $1 AND key >= $2 ORDER BY key LIMIT $3`,
+    journalEnds: `SELECT ${entry(journalEndColumns)} FROM ${journal} WHERE task_id = $1 AND key = ANY($2::text[])`,
+    journalEntry: `SELECT ${entry(journalColumns)} FROM ${journal} WHERE task_id = $1 AND key = $2`,
+    owned: newest(`generation = $1 AND ${ofPrincipal("$2")}`, ["$3", "$4", "$5"]),
+    ofScope: newest("generation = $1 AND scope = $2 AND scope <> ''", ["$3", "$4", "$5"]),
+    ownedOfScope: newest(
+      `generation = $1 AND scope = $2 AND scope <> '' AND principal IS NOT DISTINCT FROM $3::text`,
+      ["$4", "$5", "$6"],
+    ),
+    ofGeneration: newest("generation = $1", ["$2", "$3", "$4"]),
+    unfinished: `SELECT ${recordColumns} FROM ${task} WHERE ${unfinished} AND id > $1 ORDER BY id LIMIT $2`,
+    due: `SELECT id FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= $1
+      ORDER BY sweep_at, id LIMIT $2`,
+    /** After the first time and up to the second; what waits until that one waits for no time. */
+    nextSweep: `SELECT least(
+      (SELECT min(sweep_at) FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at > $1 AND sweep_at <= $2),
+      (SELECT min(sweep_at) FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at > $1 AND sweep_at <= $2),
+      (SELECT min(run_after) FROM ${task} WHERE ${isWaiting} AND run_after > $1 AND run_after < $2))`,
+    /** What would have to run the queued tasks: those that can be claimed, of each owner, and those that wait. */
+    queuedHandlers: `WITH RECURSIVE ready AS (
+        (SELECT owner, method, tool FROM ${task} WHERE ${isReady} ORDER BY owner, method, tool LIMIT 1)
+        UNION ALL
+        SELECT next.* FROM ready CROSS JOIN LATERAL (
+          SELECT owner, method, tool FROM ${task}
+          WHERE ${isReady} AND (owner, method, tool) > (ready.owner, ready.method, ready.tool)
+          ORDER BY owner, method, tool LIMIT 1) AS next
+      ), waiting AS (
+        (SELECT method, tool FROM ${task} WHERE ${isWaiting} ORDER BY method, tool LIMIT 1)
+        UNION ALL
+        SELECT next.* FROM waiting CROSS JOIN LATERAL (
+          SELECT method, tool FROM ${task} WHERE ${isWaiting} AND (method, tool) > (waiting.method, waiting.tool)
+          ORDER BY method, tool LIMIT 1) AS next
+      ) SELECT method, tool FROM ready UNION SELECT method, tool FROM waiting`,
+    ownerHandlers: `SELECT handlers FROM ${owner} WHERE retired = 0`,
+    /** For whom tasks of a handler can be claimed: of each owner, so many principals in the order of their names. */
+    readyLines: `WITH RECURSIVE line AS (
+        SELECT first.owner, first.principal, 1 AS place FROM (
+          WITH RECURSIVE owned AS (
+            (SELECT owner FROM ${task} WHERE ${isReady} ORDER BY owner LIMIT 1)
+            UNION ALL
+            SELECT next.owner FROM owned CROSS JOIN LATERAL (
+              SELECT owner FROM ${task} WHERE ${isReady} AND owner > owned.owner ORDER BY owner LIMIT 1) AS next
+          ) SELECT owned.owner, head.principal FROM owned CROSS JOIN LATERAL (
+            SELECT coalesce(principal, '') AS principal FROM ${task}
+            WHERE ${isReady} AND owner = owned.owner AND method = $1 AND tool = $2
+            ORDER BY coalesce(principal, '') LIMIT 1) AS head) AS first
+        UNION ALL
+        SELECT line.owner, next.principal, line.place + 1 FROM line CROSS JOIN LATERAL (
+          SELECT coalesce(principal, '') AS principal FROM ${task}
+          WHERE ${isReady} AND owner = line.owner AND method = $1 AND tool = $2 AND coalesce(principal, '') > line.principal
+          ORDER BY coalesce(principal, '') LIMIT 1) AS next
+        WHERE line.place < $3
+      ) SELECT owner, principal FROM line`,
+    /** Of each principal and lane so many tasks, whichever of the owners is to run them. */
+    readyHeads: `SELECT head.id, head.record, line.principal, line.lane
+      FROM (SELECT principal, lane FROM unnest($4::text[]) AS principal CROSS JOIN unnest($5::text[]) AS lane) AS line
+      CROSS JOIN LATERAL (
+        SELECT of_owner.* FROM unnest($3::text[]) AS owned (owner) CROSS JOIN LATERAL (
+          SELECT id, record, run_after FROM ${task}
+          WHERE ${isReady} AND owner = owned.owner AND method = $1 AND tool = $2
+            AND coalesce(principal, '') = line.principal AND lane = line.lane
+          ORDER BY run_after, id LIMIT $6) AS of_owner
+        ORDER BY of_owner.run_after, of_owner.id LIMIT $6) AS head
+      ORDER BY line.principal, line.lane, head.run_after, head.id`,
+    waiting: `SELECT ${recordColumns}, run_after FROM ${task}
+      WHERE ${isWaiting} AND method = $1 AND tool = $2 AND (run_after, id) > ($3::bigint, $4)
+      ORDER BY run_after, id LIMIT $5`,
+  };
+}
+
+export type ReadStatements = ReturnType<typeof readStatements>;

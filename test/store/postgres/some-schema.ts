@@ -1,0 +1,82 @@
+import { Pool, types } from "pg";
+import { journalColumns, journalRowOf } from "../../../src/store/journal-row.ts";
+import { Database, type SqlValue } from "../../../src/store/postgres/database.ts";
+import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
+import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
+import { arraysOf, columns } from "../../../src/store/postgres/task-row.ts";
+import { writeStatements, type WriteStatements } from "../../../src/store/postgres/task-sql.ts";
+import { toStoredWithoutNul as toStored } from "../../../src/store/stored-text.ts";
+import type { JournalEntry } from "../../../src/task/journal.ts";
+import type { TaskRecord } from "../../../src/task/record.ts";
+import { FreshSchema } from "../../postgres/test-database.ts";
+
+const int8 = 20;
+const nothing: JournalEntry = {
+  key: "",
+  kind: "step",
+  method: null,
+  requestHash: null,
+  deadlineAt: null,
+  tries: 0,
+  doneAt: null,
+  doneVersion: null,
+  request: null,
+  value: null,
+  error: null,
+};
+
+/** A schema of tasks that are put there without a store. */
+export class SomeSchema implements AsyncDisposable {
+  readonly pool: Pool;
+  readonly database: Database;
+  readonly names: Names;
+  readonly #fresh: FreshSchema;
+  readonly #sql: WriteStatements;
+
+  private constructor(fresh: FreshSchema) {
+    this.#fresh = fresh;
+    this.pool = new Pool({
+      connectionString: fresh.url,
+      max: 2,
+      types: {
+        getTypeParser: (oid: number, format?: "text" | "binary") =>
+          oid === int8 ? Number : types.getTypeParser(oid, format),
+      },
+    });
+    this.names = namesIn(fresh.schema);
+    this.database = new Database(this.pool, 600_000);
+    this.#sql = writeStatements(this.names);
+  }
+
+  static async create(): Promise<SomeSchema> {
+    const schema = new SomeSchema(await FreshSchema.inSharedDatabase());
+    await migrateSchema(schema.database, schema.names);
+    return schema;
+  }
+
+  async run(sql: string, values: readonly SqlValue[] = []): Promise<void> {
+    await this.database.query(sql, values);
+  }
+
+  async put(...tasks: readonly TaskRecord[]): Promise<void> {
+    await this.database.query(this.#sql.insertTasks, arraysOf(columns, tasks));
+  }
+
+  async putEntry(taskId: string, entry: Partial<JournalEntry>): Promise<void> {
+    const row = journalRowOf({ ...nothing, ...entry }, toStored);
+    const arrays = journalColumns.map((_, index) => [row[index] ?? null]);
+    await this.database.query(this.#sql.upsertJournal, [[taskId], ...arrays]);
+  }
+
+  async putOwner(id: string, handlers: string, retired = 0): Promise<void> {
+    await this.run(
+      `INSERT INTO ${this.names.owner} VALUES ($1, 1, 'host', clock_timestamp(), $2, clock_timestamp(), $3)`,
+      [id, handlers, retired],
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.database.close();
+    await this.#fresh.drop();
+  }
+}
