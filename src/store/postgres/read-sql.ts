@@ -18,11 +18,15 @@ export function readStatements(names: Names) {
       SELECT ${recordColumns} FROM ${task}
       WHERE ${of} AND id < ${before} AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ${now})
       ORDER BY id DESC LIMIT ${limit}`;
+  /** The last part tells no name from an empty one; another form would make Postgres expect so few rows that it sorts all of them. */
   const ofPrincipal = (principal: string): string =>
-    `coalesce(principal, '') = coalesce(${principal}::text, '') AND principal IS NOT DISTINCT FROM ${principal}::text`;
+    `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
   return {
     task: `SELECT ${recordColumns} FROM ${task} WHERE id = $1`,
-    /** A row for each open question, or one without: those of the task itself first, and then those of the tasks below it. */
+    /**
+     * A row for each open question, or one without: those of the task itself first, and then those of the tasks below it. `OFFSET 0`: these
+     * are looked up one by one, also where Postgres has not yet seen how many questions are open.
+     */
     snapshot: `SELECT ${recordColumns}, outcome.body, input.asker, input.key, input.method, input.request, input.asker_record
       FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       LEFT JOIN LATERAL (
@@ -30,10 +34,12 @@ export function readStatements(names: Names) {
         FROM ${journal} AS own
         WHERE task.${unfinished} AND own.task_id = task.id AND own.kind = 'input' AND own.done_at IS NULL
         UNION ALL
-        SELECT asker.id, below.key, below.method, below.request, asker.record, below.seq
-        FROM ${child} JOIN ${task} AS asker ON asker.id = child.id
-        JOIN ${journal} AS below ON below.task_id = child.id AND below.kind = 'input' AND below.done_at IS NULL
-        WHERE task.${unfinished} AND child.root = task.id AND asker.${unfinished}
+        SELECT below.id, asked.key, asked.method, asked.request, below.record, asked.seq FROM (
+          SELECT asker.id, asker.record FROM ${child} JOIN ${task} AS asker ON asker.id = child.id
+          WHERE task.${unfinished} AND child.root = task.id AND asker.${unfinished} OFFSET 0) AS below
+        CROSS JOIN LATERAL (
+          SELECT key, method, request, seq FROM ${journal}
+          WHERE task_id = below.id AND kind = 'input' AND done_at IS NULL OFFSET 0) AS asked
       ) AS input ON true
       WHERE task.id = $1 ORDER BY input.asker NULLS FIRST, input.seq`,
     /** A wire id that is the id itself is not stored twice. */
@@ -56,10 +62,11 @@ export function readStatements(names: Names) {
     journalEntry: `SELECT ${entry(journalColumns)} FROM ${journal} WHERE task_id = $1 AND key = $2`,
     owned: newest(`generation = $1 AND ${ofPrincipal("$2")}`, ["$3", "$4", "$5"]),
     ofScope: newest("generation = $1 AND scope = $2 AND scope <> ''", ["$3", "$4", "$5"]),
-    ownedOfScope: newest(
-      `generation = $1 AND scope = $2 AND scope <> '' AND principal IS NOT DISTINCT FROM $3::text`,
-      ["$4", "$5", "$6"],
-    ),
+    ownedOfScope: newest(`generation = $1 AND scope = $2 AND scope <> '' AND ${ofPrincipal("$3")}`, [
+      "$4",
+      "$5",
+      "$6",
+    ]),
     ofGeneration: newest("generation = $1", ["$2", "$3", "$4"]),
     unfinished: `SELECT ${recordColumns} FROM ${task} WHERE ${unfinished} AND id > $1 ORDER BY id LIMIT $2`,
     due: `SELECT id FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= $1

@@ -177,7 +177,7 @@ describe("a list", () => {
   const generation = "2026-07-28";
 
   test("has full pages although some tasks cannot be read", async () => {
-    await schema.put(...[..."abcdefg"].map((name) => named(name)));
+    await schema.put(...Array.from("abcdefg", (name) => named(name)));
     await damage("b", "d", "e", "g");
     for (const filter of [{ generation }, { generation, principal: "ann" }] as const) {
       expect(namesOf(await reader.list(filter, null, 2, noon))).toBe("fc");

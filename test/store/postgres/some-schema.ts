@@ -40,7 +40,7 @@ export class SomeSchema implements AsyncDisposable {
       max: 2,
       types: {
         getTypeParser: (oid: number, format?: "text" | "binary") =>
-          oid === int8 ? Number : types.getTypeParser(oid, format),
+          oid === int8 ? Number : (types.getTypeParser(oid, format) as unknown),
       },
     });
     this.names = namesIn(fresh.schema);

@@ -1,0 +1,67 @@
+import type { Names } from "../../../src/store/postgres/names.ts";
+import type { SomeSchema } from "./some-schema.ts";
+
+/** By the last digits of a task's number. */
+const state = `CASE WHEN n % 20 < 14 THEN CASE WHEN n % 3 = 0 THEN 'cancelled' ELSE 'settled' END
+  WHEN n % 20 < 18 THEN 'queued' ELSE 'running' END`;
+const isReady = "n % 20 IN (14, 15, 16)";
+
+/** All times of many tasks are at a distance of this from each other (ms). */
+export const apart = 1_000;
+export const firstTime = 1_700_000_000_000;
+
+const tasks = ({ task }: Names): string => `
+  INSERT INTO ${task} (id, wire_id, generation, scope, principal, method, tool, idempotency_key, state, owner, lane, run_after,
+    sweep_at, limited, record)
+  SELECT 'task-' || lpad(n::text, 9, '0'), CASE WHEN n % 5 = 0 THEN 'wire-' || n END,
+    (ARRAY['sep-1686', '2025-11-25', '2026-07-28', 'plain', 'child'])[n % 5 + 1],
+    CASE WHEN n % 5 = 0 THEN 'scope-' || n % 5000 ELSE '' END,
+    CASE WHEN n % 7 <> 0 THEN 'principal-' || n % 1000 END,
+    'tools/call', 'tool-' || n % 19, CASE WHEN n % 3 = 0 THEN 'key-' || n END, ${state},
+    CASE WHEN n % 20 >= 18 OR ${isReady} AND n % 2 = 0 THEN 'owner-' || n % 4 ELSE '' END,
+    CASE WHEN ${isReady} THEN (ARRAY['new', 'woken', 'recovered'])[n % 3 + 1] END,
+    CASE WHEN n % 20 BETWEEN 14 AND 17 THEN ${firstTime} + n::bigint * ${apart} END,
+    CASE WHEN n % 11 <> 0 THEN ${firstTime} + n::bigint * ${apart} END,
+    CASE WHEN n % 20 = 18 AND n % 1000 = 18 THEN 1 ELSE 0 END,
+    '{"id":"task-' || lpad(n::text, 9, '0') || '","tool":"t","state":"queued","version":1,"createdAt":1,"attempt":0,"openInputs":1}'
+  FROM generate_series($1::int, $2::int) AS n`;
+
+/** What belongs to tasks, of a tenth of them in all states. */
+const parts = ({
+  request,
+  journal,
+  outcome,
+  child,
+  event,
+  message,
+  session,
+  told,
+  usage,
+}: Names): string[] => {
+  const each = `FROM generate_series($1::int, $2::int) AS i, LATERAL (SELECT i * 9 AS n, 'task-' || lpad((i * 9)::text, 9, '0') AS id) AS t`;
+  const pair = `FROM generate_series($1::int, $2::int) AS i, generate_series(1, 3) AS k,
+    LATERAL (SELECT i * 9 AS n, 'task-' || lpad((i * 9)::text, 9, '0') AS id) AS t`;
+  return [
+    `INSERT INTO ${request} SELECT id, '{}', '{}', NULL, 'session-' || n % 9000, n::text ${each}`,
+    `INSERT INTO ${journal} (task_id, key, kind, method, request, tries, done_at)
+      SELECT id, 'key-' || k, (ARRAY['input', 'event', 'step'])[k], CASE WHEN k = 1 THEN 'roots/list' END, 'event', 0,
+        CASE WHEN n % 20 < 18 THEN 1 END ${pair}`,
+    `INSERT INTO ${outcome} SELECT id, 'result', '{}' ${each}`,
+    `INSERT INTO ${child} SELECT id, 'task-' || lpad((n / 100)::text, 9, '0'), 'task-' || lpad((n / 1000)::text, 9, '0'), 'key-1' ${each}`,
+    `INSERT INTO ${event} (task_id, name, value, dedupe_id) SELECT id, 'event', '{}', 'd-' || k ${pair}`,
+    `INSERT INTO ${message} (task_id, body, owner) SELECT id, '{}', CASE WHEN n % 1000 = 0 THEN 'owner-' || n % 7000 END ${pair}`,
+    `INSERT INTO ${session} SELECT 'session-' || n, 'principal-' || n % 1000, ${firstTime} + n::bigint * ${apart}, '{}' ${each}`,
+    `INSERT INTO ${told} (owner, session, message, at) SELECT 'owner-1', 'session-' || n, '{}', clock_timestamp() - n * interval '1 second' ${each}`,
+    `INSERT INTO ${usage} SELECT 'principal-' || n, 0, 1, 1 ${each}`,
+  ];
+};
+
+/** Fills a schema with so many tasks, and lets Postgres learn of what there is. */
+export async function putMany(schema: SomeSchema, count: number): Promise<void> {
+  await schema.run(tasks(schema.names), [1, count]);
+  for (const sql of parts(schema.names)) await schema.run(sql, [1, Math.floor(count / 10)]);
+  for (const owner of ["owner-0", "owner-1", "owner-2"]) await schema.putOwner(owner, "[]");
+  const { task, request, journal, outcome, child, event, message, session, told, usage } = schema.names;
+  const filled = [task, request, journal, outcome, child, event, message, session, told, usage];
+  await schema.run(`ANALYZE ${filled.join(", ")}`);
+}

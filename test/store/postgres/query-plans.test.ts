@@ -1,0 +1,89 @@
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Names } from "../../../src/store/postgres/names.ts";
+import type { SqlValue } from "../../../src/store/postgres/database.ts";
+import { fullForm } from "../../full-form.ts";
+import { putMany } from "./many-tasks.ts";
+import { samples } from "./sample-values.ts";
+import { SomeSchema } from "./some-schema.ts";
+
+const count = fullForm ? 1_000_000 : 100_000;
+/** The rows that a statement may touch for one that is asked for some dozens: a few for each of them, and for each step on the way. */
+const mostRows = 2_000;
+
+const folder = new URL("../../../src/store/postgres/", import.meta.url);
+const modules = await Promise.all(
+  readdirSync(folder)
+    .filter((file) => file.endsWith("-sql.ts"))
+    .map(async (file) => Object.entries((await import(new URL(file, folder).href)) as object)),
+);
+
+/** All statements of the store, as `module.name`, whichever modules there are. */
+function statements(names: Names): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [name, make] of modules.flat() as readonly [string, unknown][]) {
+    if (!name.endsWith("Statements") || typeof make !== "function") continue;
+    const made = (make as (names: Names) => Readonly<Record<string, string>>)(names);
+    for (const [each, sql] of Object.entries(made)) {
+      found.set(`${name.replace("Statements", "")}.${each}`, sql);
+    }
+  }
+  return found;
+}
+
+let schema: SomeSchema;
+beforeAll(async () => {
+  schema = await SomeSchema.create();
+  await putMany(schema, count);
+}, 600_000);
+afterAll(() => schema[Symbol.asyncDispose]());
+
+/** A step of a plan, as `EXPLAIN` with JSON describes it. */
+interface Step {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly "Rows Removed by Index Recheck"?: number;
+  readonly Plans?: readonly Step[];
+}
+
+function stepsOf(step: Step): readonly Step[] {
+  return [step, ...(step.Plans ?? []).flatMap(stepsOf)];
+}
+
+/** Runs a statement, undoes it, and gives the steps in which it went through tables. */
+async function scansOf(sql: string, values: readonly SqlValue[]): Promise<readonly Step[]> {
+  const transaction = await schema.database.begin();
+  try {
+    const [row] = await transaction.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, values);
+    const [explained] = row as unknown as readonly [readonly [{ readonly Plan: Step }]];
+    const plan = explained[0].Plan;
+    return stepsOf(plan).filter((step) => step["Node Type"].endsWith("Scan"));
+  } finally {
+    await transaction.rollback();
+  }
+}
+
+function touched(step: Step): number {
+  const removed = (step["Rows Removed by Filter"] ?? 0) + (step["Rows Removed by Index Recheck"] ?? 0);
+  return (step["Actual Rows"] + removed) * step["Actual Loops"];
+}
+
+/** Of what stores know of themselves there is little. */
+const small = ["migration", "owner", "secret"];
+
+test.for(Object.entries(samples))("%s finds its rows by an index", async ([name, values]) => {
+  const sql = statements(schema.names).get(name.split(" ")[0] ?? "") ?? "";
+  const scans = await scansOf(sql, values);
+  const table = (step: Step): string => step["Relation Name"] ?? "";
+  const whole = scans.filter((step) => step["Node Type"] === "Seq Scan" && !small.includes(table(step)));
+  expect(whole.map(table)).toEqual([]);
+  expect(scans.map(touched).reduce((sum, rows) => sum + rows, 0)).toBeLessThan(mostRows);
+});
+
+test("every statement has values with which its plan is looked at", () => {
+  const sampled = new Set(Object.keys(samples).map((name) => name.split(" ")[0]));
+  expect(sampled).toEqual(new Set(statements(schema.names).keys()));
+});
