@@ -3,11 +3,10 @@ import { storable } from "../../task/time.ts";
 import type { SessionCommand, SessionResult } from "../session-command.ts";
 import type { SessionRoom, StoredSession } from "../session-store.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, integer, text, textOrNull, time, type Row } from "../row.ts";
+import { columnsOf, integer, text, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 
-const sessionAt = columnsOf(["id", "principal", "expires_at", "state"]);
 const idAt = columnsOf(["id"]);
 const countAt = columnsOf(["count"]);
 const holderAt = columnsOf(["principal", "count"]);
@@ -104,15 +103,6 @@ export class SqliteSessions {
 
 function changed(ids: readonly string[]): SessionResult {
   return { ok: true, count: ids.length, news: ids.map((id) => ({ id, message: null })) };
-}
-
-export function sessionOf(row: Row): StoredSession {
-  return {
-    id: text(row, sessionAt.id),
-    principal: textOrNull(row, sessionAt.principal),
-    expiresAt: time(row, sessionAt.expires_at),
-    state: text(row, sessionAt.state),
-  };
 }
 
 function countIn(row: Row | undefined): number {
