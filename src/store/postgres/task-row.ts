@@ -69,3 +69,8 @@ function isRecord(value: unknown): value is TaskRecord {
   const isNamed = typeof id === "string" && typeof tool === "string" && typeof state === "string";
   return isNamed && [version, createdAt, attempt].every((each) => Number.isSafeInteger(each));
 }
+
+/** The id of the request that a task came from, as `request` holds it: 1 and "1" are two. */
+export function requestIdText(id: string | number): string {
+  return JSON.stringify(id);
+}

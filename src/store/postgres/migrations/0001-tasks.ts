@@ -5,7 +5,7 @@ import type { Names } from "../names.ts";
  * can go on with.
  *
  * `task.record` is the whole record as JSON text; the columns beside it are what statements search by. An owner of '' is none. Texts are
- * compared by their bytes.
+ * compared by their bytes. `told` is what owners tell each other of sessions: a row without a message says that one was changed or deleted.
  */
 export function tasks(names: Names): string {
   return `
@@ -127,14 +127,14 @@ CREATE TABLE ${names.session} (
   expires_at bigint NOT NULL,
   state text NOT NULL
 );
-CREATE INDEX session_principal ON ${names.session} (coalesce(principal, ''), expires_at, id);
+CREATE INDEX session_principal ON ${names.session} (principal, expires_at, id);
 CREATE INDEX session_expiry ON ${names.session} (expires_at, id);
 
 CREATE TABLE ${names.told} (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   owner text COLLATE "C" NOT NULL,
   session text COLLATE "C" NOT NULL,
-  message text NOT NULL,
+  message text,
   at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX told_at ON ${names.told} (at);

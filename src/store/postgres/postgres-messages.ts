@@ -1,0 +1,86 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { MessageQueues, NewMessage, PutMessageResult } from "../message-queues.ts";
+import { columnsOf, integer, text, type Row } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { Database } from "./database.ts";
+import { InOrder } from "./in-order.ts";
+import type { Names } from "./names.ts";
+import { messageOf, storeFailed } from "./postgres-error.ts";
+import { messageStatements } from "./session-sql.ts";
+
+const putAt = columnsOf(["tasks", "added"]);
+const messageAt = columnsOf(["seq", "body"]);
+const seqAt = columnsOf(["seq"]);
+
+/** What messages need of a store that is open. */
+interface MessageParts {
+  readonly database: Database;
+  readonly owner: string;
+}
+
+/** The queues of tasks. Each queue has its messages in the order of the calls here, and those of other processes between them. */
+export class PostgresMessages implements MessageQueues {
+  readonly #sql: ReturnType<typeof messageStatements>;
+  /** Throws `store_closed` unless the store is open. */
+  readonly #open: () => MessageParts;
+  readonly #calls = new InOrder();
+
+  constructor(names: Names, open: () => MessageParts) {
+    this.#sql = messageStatements(names);
+    this.#open = open;
+  }
+
+  async put(taskId: string, message: NewMessage, maxMessages: number | null): Promise<PutMessageResult> {
+    this.#open();
+    return this.#calls.run(taskId, () => this.#put(toStored(taskId), message, maxMessages));
+  }
+
+  async take(taskId: string, limit: number | null): Promise<readonly string[]> {
+    this.#open();
+    return this.#calls.run(taskId, () => this.#take(taskId, limit));
+  }
+
+  async #put(id: string, { body, bound }: NewMessage, maxMessages: number | null): Promise<PutMessageResult> {
+    const { database, owner } = this.#open();
+    const transaction = await database.begin();
+    try {
+      const [, [row]] = await Promise.all([
+        transaction.query(this.#sql.lockTask, [id]),
+        transaction.query(this.#sql.put, [id, toStored(body), bound ? owner : null, maxMessages]),
+        transaction.commit(),
+      ]);
+      if (row === undefined || integer(row, putAt.tasks) === 0) return { ok: false, reason: "unknown" };
+      return integer(row, putAt.added) === 0 ? { ok: false, reason: "full" } : { ok: true };
+    } catch (error) {
+      throw storeFailed(error);
+    }
+  }
+
+  /** They are read before they are deleted: what cannot be read stays. */
+  async #take(taskId: string, limit: number | null): Promise<readonly string[]> {
+    const { database, owner } = this.#open();
+    const id = toStored(taskId);
+    const taken: string[] = [];
+    for (;;) {
+      const rest = limit === null ? null : limit - taken.length;
+      const found = bodiesIn(taskId, await database.read(this.#sql.first, [id, owner, rest]));
+      if (found.size === 0) return taken;
+      const deleted = await database.query(this.#sql.delete, [[...found.keys()]]);
+      const ours = new Set(deleted.map((row) => integer(row, seqAt.seq)));
+      for (const [seq, body] of found) if (ours.has(seq)) taken.push(body);
+      if (ours.size === found.size) return taken;
+      // Some went to takers in other processes; there may be more behind them.
+    }
+  }
+}
+
+/** The bodies by their places. Throws `task_unreadable` where one is damaged. */
+function bodiesIn(taskId: string, rows: readonly Row[]): Map<number, string> {
+  try {
+    return new Map(rows.map((row) => [integer(row, messageAt.seq), text(row, messageAt.body)]));
+  } catch (error) {
+    throw new HoldfastError("task_unreadable", `Task ${taskId} cannot be read: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+}

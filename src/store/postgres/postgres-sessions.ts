@@ -1,0 +1,176 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { storable } from "../../task/time.ts";
+import { ChangeFeed } from "../change-feed.ts";
+import { idOf, type Row } from "../row.ts";
+import { sessionOf } from "../session-row.ts";
+import type {
+  SessionEnd,
+  SessionListener,
+  SessionNews,
+  SessionRoom,
+  SessionStore,
+  StoredSession,
+} from "../session-store.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { Database, SqlValue } from "./database.ts";
+import { InOrder } from "./in-order.ts";
+import type { Names } from "./names.ts";
+import { isWorthRepeating, messageOf, storeFailed } from "./postgres-error.ts";
+import { SessionNewsReader } from "./session-news.ts";
+import { newsStatements, sessionStatements } from "./session-sql.ts";
+import { requestIdText, stored } from "./task-row.ts";
+
+/** How often a write is tried that waited too long for those of others. */
+const mostTries = 3;
+
+/** What sessions need of a store that is open. */
+interface SessionParts {
+  readonly database: Database;
+  readonly owner: string;
+  /** Tells all owners to read what was told of sessions. */
+  readonly channel: { tell(news: { readonly messages: true }): void };
+}
+
+/** A store's sessions, which are those of all its owners. */
+export class PostgresSessions implements SessionStore {
+  readonly #names: Names;
+  readonly #sql: ReturnType<typeof sessionStatements>;
+  readonly #tell: string;
+  /** Throws `store_closed` unless the store is open. */
+  readonly #open: () => SessionParts;
+  readonly #feed = new ChangeFeed<SessionNews>();
+  readonly #puts = new InOrder();
+  #news: SessionNewsReader | undefined;
+
+  constructor(names: Names, open: () => SessionParts) {
+    this.#names = names;
+    this.#sql = sessionStatements(names);
+    this.#tell = newsStatements(names).tell;
+    this.#open = open;
+  }
+
+  /** To be called when the database is there, and again where it may be another one: then news may have been missed. */
+  async start(database: Database, owner: string): Promise<void> {
+    const publish = (news: readonly SessionNews[] | "gap"): void => this.#feed.publish(news, "others");
+    const isAgain = this.#news !== undefined;
+    const news = new SessionNewsReader(database, this.#names, owner, publish);
+    await news.start();
+    this.#news = news;
+    if (isAgain) publish("gap");
+  }
+
+  /** To be called when others have told something, and now and then. What cannot be read now is read by the next call. */
+  async readNews(): Promise<void> {
+    await this.#news?.read().catch(() => undefined);
+  }
+
+  async get(id: string): Promise<StoredSession | undefined> {
+    const [row] = await this.#open().database.read(this.#sql.select, [toStored(id)]);
+    try {
+      return row && sessionOf(row);
+    } catch (error) {
+      throw new HoldfastError("store_failed", `A session cannot be read: ${messageOf(error)}.`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** One at a time of all processes: how many there are is counted for each, and no process takes more than one connection to wait. */
+  async put(session: StoredSession, room: SessionRoom): Promise<void> {
+    this.#open();
+    await this.#puts.run("", () => this.#put(session, room));
+  }
+
+  async update(id: string, state: string, before: string): Promise<boolean> {
+    const values = [toStored(id), toStored(state), toStored(before)];
+    return (await this.#change(this.#sql.update, values)) > 0;
+  }
+
+  async extend(ends: readonly SessionEnd[]): Promise<void> {
+    await this.#open().database.query(this.#sql.extend, columnsOfEnds(ends));
+  }
+
+  async delete(ids: readonly string[]): Promise<void> {
+    await this.#change(this.#sql.delete, [ids.map(toStored)]);
+  }
+
+  async deleteUnextended(ends: readonly SessionEnd[]): Promise<void> {
+    await this.#change(this.#sql.deleteUnextended, columnsOfEnds(ends));
+  }
+
+  async deleteExpired(now: number, limit: number): Promise<number> {
+    const { database } = this.#open();
+    return (await database.query(this.#sql.deleteExpired, [storable(now), limit])).length;
+  }
+
+  async tasksOf(id: string, limit: number, requestId?: string | number): Promise<readonly string[]> {
+    const { database } = this.#open();
+    const rows =
+      requestId === undefined
+        ? await database.read(this.#sql.tasksOfSession, [toStored(id), limit])
+        : await database.read(this.#sql.tasksOfRequest, [toStored(id), requestIdText(requestId), limit]);
+    return rows.map(idOf);
+  }
+
+  async tell(id: string, message: string): Promise<void> {
+    const parts = this.#open();
+    await parts.database.query(this.#tell, [toStored(id), toStored(message), parts.owner]);
+    this.#publishOwn(parts, [{ id, message }]);
+  }
+
+  subscribe(listener: SessionListener): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  async #put(session: StoredSession, room: SessionRoom): Promise<void> {
+    const values = [
+      toStored(session.id),
+      stored(session.principal),
+      storable(session.expiresAt),
+      toStored(session.state),
+      storable(room.ofPrincipal),
+      storable(room.total),
+    ];
+    for (let tries = 1; ; tries++) {
+      const parts = this.#open();
+      const transaction = await parts.database.begin();
+      try {
+        // The count is that of a statement which began after the lock was given.
+        const [, rows] = await Promise.all([
+          transaction.query(this.#sql.lockPuts, [`${this.#names.schema} sessions`]),
+          transaction.query(this.#sql.put, [...values, parts.owner]),
+          transaction.commit(),
+        ]);
+        return this.#changed(parts, rows);
+      } catch (error) {
+        if (tries === mostTries || !isWorthRepeating(error)) throw storeFailed(error);
+      }
+    }
+  }
+
+  /** Resolves with how many sessions the statement changed or deleted; its last parameter is the owner. */
+  async #change(sql: string, values: readonly SqlValue[]): Promise<number> {
+    const parts = this.#open();
+    const rows = await parts.database.query(sql, [...values, parts.owner]);
+    this.#changed(parts, rows);
+    return rows.length;
+  }
+
+  /** Of rows with the ids of what was changed or deleted. */
+  #changed(parts: SessionParts, rows: readonly Row[]): void {
+    this.#publishOwn(
+      parts,
+      rows.map((row) => ({ id: idOf(row), message: null })),
+    );
+  }
+
+  #publishOwn({ channel }: SessionParts, news: readonly SessionNews[]): void {
+    if (news.length === 0) return;
+    this.#feed.publish(news, "self");
+    channel.tell({ messages: true });
+  }
+}
+
+function columnsOfEnds(ends: readonly SessionEnd[]): readonly (readonly (string | number)[])[] {
+  return [ends.map(({ id }) => toStored(id)), ends.map(({ expiresAt }) => storable(expiresAt))];
+}

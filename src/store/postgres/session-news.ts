@@ -1,0 +1,122 @@
+import { columnsOf, integer, isNull, text, textOrNull, type Row } from "../row.ts";
+import type { SessionNews } from "../session-store.ts";
+import type { Database } from "./database.ts";
+import type { Names } from "./names.ts";
+import { newsStatements } from "./session-sql.ts";
+
+/** How long news stay for those that read late (ms). Whoever did not read for half of that reads again what it holds. */
+const keptMs = 60_000;
+/** How many rows are read, or deleted, by one statement. */
+const mostAtOnce = 1_000;
+/** How many numbers there can be at a time of transactions that are on their way. */
+const mostOnTheirWay = 200;
+
+const lastAt = columnsOf(["now", "seq"]);
+const newsAt = columnsOf(["now", "seq", "owner", "session", "message"]);
+
+/**
+ * What owners tell each other of sessions, through rows that each of them reads once. Numbers are given before a commit, so that a higher one may be
+ * seen first: those that are missing are asked for again, until no transaction that was given one can still be on its way. What one owner
+ * told after another had committed has a higher number, and is published after it.
+ */
+export class SessionNewsReader {
+  readonly #database: Database;
+  readonly #sql: ReturnType<typeof newsStatements>;
+  readonly #owner: string;
+  readonly #publish: (news: readonly SessionNews[] | "gap") => void;
+  #last = 0;
+  /** Numbers up to the last that have not been seen, and when they were first missed. */
+  readonly #missing = new Map<number, number>();
+  /** Times are those of the database. */
+  #readAt = 0;
+  #deletedAt = 0;
+  #reading: Promise<void> | undefined;
+  #readsAgain = false;
+
+  constructor(
+    database: Database,
+    names: Names,
+    owner: string,
+    publish: (news: readonly SessionNews[] | "gap") => void,
+  ) {
+    this.#database = database;
+    this.#sql = newsStatements(names);
+    this.#owner = owner;
+    this.#publish = publish;
+  }
+
+  /** Begins with what is committed from now on. */
+  async start(): Promise<void> {
+    const rows = await this.#database.read(this.#sql.selectLast, [mostOnTheirWay]);
+    const now = integer(rows[0] ?? [], lastAt.now);
+    this.#readAt = now;
+    this.#last = 0;
+    this.#missing.clear();
+    for (const row of rows) if (!isNull(row, lastAt.seq)) this.#note(integer(row, lastAt.seq), now);
+  }
+
+  /** Publishes what others have told. What was told before the call is published when it resolves. */
+  async read(): Promise<void> {
+    this.#readsAgain = true;
+    this.#reading ??= this.#readAll();
+    await this.#reading;
+  }
+
+  async #readAll(): Promise<void> {
+    try {
+      while (this.#readsAgain) {
+        this.#readsAgain = false;
+        await this.#readSome();
+        if (this.#readAt - this.#deletedAt > keptMs / 2) await this.#deleteOld();
+      }
+    } finally {
+      // In the same step as the last look, so that nobody waits for a reading that is over.
+      this.#reading = undefined;
+    }
+  }
+
+  async #readSome(): Promise<void> {
+    const values = [this.#last, [...this.#missing.keys()], mostAtOnce];
+    const rows = await this.#database.read(this.#sql.select, values);
+    const now = integer(rows[0] ?? [], newsAt.now);
+    const isLate = now - this.#readAt > keptMs / 2;
+    if (isLate) {
+      await this.start();
+      return this.#publish("gap");
+    }
+    this.#readAt = now;
+    const told = rows.filter((row) => !isNull(row, newsAt.seq));
+    if (told.length >= mostAtOnce) this.#readsAgain = true;
+    for (const row of told) this.#note(integer(row, newsAt.seq), now);
+    for (const [seq, since] of this.#missing) if (now - since > keptMs / 2) this.#missing.delete(seq);
+    this.#publish(this.#ofOthers(told));
+  }
+
+  /** A number is seen, and with it those that are missing before it. */
+  #note(seq: number, now: number): void {
+    this.#missing.delete(seq);
+    const from = Math.max(this.#last + 1, seq - mostOnTheirWay);
+    for (let missed = from; missed < seq; missed++) this.#missing.set(missed, now);
+    this.#last = Math.max(this.#last, seq);
+  }
+
+  #ofOthers(rows: readonly Row[]): readonly SessionNews[] | "gap" {
+    const others = rows.filter((row) => row[newsAt.owner.place] !== this.#owner);
+    try {
+      return others.map((row) => ({
+        id: text(row, newsAt.session),
+        message: textOrNull(row, newsAt.message),
+      }));
+    } catch {
+      return "gap"; // a damaged row may be about any session
+    }
+  }
+
+  async #deleteOld(): Promise<void> {
+    this.#deletedAt = this.#readAt;
+    let deleted = mostAtOnce;
+    while (deleted === mostAtOnce) {
+      deleted = (await this.#database.query(this.#sql.deleteOld, [keptMs, mostAtOnce])).length;
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import type { Names } from "./names.ts";
+import { unfinished } from "./task-sql.ts";
+
+/**
+ * The statements for sessions. Those that change or delete sessions tell the owners of it in the same statement. Whatever locks several
+ * rows takes them in the order of their ids. Ids come in arrays, for which no plan reads the whole table.
+ */
+export function sessionStatements(names: Names) {
+  const { session, task, request, told } = names;
+  const tellOf = (changed: string, owner: string): string =>
+    `INSERT INTO ${told} (owner, session) SELECT ${owner}, id FROM ${changed} RETURNING session`;
+  return {
+    select: `SELECT id, principal, expires_at, state FROM ${session} WHERE id = $1`,
+    lockPuts: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
+    /**
+     * First those of the same principal make room. Then, as long as there are too many, the one that ends first of the principal with most:
+     * of each principal the session that ends last is number 1, and those with the highest numbers go.
+     */
+    put: `WITH own AS (
+        SELECT id FROM ${session} WHERE principal = $2 AND id <> $1 ORDER BY expires_at, id
+        LIMIT (SELECT greatest(0, count(*) - $5::bigint + 1) FROM ${session} WHERE principal = $2 AND id <> $1)
+      ), numbered AS (
+        SELECT id, expires_at, row_number() OVER (PARTITION BY principal ORDER BY expires_at DESC, id DESC) AS number
+        FROM ${session} WHERE id <> $1 AND id NOT IN (SELECT id FROM own)
+      ), first AS (
+        SELECT id FROM numbered ORDER BY number DESC, expires_at, id
+        LIMIT (SELECT greatest(0, count(*) - (SELECT count(*) FROM own) - $6::bigint + 1) FROM ${session} WHERE id <> $1)
+      ), held AS (
+        SELECT id FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM own UNION ALL SELECT id FROM first)) ORDER BY id FOR UPDATE
+      ), gone AS (
+        DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id
+      ), added AS (
+        INSERT INTO ${session} (id, principal, expires_at, state) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (id) DO UPDATE
+        SET principal = excluded.principal, expires_at = excluded.expires_at, state = excluded.state
+      ) ${tellOf("gone", "$7")}`,
+    update: `WITH changed AS (UPDATE ${session} SET state = $2 WHERE id = $1 AND state = $3 RETURNING id)
+      ${tellOf("changed", "$4")}`,
+    extend: `WITH ends AS (
+        SELECT id, max(expires_at) AS expires_at FROM unnest($1::text[], $2::bigint[]) AS each (id, expires_at) GROUP BY id
+      ), held AS (
+        SELECT session.id, ends.expires_at FROM ${session} JOIN ends ON session.id = ends.id
+        WHERE session.expires_at < ends.expires_at ORDER BY session.id FOR UPDATE OF session
+      )
+      UPDATE ${session} SET expires_at = held.expires_at FROM held
+      WHERE session.id = held.id AND session.expires_at < held.expires_at`,
+    delete: `WITH held AS (SELECT id FROM ${session} WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE),
+      gone AS (DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id)
+      ${tellOf("gone", "$2")}`,
+    deleteUnextended: `WITH held AS (
+        SELECT session.id FROM unnest($1::text[], $2::bigint[]) AS ends (id, expires_at)
+        JOIN ${session} ON session.id = ends.id AND session.expires_at <= ends.expires_at
+        ORDER BY session.id FOR UPDATE OF session
+      ), gone AS (DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id)
+      ${tellOf("gone", "$3")}`,
+    /** Another process that deletes them too is not waited for. */
+    deleteExpired: `WITH ended AS (
+        SELECT id FROM ${session} WHERE expires_at <= $1 ORDER BY expires_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+      ) DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM ended)) RETURNING id`,
+    tasksOfRequest: `SELECT task_id FROM ${request}
+      WHERE session = $1 AND request_id = $2 ORDER BY task_id DESC LIMIT $3`,
+    tasksOfSession: `SELECT request.task_id FROM ${request} JOIN ${task} ON task.id = request.task_id
+      WHERE request.session = $1 AND task.${unfinished} LIMIT $2`,
+  };
+}
+
+/** The statements for what owners tell each other of sessions. */
+export function newsStatements({ told }: Names) {
+  return {
+    /** It is of use only to those that live: nobody waits until it is on disk. */
+    tell: `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+      INSERT INTO ${told} (session, message, owner) SELECT $1, $2, $3 FROM quick`,
+    /** The highest numbers; a row for the time alone where there are none. */
+    selectLast: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, news.seq
+      FROM (SELECT 1) AS always LEFT JOIN (SELECT seq FROM ${told} ORDER BY seq DESC LIMIT $1) AS news ON true
+      ORDER BY news.seq`,
+    /** What comes after $1, and what is in $2 of what came before; a row for the time alone where there is nothing. */
+    select: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, news.seq, news.owner, news.session, news.message
+      FROM (SELECT 1) AS always LEFT JOIN (
+        (SELECT seq, owner, session, message FROM ${told} WHERE seq = ANY($2::bigint[]))
+        UNION ALL (SELECT seq, owner, session, message FROM ${told} WHERE seq > $1 ORDER BY seq LIMIT $3)
+      ) AS news ON true ORDER BY news.seq`,
+    deleteOld: `WITH old AS (
+        SELECT seq FROM ${told} WHERE at < statement_timestamp() - $1 * interval '1 ms' ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED
+      ) DELETE FROM ${told} WHERE seq = ANY (ARRAY(SELECT seq FROM old)) RETURNING seq`,
+  };
+}
+
+/** The statements for the queues of tasks. */
+export function messageStatements({ task, message }: Names) {
+  return {
+    /** Who puts has the queue to itself, and its task is not deleted meanwhile. */
+    lockTask: `SELECT id FROM ${task} WHERE id = $1 FOR NO KEY UPDATE`,
+    put: `WITH of AS (SELECT id FROM ${task} WHERE id = $1), added AS (
+        INSERT INTO ${message} (task_id, body, owner) SELECT id, $2, $3 FROM of
+        WHERE $4::bigint IS NULL OR (SELECT count(*) FROM ${message} WHERE task_id = $1) < $4 RETURNING seq
+      ) SELECT (SELECT count(*) FROM of), (SELECT count(*) FROM added)`,
+    /** What is bound to another owner is of no use to this one. */
+    first: `SELECT seq, body FROM ${message} WHERE task_id = $1 AND (owner IS NULL OR owner = $2) ORDER BY seq LIMIT $3`,
+    delete: `DELETE FROM ${message} WHERE seq = ANY($1::bigint[]) RETURNING seq`,
+  };
+}
