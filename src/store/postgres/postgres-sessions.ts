@@ -49,14 +49,13 @@ export class PostgresSessions implements SessionStore {
     this.#open = open;
   }
 
-  /** To be called when the database is there, and again where it may be another one: then news may have been missed. */
+  /** To be called once, when the database is there. */
   async start(database: Database, owner: string): Promise<void> {
-    const publish = (news: readonly SessionNews[] | "gap"): void => this.#feed.publish(news, "others");
-    const isAgain = this.#news !== undefined;
-    const news = new SessionNewsReader(database, this.#names, owner, publish);
+    const news = new SessionNewsReader(database, this.#names, owner, (told) =>
+      this.#feed.publish(told, "others"),
+    );
     await news.start();
     this.#news = news;
-    if (isAgain) publish("gap");
   }
 
   /** To be called when others have told something, and now and then. What cannot be read now is read by the next call. */

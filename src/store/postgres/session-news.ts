@@ -1,4 +1,4 @@
-import { columnsOf, integer, isNull, text, textOrNull, type Row } from "../row.ts";
+import { columnsOf, integer, integerOrNull, isNull, text, textOrNull, type Row } from "../row.ts";
 import type { SessionNews } from "../session-store.ts";
 import type { Database } from "./database.ts";
 import type { Names } from "./names.ts";
@@ -12,7 +12,7 @@ const mostAtOnce = 1_000;
 const mostOnTheirWay = 200;
 
 const lastAt = columnsOf(["now", "seq"]);
-const newsAt = columnsOf(["now", "seq", "owner", "session", "message"]);
+const newsAt = columnsOf(["now", "highest", "seq", "owner", "session", "message"]);
 
 /**
  * What owners tell each other of sessions, through rows that each of them reads once. Numbers are given before a commit, so that a higher one may be
@@ -78,9 +78,12 @@ export class SessionNewsReader {
   async #readSome(): Promise<void> {
     const values = [this.#last, [...this.#missing.keys()], mostAtOnce];
     const rows = await this.#database.read(this.#sql.select, values);
-    const now = integer(rows[0] ?? [], newsAt.now);
+    const [first = []] = rows;
+    const now = integer(first, newsAt.now);
     const isLate = now - this.#readAt > keptMs / 2;
-    if (isLate) {
+    // A copy of the database that has taken its place lacks what was committed last.
+    const isOlder = (integerOrNull(first, newsAt.highest) ?? this.#last) < this.#last;
+    if (isLate || isOlder) {
       await this.start();
       return this.#publish("gap");
     }

@@ -74,8 +74,9 @@ export function newsStatements({ told }: Names) {
     selectLast: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, news.seq
       FROM (SELECT 1) AS always LEFT JOIN (SELECT seq FROM ${told} ORDER BY seq DESC LIMIT $1) AS news ON true
       ORDER BY news.seq`,
-    /** What comes after $1, and what is in $2 of what came before; a row for the time alone where there is nothing. */
-    select: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, news.seq, news.owner, news.session, news.message
+    /** What comes after $1, and what is in $2 of what came before; a row for the time and the highest number where there is nothing. */
+    select: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT max(seq) FROM ${told}),
+        news.seq, news.owner, news.session, news.message
       FROM (SELECT 1) AS always LEFT JOIN (
         (SELECT seq, owner, session, message FROM ${told} WHERE seq = ANY($2::bigint[]))
         UNION ALL (SELECT seq, owner, session, message FROM ${told} WHERE seq > $1 ORDER BY seq LIMIT $3)
