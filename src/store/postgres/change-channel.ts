@@ -1,0 +1,162 @@
+import type { Client } from "pg";
+import type { StoreChanges } from "../store.ts";
+import type { Database } from "./database.ts";
+import { ListenConnection } from "./listen-connection.ts";
+import type { Names } from "./names.ts";
+import { UntoldNews, type News } from "./news.ts";
+import { fromPayload, toPayloads } from "./news-payload.ts";
+
+/** With a connection that listens, how much more seldom a gap is published all the same: what is sent to it may get lost. */
+const rarely = 10;
+/** The pause before a gap is told because something could not be, and the longest one. */
+const firstRetryMs = 100;
+const longestRetryMs = 10_000;
+
+/** Told what others have told. After a gap, all of them are called. */
+export interface ChannelListener {
+  tasks(changes: StoreChanges): void;
+  sessions(ids: readonly string[] | "gap"): void;
+  messages(): void;
+  work(): void;
+}
+
+export interface ChannelSetup {
+  readonly names: Names;
+  readonly owner: string;
+  /** Resolves with an open connection that is nobody else's, and no pooler's; undefined: there is none, and others are heard of by polling. */
+  readonly connect: (() => Promise<Client>) | undefined;
+  readonly database: Pick<Database, "query">;
+  /** How often a gap is published where nothing listens. */
+  readonly pollIntervalMs: number;
+  readonly listener: ChannelListener;
+}
+
+/**
+ * Where the owners of a schema tell each other what they have committed. It is sent after the commit: a NOTIFY takes a lock of the
+ * whole database until its transaction has ended, so that within those of writes it would have them commit one by one. What gets lost on the way is
+ * made good by a gap.
+ */
+export class ChangeChannel {
+  readonly #setup: ChannelSetup;
+  readonly #channel: string;
+  readonly #untold = new UntoldNews();
+  #listening: ListenConnection | undefined;
+  #poll: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #sending: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(setup: ChannelSetup) {
+    this.#setup = setup;
+    this.#channel = `holdfast_${setup.names.schema}`;
+  }
+
+  /** From then on the listener is called; before the first time with what others say, with a gap. */
+  start(): void {
+    const { connect } = this.#setup;
+    if (connect !== undefined) {
+      this.#listening = new ListenConnection({
+        channel: this.#channel,
+        connect,
+        onOpen: () => this.#gap(),
+        onLost: () => this.#pollLater(),
+        onPayload: (payload) => this.#heard(payload),
+      });
+    }
+    this.#pollLater();
+  }
+
+  /** Tells the others. It never fails; what is told meanwhile is sent together. */
+  tell(news: News): void {
+    if (this.#closed) return;
+    this.#untold.add(news);
+    this.#send();
+  }
+
+  /** Resolves when what was told is sent, or was tried to be, and nothing is left of it. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#poll);
+    clearTimeout(this.#retry);
+    await Promise.all([this.#listening?.close(), this.#sending]);
+  }
+
+  #send(): void {
+    if (this.#sending !== undefined || this.#untold.isEmpty) return;
+    clearTimeout(this.#retry);
+    this.#sending = this.#sendAll().then((isSent) => {
+      this.#sending = undefined;
+      if (isSent)
+        this.#send(); // what was told since
+      else this.#sendLater();
+    });
+  }
+
+  /** False: it failed, and what could not be told is a gap now. */
+  async #sendAll(): Promise<boolean> {
+    const { owner, database } = this.#setup;
+    while (!this.#untold.isEmpty) {
+      const payloads = toPayloads(owner, this.#untold.take());
+      try {
+        await database.query("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", [
+          this.#channel,
+          payloads,
+        ]);
+        this.#failures = 0;
+      } catch {
+        this.#untold.addGap();
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #sendLater(): void {
+    const pause = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
+    if (!this.#closed) this.#retry = setTimeout(() => this.#send(), pause).unref();
+  }
+
+  #heard(payload: string): void {
+    const heard = fromPayload(payload);
+    if (heard === undefined || (heard.news === "gap" && heard.owner !== this.#setup.owner))
+      return this.#gap();
+    if (heard.owner === this.#setup.owner || heard.news === "gap") return;
+    const { tasks = [], sessions = [], messages, work } = heard.news;
+    const { listener } = this.#setup;
+    if (tasks.length > 0) this.#call(() => listener.tasks(tasks));
+    if (sessions.length > 0) this.#call(() => listener.sessions(sessions));
+    if (messages === true) this.#call(() => listener.messages());
+    if (work === true) this.#call(() => listener.work());
+  }
+
+  #gap(): void {
+    const { listener } = this.#setup;
+    this.#call(() => listener.tasks("gap"));
+    this.#call(() => listener.sessions("gap"));
+    this.#call(() => listener.messages());
+    this.#call(() => listener.work());
+    this.#pollLater();
+  }
+
+  /** A listener that throws must not keep others from hearing. */
+  #call(tell: () => void): void {
+    if (this.#closed) return;
+    try {
+      tell();
+    } catch (error) {
+      process.emitWarning(`A listener of the store threw: ${String(error)}`, "HoldfastWarning");
+    }
+  }
+
+  #pollLater(): void {
+    clearTimeout(this.#poll);
+    if (this.#closed) return;
+    const { pollIntervalMs } = this.#setup;
+    const pause = this.#listening?.isListening === true ? rarely * pollIntervalMs : pollIntervalMs;
+    this.#poll = setTimeout(() => {
+      this.#listening?.check();
+      this.#gap();
+    }, pause).unref();
+  }
+}

@@ -1,0 +1,106 @@
+import type { Client } from "pg";
+
+/** The pause after the first failed connection, which doubles up to the longest one. */
+const firstRetryMs = 100;
+const longestRetryMs = 10_000;
+/** How long the server may take to close a connection that is over. */
+const closeMs = 1_000;
+
+export interface ListenSetup {
+  readonly channel: string;
+  /** Resolves with a connection of its own, which is open. */
+  readonly connect: () => Promise<Client>;
+  /** It listens, for the first time or again: what was sent before is not heard. */
+  readonly onOpen: () => void;
+  readonly onLost: () => void;
+  readonly onPayload: (payload: string) => void;
+}
+
+/** A connection that listens to one channel, and is replaced when it breaks. */
+export class ListenConnection {
+  readonly #setup: ListenSetup;
+  #client: Client | undefined;
+  #opening: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #isListening = false;
+  #isChecking = false;
+  #closed = false;
+
+  constructor(setup: ListenSetup) {
+    this.#setup = setup;
+    this.#open();
+  }
+
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  /** Asks the server for a sign; one that did not answer the time before is gone, which nothing else may tell. */
+  check(): void {
+    const client = this.#client;
+    if (client === undefined || !this.#isListening) return;
+    if (this.#isChecking) return this.#lost(client);
+    this.#isChecking = true;
+    client.query("SELECT").then(
+      () => (this.#isChecking = false),
+      () => this.#lost(client),
+    );
+  }
+
+  /** Resolves when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#isListening = false;
+    clearTimeout(this.#timer);
+    await Promise.all([this.#opening, this.#client && endClient(this.#client)]);
+  }
+
+  #open(): void {
+    this.#opening = this.#listen().catch(() => this.#openLater());
+  }
+
+  async #listen(): Promise<void> {
+    const client = await this.#setup.connect();
+    client.on("error", () => this.#lost(client));
+    client.on("end", () => this.#lost(client));
+    if (this.#closed) return endClient(client);
+    this.#client = client;
+    client.on("notification", ({ payload = "" }) => {
+      if (this.#client === client) this.#setup.onPayload(payload);
+    });
+    try {
+      await client.query(`LISTEN ${client.escapeIdentifier(this.#setup.channel)}`);
+    } catch {
+      return this.#lost(client);
+    }
+    if (this.#closed || this.#client !== client) return;
+    this.#failures = 0;
+    this.#isListening = true;
+    this.#setup.onOpen();
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#isListening = false;
+    this.#isChecking = false;
+    client.connection.stream.destroy();
+    if (this.#closed) return;
+    this.#setup.onLost();
+    this.#openLater();
+  }
+
+  #openLater(): void {
+    if (this.#closed) return;
+    const pause = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
+    this.#timer = setTimeout(() => this.#open(), pause).unref();
+  }
+}
+
+/** A server that does not answer keeps it no longer than a moment. */
+async function endClient(client: Client): Promise<void> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), closeMs);
+  await client.end().catch(() => undefined);
+  clearTimeout(timer);
+}
