@@ -1,0 +1,105 @@
+import { EventEmitter } from "node:events";
+import type { WorkerPool } from "graphile-worker";
+import type { PoolConfig } from "pg";
+import type { QueueLibrary } from "./queue-library.ts";
+import { QueuePool } from "./queue-pool.ts";
+
+/** The task of the queue's jobs. They have no contents: whoever gets one looks for something to claim. */
+export const jobTask = "claim";
+
+/** Jobs that are fetched at once: each takes no time. */
+const fetched = 50;
+/** How often jobs are fetched that nothing told of. */
+const pollMs = 1_000;
+/** The pause before a worker that failed is replaced, and the longest one. */
+const firstRetryMs = 200;
+const longestRetryMs = 10_000;
+/** How long a stop waits for a database that does not answer. */
+const stopMs = 2_000;
+
+export interface QueueWorkerSetup {
+  readonly library: QueueLibrary;
+  readonly schema: string;
+  /** To the database itself: no transaction pooler. */
+  readonly connection: PoolConfig;
+  readonly onJob: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Takes jobs off the queue until it is stopped. Without a database it tries again and again. */
+export class QueueWorker {
+  readonly #setup: QueueWorkerSetup;
+  #pool: QueuePool;
+  #workers: WorkerPool;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(setup: QueueWorkerSetup) {
+    this.#setup = setup;
+    this.#pool = new QueuePool(setup.connection);
+    this.#workers = this.#start();
+  }
+
+  /** Takes no job any more; resolves when those that it has are given back, or the database had its time to take them. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, stopMs);
+    await Promise.race([isLate, this.#end()]);
+    clearTimeout(timer);
+  }
+
+  #start(): WorkerPool {
+    const { library, schema, onJob } = this.#setup;
+    const events = new EventEmitter();
+    let isWorking = false;
+    let problem: Error | undefined;
+    events.once("localQueue:getJobs:complete", () => {
+      isWorking = true;
+      this.#failures = 0;
+    });
+    // The library keeps what its first question to the database was answered with, an error too, and asks no more.
+    const log = (level: string, message: string): void => {
+      if (level !== "error" || isWorking || problem !== undefined) return;
+      problem = new Error(message);
+      void Promise.resolve(workers.gracefulShutdown()).catch(() => undefined); // `ended` is told
+    };
+    const options = {
+      schema,
+      events,
+      logger: new library.Logger(() => log),
+      noHandleSignals: true,
+      concurrency: 1,
+      pollInterval: pollMs,
+      preset: {
+        worker: { localQueue: { size: fetched }, completeJobBatchDelay: 1, failJobBatchDelay: 1 },
+      },
+    };
+    const workers = library.runTaskList(options, { [jobTask]: onJob }, this.#pool);
+    const ended = (error: unknown): void => this.#restart(problem ?? error);
+    workers.promise.then(() => ended(new Error("The queue's worker ended.")), ended);
+    return workers;
+  }
+
+  #restart(error: unknown): void {
+    if (this.#stopped) return;
+    if (this.#failures === 0) this.#setup.onError(error);
+    const pause = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
+    this.#timer = setTimeout(() => {
+      void this.#pool.end().catch(() => undefined);
+      this.#pool = new QueuePool(this.#setup.connection);
+      this.#workers = this.#start();
+    }, pause).unref();
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.#workers.gracefulShutdown();
+    } catch {
+      // Jobs that it could not give back are found by whoever cleans up.
+    }
+    await this.#pool.end().catch(() => undefined);
+  }
+}
