@@ -3,7 +3,8 @@ import { Pool } from "pg";
 import type { ChannelSetup } from "../../../src/store/postgres/change-channel.ts";
 import { Database } from "../../../src/store/postgres/database.ts";
 import type { News } from "../../../src/store/postgres/news.ts";
-import { FreshSchema, withClient } from "../../postgres/test-database.ts";
+import { FreshSchema } from "../../postgres/test-database.ts";
+import { withClient } from "../../postgres/with-client.ts";
 import { ChannelEnd } from "./channel-ends.ts";
 
 let schema: FreshSchema;

@@ -5,7 +5,8 @@ import { Database } from "../../../src/store/postgres/database.ts";
 import { loadQueueLibrary } from "../../../src/store/postgres/queue-library.ts";
 import { WakeQueue, type WakeQueueSetup } from "../../../src/store/postgres/wake-queue.ts";
 import { OwnServer } from "../../postgres/own-server.ts";
-import { FreshSchema, withClient } from "../../postgres/test-database.ts";
+import { FreshSchema } from "../../postgres/test-database.ts";
+import { withClient } from "../../postgres/with-client.ts";
 
 let schema: FreshSchema;
 let nodes: Node[];
