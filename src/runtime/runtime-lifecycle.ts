@@ -10,6 +10,7 @@ export class RuntimeLifecycle {
   readonly #services: Services;
   readonly #parts: Parts;
   #unsubscribe: () => void = () => undefined;
+  #offWork: (() => void) | undefined;
   #started: Promise<void> | undefined;
   #open = false;
   #drained = false;
@@ -30,6 +31,7 @@ export class RuntimeLifecycle {
 
   drain(): void {
     this.#drained = true; // a start may be under way
+    this.#offWork?.();
     this.#parts.dispatcher.pause();
     this.#parts.attempts.drain();
   }
@@ -54,7 +56,7 @@ export class RuntimeLifecycle {
   }
 
   async #start(): Promise<void> {
-    const { store, registry, clock } = this.#services;
+    const { store, registry, clock, options } = this.#services;
     const { changed, dispatcher, watchers, ownership, orphans, sweeper } = this.#parts;
     registry.seal();
     try {
@@ -67,7 +69,7 @@ export class RuntimeLifecycle {
       this.#unsubscribe = store.subscribe((changes, by) => {
         changed.onChanges(changes);
         watchers.onChanges(changes);
-        if (by === "others") dispatcher.wake();
+        if (by === "others" && (changes === "gap" || store.onWork === undefined)) dispatcher.wake();
         else dispatcher.changed();
         if (changes !== "gap" && changes.some(({ isRelative }) => isRelative)) this.#lookAround();
         if (changes === "gap") orphans.onOthers();
@@ -76,6 +78,8 @@ export class RuntimeLifecycle {
       await ownership.start();
       await orphans.start();
       if (this.#late) throw stopping();
+      const works = options.roles.includes("work") && !this.#drained;
+      if (works) this.#offWork = store.onWork?.((tasks) => dispatcher.takeWork(tasks));
       dispatcher.wake();
       void sweeper.start();
       this.#open = true;
@@ -99,6 +103,7 @@ export class RuntimeLifecycle {
     if (this.#started === undefined) return;
     const { ownership, orphans, creation, attempts, dispatcher } = this.#parts;
     orphans.stop();
+    this.#offWork?.();
     if (isStarting) ownership.stop();
     const deadline = new Deadline(this.#services.clock, withinMs);
     try {
@@ -126,6 +131,7 @@ export class RuntimeLifecycle {
     cancelled.stop();
     timers.close();
     await sweeper.stop();
+    this.#offWork?.();
     this.#unsubscribe();
     await this.#services.store.close();
   }

@@ -38,6 +38,9 @@ export type ChangedBy = "self" | "others";
 /** Told of changes. */
 export type ChangeListener = (changes: StoreChanges, by: ChangedBy) => void;
 
+/** Looks for at least so many tasks to claim. Resolves with whether it took what there was; it never rejects. */
+export type WorkListener = (tasks: number) => Promise<boolean>;
+
 /** What an owner learns of itself and of others. */
 export interface Renewal {
   /** False: it was taken for dead. Its tasks are being given to others, and its writes reject with `store_lost`. */
@@ -137,4 +140,10 @@ export interface TaskStore {
    * others. Returns a function that ends the subscription.
    */
   subscribe(listener: ChangeListener): () => void;
+  /**
+   * Calls `listener` when there may be something to claim for any owner, of which others may not have been told; it resolves with false where they
+   * have to be. Left out by a store whose changes of others are to be taken for that: of this one, only a gap is. Returns a function that ends
+   * the subscription.
+   */
+  onWork?(listener: WorkListener): () => void;
 }

@@ -20,6 +20,8 @@ export interface Setup {
   readonly options?: Partial<RuntimeOptions>;
   /** Comes before each call that the runtime makes of its store; `process.store` goes past it. */
   readonly before?: BeforeCall;
+  /** That of a store which tells one process of work, and not all. */
+  readonly onWork?: NonNullable<TaskStore["onWork"]>;
 }
 
 /** A caller who is not told apart from others. */
@@ -44,8 +46,10 @@ export class Process {
       else registry.add(name, tool.config, tool.handler);
     }
     const { store: inner } = this.#store;
+    const { before, onWork } = setup;
+    const isOwn = before === undefined && onWork === undefined;
     this.runtime = createRuntime({
-      store: setup.before === undefined ? inner : watchedStore(inner, setup.before),
+      store: isOwn ? inner : watchedStore(inner, before, onWork),
       registry,
       clock,
       onError: (error) => this.errors.push(error),

@@ -3,13 +3,17 @@ import type { TaskCommandName } from "../../src/task/command.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 
 /** What a runtime asks of its store: the commands by their names, and the other calls by theirs. */
-export type StoreCall = TaskCommandName | Exclude<keyof TaskStore, "write" | "subscribe">;
+export type StoreCall = TaskCommandName | Exclude<keyof TaskStore, "write" | "subscribe" | "onWork">;
 
 /** Comes before a call of the store: it may wait, and what it throws the call rejects with. */
 export type BeforeCall = (call: StoreCall, id: string | undefined) => void | Promise<void>;
 
-/** A store that lets a test in before each call. */
-export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
+/** A store that lets a test in before each call. With `onWork` it tells one process of work, and not all. */
+export function watchedStore(
+  inner: TaskStore,
+  before: BeforeCall = () => undefined,
+  onWork = inner.onWork?.bind(inner),
+): TaskStore {
   return {
     open: async (owner) => (await before("open", undefined), inner.open(owner)),
     close: async () => (await before("close", undefined), inner.close()),
@@ -37,6 +41,7 @@ export function watchedStore(inner: TaskStore, before: BeforeCall): TaskStore {
     due: async (now, limit) => (await before("due", undefined), inner.due(now, limit)),
     nextSweepAt: async (after) => (await before("nextSweepAt", undefined), inner.nextSweepAt(after)),
     subscribe: (listener) => inner.subscribe(listener),
+    ...(onWork === undefined ? {} : { onWork }),
     ...(inner.messages === undefined ? {} : { messages: inner.messages }),
   };
 }

@@ -12,6 +12,7 @@ import type { NewerTasks } from "./newer-tasks.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
+import { WorkOffers } from "./work-offers.ts";
 
 /** The most tasks that one claim takes, so that no transaction grows with the slots. */
 const mostClaims = 100;
@@ -31,6 +32,7 @@ export interface DispatcherSetup {
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
   readonly #starting = new Set<Promise<void>>();
+  readonly #offers = new WorkOffers();
   readonly #closing = new AbortController();
   #yielding: (() => void) | undefined;
   #open = true;
@@ -79,6 +81,14 @@ export class Dispatcher {
       this.#yielding = undefined;
       this.#look();
     });
+  }
+
+  /** As `wake`, where no other process was told of so many tasks. Resolves with false where others have to be. */
+  takeWork(tasks: number): Promise<boolean> {
+    const tookAll = this.#offers.make(tasks);
+    this.wake();
+    if (!this.#running) this.#offers.onEnd();
+    return tookAll;
   }
 
   #look(): void {
@@ -146,12 +156,13 @@ export class Dispatcher {
       this.#claimAll().finally(() => {
         this.#running = false;
         if (this.#again) this.#pump();
-        if (!this.#running) this.#giveKept();
+        if (!this.#running) this.#rest();
       }),
     );
   }
 
-  #giveKept(): void {
+  #rest(): void {
+    this.#offers.onEnd();
     const kept = this.#kept;
     this.#kept = 0;
     for (let given = 0; given < kept; given++) this.#setup.slots.give();
@@ -161,6 +172,7 @@ export class Dispatcher {
   async #claimAll(): Promise<void> {
     while (this.#open && (this.#backlog || this.#looks)) {
       if (this.#backlog && !this.#hasSlot) return;
+      this.#offers.onLook();
       const handlers = this.#handlers();
       if (handlers.length === 0) {
         this.#backlog = false; // until a tool may start handlers again, or another change
@@ -169,7 +181,10 @@ export class Dispatcher {
       }
       // From before the store is asked: what ends meanwhile may be told before the answer comes.
       this.#heldBack = handlers.some(({ concurrency }) => concurrency !== undefined);
-      if (!(await this.#findsWork(handlers))) continue;
+      if (!(await this.#findsWork(handlers))) {
+        this.#offers.onClaimed(0, 1);
+        continue;
+      }
       const tokens = this.#takeSlots();
       if (tokens.length === 0) {
         this.#backlog = true;
@@ -212,6 +227,7 @@ export class Dispatcher {
       this.#turns = claimed.turns;
       this.#heldBack = claimed.heldBack;
       free -= claimed.tasks.length;
+      this.#offers.onClaimed(claimed.tasks.length, tokens.length);
       if (free === 0) this.#backlog = true;
       for (const task of claimed.tasks) this.#track(this.#begin(task));
       return true;

@@ -4,15 +4,13 @@ import type { Database, SqlValue } from "./database.ts";
 import type { QueueLibrary } from "./queue-library.ts";
 import { QueuePool } from "./queue-pool.ts";
 import { messageOf } from "./postgres-error.ts";
+import type { WorkListener } from "../store.ts";
 import { jobTask, QueueWorker } from "./queue-worker.ts";
 
 /** How old a job gets before it is deleted: its worker died, or nobody takes jobs. */
 const staleMs = 60_000;
 /** The most jobs that are deleted at once. */
 const mostStale = 1_000;
-
-/** Looks for something to claim; resolves with false where others may find something too. */
-export type WorkListener = () => Promise<boolean>;
 
 export interface WakeQueueSetup {
   /** Undefined where it is not installed: then all are asked each time. */
@@ -42,7 +40,7 @@ export class WakeQueue {
   #stopping: Promise<void> = Promise.resolve();
   #cleaning: NodeJS.Timeout | undefined;
   #isAsking = false;
-  #asksAgain = false;
+  #jobs = 0;
 
   constructor(setup: WakeQueueSetup) {
     this.#setup = setup;
@@ -83,7 +81,7 @@ export class WakeQueue {
 
   /** All were asked: whether others find something, too, is not told to anybody. */
   ask(): void {
-    void this.#ask().catch(this.#setup.onError);
+    void this.#ask(1).catch(this.#setup.onError);
   }
 
   /** Deletes jobs that nobody has taken in time, or whose worker has died, and asks all in their place. */
@@ -120,13 +118,14 @@ export class WakeQueue {
 
   /** A job that comes while the listeners look may be about what they have passed: then they look once more for all such. */
   async #gotJob(): Promise<void> {
-    this.#asksAgain = true;
+    this.#jobs++;
     if (this.#isAsking) return;
     this.#isAsking = true;
     try {
-      while (this.#asksAgain) {
-        this.#asksAgain = false;
-        if (!(await this.#ask())) this.#setup.askOthers();
+      while (this.#jobs > 0) {
+        const jobs = this.#jobs;
+        this.#jobs = 0;
+        if (!(await this.#ask(jobs))) this.#setup.askOthers();
       }
     } catch (error) {
       this.#setup.askOthers();
@@ -136,8 +135,8 @@ export class WakeQueue {
     }
   }
 
-  async #ask(): Promise<boolean> {
-    const answers = await Promise.all([...this.#listeners].map(({ listener }) => listener()));
+  async #ask(tasks: number): Promise<boolean> {
+    const answers = await Promise.all([...this.#listeners].map(({ listener }) => listener(tasks)));
     return answers.includes(true);
   }
 

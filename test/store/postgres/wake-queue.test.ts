@@ -17,6 +17,8 @@ class Node {
   readonly database: Database;
   readonly problems: unknown[] = [];
   asked = 0;
+  /** Of how many tasks it was told at least. */
+  tasks = 0;
   askedOthers = 0;
   /** What it answers when it is asked. */
   answer: () => Promise<boolean> = () => Promise.resolve(true);
@@ -39,8 +41,9 @@ class Node {
   }
 
   work(): () => void {
-    return this.queue.onWork(() => {
+    return this.queue.onWork((tasks) => {
       this.asked++;
+      this.tasks += tasks;
       this.#events.dispatchEvent(new Event("event"));
       return this.answer();
     });
@@ -145,7 +148,7 @@ test("has it look once more for all jobs that come while it looks", async () => 
   resolve(true);
   await a.until(() => a.asked === 2);
   await a.queue.close();
-  expect(a.asked).toBe(2);
+  expect([a.asked, a.tasks]).toEqual([2, 6]);
 });
 
 test("wakes nobody for a transaction that was rolled back", async () => {
