@@ -1,4 +1,4 @@
-import { HoldfastError } from "../task/fault.ts";
+import { isPassing } from "../store/lost-store.ts";
 import type { Clock } from "./clock.ts";
 import { retryPause } from "./backoff.ts";
 import { waitFor } from "./wait-for.ts";
@@ -11,7 +11,7 @@ export interface StorePatience {
 
 /**
  * Asks the store, and where it fails (a full disk, for one) asks again until it does not: work that is done must not
- * be lost to a store that recovers. Rejects when `signal` aborts, and with what is no passing fault.
+ * be lost to a store that recovers, or that this process rejoins. Rejects when `signal` aborts, and with what is no passing fault.
  */
 export async function untilStoreAnswers<T>(
   ask: () => Promise<T>,
@@ -22,7 +22,7 @@ export async function untilStoreAnswers<T>(
     try {
       return await ask();
     } catch (error) {
-      if (!(error instanceof HoldfastError) || error.code !== "store_failed") throw error;
+      if (!isPassing(error)) throw error;
       onError(error);
       await waitFor((done) => clock.after(retryPause(failures, clock), done), signal);
     }

@@ -1,16 +1,19 @@
 import { HoldfastError } from "../task/fault.ts";
 import { memoryStore } from "./memory/memory-store.ts";
+import { postgresStore } from "./postgres/postgres-store.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
 /**
- * The store of a URL: `memory:`, or `sqlite:PATH` with a relative or absolute path, which is used as it is, without decoding.
- * Throws `store_url` for anything else.
+ * The store of a URL: `memory:`, `sqlite:PATH` with a relative or absolute path, which is used as it is, without decoding, or
+ * `postgres://…` with the parameters of `pg`, and `schema` for that of the store. Throws `store_url` for anything else.
  */
 export function storeFromUrl(url: string): TaskStore {
   if (url === "memory:") return memoryStore();
   const path = sqlitePath(url);
   if (path !== undefined) return sqliteStore(path);
+  const postgres = postgresUrl(url);
+  if (postgres !== undefined) return postgresStore(postgres.url, postgres.options);
   throw noStore(url);
 }
 
@@ -23,6 +26,12 @@ export function fileOfStore(store: string): string {
     );
   }
   const path = namesScheme.test(store) ? sqlitePath(store) : store;
+  if (postgresUrl(store) !== undefined) {
+    throw new HoldfastError(
+      "store_url",
+      "A Postgres database has no file that could be read beside its processes.",
+    );
+  }
   if (path === undefined || path === "") throw noStore(store);
   return path;
 }
@@ -38,10 +47,20 @@ function sqlitePath(url: string): string | undefined {
   return rest;
 }
 
+function postgresUrl(
+  given: string,
+): { readonly url: string; readonly options: { readonly schema?: string } } | undefined {
+  if (!/^postgres(?:ql)?:\/\//i.test(given) || !URL.canParse(given)) return undefined;
+  const url = new URL(given);
+  const schema = url.searchParams.get("schema");
+  url.searchParams.delete("schema");
+  return { url: url.href, options: schema === null ? {} : { schema } };
+}
+
 function noStore(url: string): HoldfastError {
   return new HoldfastError(
     "store_url",
-    `${JSON.stringify(withoutPassword(url))} names no store. Use sqlite:PATH (sqlite:tasks.db, sqlite:///var/lib/tasks.db) or memory:.`,
+    `${JSON.stringify(withoutPassword(url))} names no store. Use sqlite:PATH (sqlite:tasks.db, sqlite:///var/lib/tasks.db), postgres://HOST/DATABASE or memory:.`,
   );
 }
 

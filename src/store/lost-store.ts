@@ -1,13 +1,30 @@
 import { HoldfastError } from "../task/fault.ts";
 
 /** What the writes of an owner reject with that another one took for dead. */
-export function lostStore(place: string): HoldfastError {
-  return new HoldfastError(
-    "store_lost",
-    `${place} was taken from this process, since another one took it for dead, and its tasks are run by others. Restart this process.`,
-  );
+export class StoreLost extends HoldfastError {
+  /** Whether this process goes on as soon as it has rejoined the store. */
+  readonly rejoins: boolean;
+
+  constructor(place: string, rejoins: boolean) {
+    const then = rejoins ? "It goes on with what is left to it" : "Restart this process";
+    super(
+      "store_lost",
+      `${place} was taken from this process, since another one took it for dead, and its tasks are run by others. ${then}.`,
+    );
+    this.rejoins = rejoins;
+  }
 }
 
+/** Whether the store is lost for good. */
 export function isLost(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code === "store_lost";
+  return error instanceof HoldfastError && error.code === "store_lost" && !rejoins(error);
+}
+
+/** Whether the same call may succeed later. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === "store_failed" || rejoins(error));
+}
+
+function rejoins(error: HoldfastError): boolean {
+  return error instanceof StoreLost && error.rejoins;
 }

@@ -43,7 +43,7 @@ export type WorkListener = (tasks: number) => Promise<boolean>;
 
 /** What an owner learns of itself and of others. */
 export interface Renewal {
-  /** False: it was taken for dead. Its tasks are being given to others, and its writes reject with `store_lost`. */
+  /** False: it was taken for dead. Its tasks are being given to others, and its writes reject with `store_lost` unless it rejoins. */
   readonly held: boolean;
   /** Owners that are gone: their running tasks have to be reclaimed. */
   readonly gone: readonly string[];
@@ -86,6 +86,11 @@ export interface TaskStore {
   close(): Promise<void>;
   /** Says that this owner lives, and finds out who does not any more. To be called once a second. */
   renew(): Promise<Renewal>;
+  /**
+   * Makes an owner that is not held any more one again, under the same id, and tells its listeners of a gap: what others took of it stays theirs.
+   * Left out by a store for which its process has to be restarted.
+   */
+  rejoin?(): Promise<void>;
 
   /** Applies a command. The command is plain data that must not change until the write has ended. */
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;

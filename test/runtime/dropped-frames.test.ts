@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { lostStore } from "../../src/store/lost-store.ts";
+import { StoreLost } from "../../src/store/lost-store.ts";
 import { rest } from "./fake-clock.ts";
 import { Process, text, type Handler } from "./harness.ts";
 import { storeFailed } from "./watched-store.ts";
@@ -88,7 +88,7 @@ describe("frames of handlers that wait", () => {
       tools,
       options: { maxParkedFrames: 0 },
       before: (call) => {
-        if (call === "park") throw lostStore("The store");
+        if (call === "park") throw new StoreLost("The store", false);
       },
     });
     await process.callId("asks");

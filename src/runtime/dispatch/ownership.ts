@@ -36,7 +36,7 @@ export class Ownership {
     this.#onOthers = onOthers;
   }
 
-  /** False once another process took this one for dead. */
+  /** False once another process took this one for dead, until it has rejoined. */
   get held(): boolean {
     return this.#held;
   }
@@ -55,7 +55,8 @@ export class Ownership {
 
   /** A store that fails for long is reported once. */
   async #renewInTime(): Promise<void> {
-    if (this.#renewing || !this.#held) return;
+    const isLost = !this.#held && this.#services.store.rejoin === undefined;
+    if (this.#renewing || isLost) return;
     this.#renewing = true;
     try {
       await this.#renew();
@@ -69,19 +70,9 @@ export class Ownership {
   }
 
   async #renew(): Promise<void> {
-    const { store, clock, onError } = this.#services;
+    const { store, clock } = this.#services;
     const { held, gone, others } = await store.renew();
-    if (!held && this.#held) {
-      this.#held = false;
-      void this.#sweeper.stop(); // it could only fail, over and over
-      onError(
-        new HoldfastError(
-          "store_lost",
-          "Another process took this one for dead. Restart it: its tasks are run by others.",
-        ),
-      );
-    }
-    if (!held) return;
+    if (!held) return this.#lost();
     const lost = gone.filter((owner) => !this.#reported.has(owner));
     for (const owner of lost) await this.#reclaim(owner);
     if (lost.length === 0 && others === 0) return;
@@ -89,6 +80,24 @@ export class Ownership {
     // What others queue and schedule is told, but what is told can be lost.
     this.#onOthers();
     this.#sweeper.consider(await store.nextSweepAt(clock.now() - 2 * renewEveryMs));
+  }
+
+  /** What was taken from this process stays with others; where the store lets it, it goes on with the rest. */
+  async #lost(): Promise<void> {
+    const { store, onError } = this.#services;
+    const wasHeld = this.#held;
+    this.#held = false;
+    const canRejoin = store.rejoin !== undefined;
+    const then = canRejoin
+      ? "It goes on with what they left it."
+      : "Restart it: its tasks are run by others.";
+    if (wasHeld) onError(new HoldfastError("store_lost", `Another process took this one for dead. ${then}`));
+    if (!canRejoin) {
+      void this.#sweeper.stop(); // it could only fail, over and over
+      return;
+    }
+    await store.rejoin?.();
+    this.#held = true;
   }
 
   async #reclaim(owner: string): Promise<void> {

@@ -10,7 +10,7 @@ import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionStore } from "../session-store.ts";
-import { lostStore } from "../lost-store.ts";
+import { StoreLost } from "../lost-store.ts";
 import type {
   ChangeListener,
   JournalPage,
@@ -96,7 +96,7 @@ class MemoryStore implements TaskStore {
   async #commit(): Promise<void> {
     this.#lifecycle.assertOpen();
     await Promise.resolve();
-    if (this.#tables.owners.hasLost(this.#owner)) throw lostStore("The memory database");
+    if (this.#tables.owners.hasLost(this.#owner)) throw new StoreLost("The memory database", false);
   }
 
   #apply(command: TaskCommand): Applied {

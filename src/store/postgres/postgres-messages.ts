@@ -5,6 +5,7 @@ import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
 import { InOrder } from "./in-order.ts";
 import type { Names } from "./names.ts";
+import type { Owners } from "./owners.ts";
 import { messageOf, storeFailed } from "./postgres-error.ts";
 import { messageStatements } from "./session-sql.ts";
 
@@ -16,6 +17,7 @@ const seqAt = columnsOf(["seq"]);
 interface MessageParts {
   readonly database: Database;
   readonly owner: string;
+  readonly owners: Pick<Owners, "write">;
 }
 
 /** The queues of tasks. Each queue has its messages in the order of the calls here, and those of other processes between them. */
@@ -41,14 +43,14 @@ export class PostgresMessages implements MessageQueues {
   }
 
   async #put(id: string, { body, bound }: NewMessage, maxMessages: number | null): Promise<PutMessageResult> {
-    const { database, owner } = this.#open();
-    const transaction = await database.begin();
+    const { owner, owners } = this.#open();
     try {
-      const [, [row]] = await Promise.all([
-        transaction.query(this.#sql.lockTask, [id]),
-        transaction.query(this.#sql.put, [id, toStored(body), bound ? owner : null, maxMessages]),
-        transaction.commit(),
-      ]);
+      const [, [row]] = await owners.write((queries) =>
+        Promise.all([
+          queries.query(this.#sql.lockTask, [id]),
+          queries.query(this.#sql.put, [id, toStored(body), bound ? owner : null, maxMessages]),
+        ]),
+      );
       if (row === undefined || integer(row, putAt.tasks) === 0) return { ok: false, reason: "unknown" };
       return integer(row, putAt.added) === 0 ? { ok: false, reason: "full" } : { ok: true };
     } catch (error) {

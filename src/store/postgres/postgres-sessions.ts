@@ -15,6 +15,7 @@ import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
 import { InOrder } from "./in-order.ts";
 import type { Names } from "./names.ts";
+import type { Owners } from "./owners.ts";
 import { isWorthRepeating, messageOf, storeFailed } from "./postgres-error.ts";
 import { SessionNewsReader } from "./session-news.ts";
 import { newsStatements, sessionStatements } from "./session-sql.ts";
@@ -26,6 +27,7 @@ const mostTries = 3;
 /** What sessions need of a store that is open. */
 interface SessionParts {
   readonly database: Database;
+  readonly owners: Pick<Owners, "write">;
   readonly owner: string;
   /** Tells all owners to read what was told of sessions. */
   readonly channel: { tell(news: { readonly messages: true }): void };
@@ -132,14 +134,14 @@ export class PostgresSessions implements SessionStore {
     ];
     for (let tries = 1; ; tries++) {
       const parts = this.#open();
-      const transaction = await parts.database.begin();
       try {
         // The count is that of a statement which began after the lock was given.
-        const [, rows] = await Promise.all([
-          transaction.query(this.#sql.lockPuts, [`${this.#names.schema} sessions`]),
-          transaction.query(this.#sql.put, [...values, parts.owner]),
-          transaction.commit(),
-        ]);
+        const [, rows] = await parts.owners.write((queries) =>
+          Promise.all([
+            queries.query(this.#sql.lockPuts, [`${this.#names.schema} sessions`]),
+            queries.query(this.#sql.put, [...values, parts.owner]),
+          ]),
+        );
         return this.#changed(parts, rows);
       } catch (error) {
         if (tries === mostTries || !isWorthRepeating(error)) throw storeFailed(error);
@@ -150,9 +152,17 @@ export class PostgresSessions implements SessionStore {
   /** Resolves with how many sessions the statement changed or deleted; its last parameter is the owner. */
   async #change(sql: string, values: readonly SqlValue[]): Promise<number> {
     const parts = this.#open();
-    const rows = await parts.database.query(sql, [...values, parts.owner]);
+    const rows = await this.#write(sql, [...values, parts.owner]);
     this.#changed(parts, rows);
     return rows.length;
+  }
+
+  async #write(sql: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    try {
+      return await this.#open().owners.write((queries) => queries.query(sql, values));
+    } catch (error) {
+      throw storeFailed(error);
+    }
   }
 
   /** Of rows with the ids of what was changed or deleted. */

@@ -87,10 +87,16 @@ export function factStatements(names: Names) {
       JOIN ${task} ON coalesce(task.principal, '') = wanted.principal AND task.idempotency_key = wanted.key
         AND task.idempotency_key IS NOT NULL`,
     takenIds: `SELECT id FROM ${task} WHERE id = ANY($1::text[])`,
+    /** A task without a wire id of its own has its id for one. */
     takenWireIds: `SELECT task.generation, task.scope, task.wire_id
       FROM unnest($1::text[], $2::text[], $3::text[]) AS wanted (generation, scope, wire_id)
       JOIN ${task} ON task.generation = wanted.generation AND task.scope = wanted.scope AND task.wire_id = wanted.wire_id
-        AND task.wire_id IS NOT NULL`,
+        AND task.wire_id IS NOT NULL
+      UNION ALL
+      SELECT task.generation, task.scope, task.id
+      FROM unnest($1::text[], $2::text[], $3::text[]) AS wanted (generation, scope, wire_id)
+      JOIN ${task} ON task.id = wanted.wire_id AND task.generation = wanted.generation AND task.scope = wanted.scope
+        AND task.wire_id IS NULL`,
     firstEvent: `SELECT seq, value FROM ${event} WHERE task_id = $1 AND name = $2 AND value IS NOT NULL ORDER BY seq LIMIT 1`,
     /** Of those whose time is not over. */
     firstEventWait: `SELECT ${entry("journal")} FROM ${journal}
@@ -99,7 +105,7 @@ export function factStatements(names: Names) {
     knownEvent: `SELECT 1 FROM ${event} WHERE task_id = $1 AND dedupe_id = $2 AND dedupe_id IS NOT NULL`,
     countEvents: `SELECT count(*) FROM ${event} WHERE task_id = $1 AND value IS NOT NULL`,
     /** Others that delete pass them by. */
-    lockDeletable: `SELECT id FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= $1
+    lockDeletable: `SELECT id, principal FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= $1
       ORDER BY sweep_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
     lockToWake: `SELECT ${recordColumns} FROM ${task} WHERE state = 'queued' AND lane IS NULL AND run_after <= $1
       ORDER BY run_after, id LIMIT $2 FOR UPDATE SKIP LOCKED`,

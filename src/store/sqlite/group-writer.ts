@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { SessionNews } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
-import { isLost, lostStore } from "../lost-store.ts";
+import { isLost, StoreLost } from "../lost-store.ts";
 import { beginWrite } from "./begin-write.ts";
 import { ChangeLog } from "./change-log.ts";
 import { isLocked } from "./owner-lock.ts";
@@ -66,7 +66,7 @@ export class GroupWriter {
     beginWrite(this.#db, patienceMs);
     try {
       const owners = this.#owners.ids();
-      if (!owners.has(this.#owner)) throw lostStore(this.#path);
+      if (!owners.has(this.#owner)) throw new StoreLost(this.#path, false);
       const group = apply();
       // Whoever opens the database becomes an owner first, and is told of all that is committed from then on.
       if (owners.size > 1) this.#log.append(group.changes, newsOf(group));

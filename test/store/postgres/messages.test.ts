@@ -17,10 +17,9 @@ async function queues(schema: SomeSchema): Promise<readonly [PostgresMessages, P
     INSERT INTO ${schema.names.task} (id, generation, scope, method, tool, state, owner, limited, record)
     SELECT id, 'g', '', 'tools/call', 't', 'running', '', 0, '' FROM unnest(ARRAY['a', 'b']) AS id`);
   const other = schema.connect();
-  return [
-    new PostgresMessages(schema.names, () => ({ database, owner: "one" })),
-    new PostgresMessages(schema.names, () => ({ database: other, owner: "two" })),
-  ];
+  const one = { database, owners: await schema.owner("one", database), owner: "one" };
+  const two = { database: other, owners: await schema.owner("two", other), owner: "two" };
+  return [new PostgresMessages(schema.names, () => one), new PostgresMessages(schema.names, () => two)];
 }
 
 test("messages that one process puts at once come out in this order, to the letter, up to the size of their queue", async () => {

@@ -29,7 +29,8 @@ async function owners(schema: SomeSchema, count: number): Promise<readonly Owner
         for (const other of all) if (other.sessions !== sessions) void other.sessions.readNews();
       },
     };
-    const sessions = new PostgresSessions(schema.names, () => ({ database, owner, channel }));
+    const parts = { database, owners: await schema.owner(owner, database), owner, channel };
+    const sessions = new PostgresSessions(schema.names, () => parts);
     await sessions.start(database, owner);
     const heard: (SessionNews | "gap")[] = [];
     sessions.subscribe((news) => heard.push(...(news === "gap" ? [news] : news)));

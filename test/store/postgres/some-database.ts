@@ -3,11 +3,14 @@ import { onTestFinished } from "vitest";
 import { Database } from "../../../src/store/postgres/database.ts";
 import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
+import { Owners } from "../../../src/store/postgres/owners.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 
 /** A schema with no tasks, and processes' connections to it. */
 export interface SomeSchema {
   readonly names: Names;
+  /** Registers an owner that writes through these connections. */
+  owner(id: string, database: Database): Promise<Owners>;
   /** Connections as another process has them. */
   connect(): Database;
 }
@@ -28,5 +31,10 @@ export async function someSchema(): Promise<SomeSchema> {
   };
   const names = namesIn(fresh.schema);
   await migrateSchema(connect(), names);
-  return { names, connect };
+  const owner = async (id: string, database: Database): Promise<Owners> => {
+    const owners = new Owners(database, names, { id, handlers: [] }, 600_000);
+    await owners.register();
+    return owners;
+  };
+  return { names, connect, owner };
 }

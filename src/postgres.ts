@@ -1,0 +1,2 @@
+export { postgresStore } from "./store/postgres/postgres-store.ts";
+export type { PostgresStoreOptions } from "./store/postgres/options.ts";

@@ -1,0 +1,50 @@
+import type { Names } from "./names.ts";
+import { recordColumns } from "./task-row.ts";
+
+const ready = "state = 'queued' AND lane IS NOT NULL";
+
+export function claimStatements({ task, owner }: Names) {
+  const principalOf = (after: string): string => `(SELECT coalesce(principal, '') FROM ${task}
+    WHERE ${ready} AND task.owner = line.owner AND task.method = line.method AND task.tool = line.tool AND ${after}
+    ORDER BY coalesce(principal, '') LIMIT 1)`;
+  return {
+    /**
+     * Of each owner and handler the principals after the one who had the last turn, and the first ones; of each of their lanes the first tasks. One
+     * seek for each of these, however many tasks there are.
+     */
+    heads: `WITH RECURSIVE handler (method, tool, after) AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])),
+      owned (name) AS (
+        (SELECT task.owner FROM ${task} WHERE ${ready} ORDER BY task.owner LIMIT 1)
+        UNION ALL
+        SELECT (SELECT task.owner FROM ${task} WHERE ${ready} AND task.owner > owned.name ORDER BY task.owner LIMIT 1)
+        FROM owned WHERE owned.name IS NOT NULL),
+      line AS (
+        SELECT owned.name AS owner, handler.method, handler.tool, handler.after FROM owned CROSS JOIN handler
+        WHERE owned.name IS NOT NULL AND (owned.name = '' OR owned.name = $4
+          OR NOT EXISTS (SELECT 1 FROM ${owner} AS other WHERE other.id = owned.name AND other.retired = 0))),
+      principal (owner, method, tool, name, place) AS (
+        SELECT owner, method, tool, ${principalOf("coalesce(principal, '') >= ''")}, 1 FROM line
+        UNION ALL
+        SELECT owner, method, tool, ${principalOf("coalesce(principal, '') > line.after")}, 1 FROM line
+        WHERE line.after IS NOT NULL
+        UNION ALL
+        SELECT owner, method, tool, ${principalOf("coalesce(principal, '') > line.name")}, line.place + 1
+        FROM principal AS line WHERE line.name IS NOT NULL AND line.place <= $5)
+      SELECT line.owner, line.method, line.tool, line.name, lane.name, head.id, coalesce(head.run_after, 0)
+      FROM (SELECT DISTINCT owner, method, tool, name FROM principal WHERE name IS NOT NULL) AS line
+      CROSS JOIN unnest(ARRAY['new', 'woken', 'recovered']) AS lane (name)
+      CROSS JOIN LATERAL (
+        SELECT id, run_after FROM ${task}
+        WHERE ${ready} AND task.owner = line.owner AND task.method = line.method AND task.tool = line.tool
+          AND coalesce(principal, '') = line.name AND task.lane = lane.name AND task.id <> ALL($6::text[])
+        ORDER BY run_after, id LIMIT $7) AS head`,
+    /** What is gone meanwhile, or is being taken, is passed by. */
+    lock: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[]) AND ${ready} ORDER BY id FOR UPDATE SKIP LOCKED`,
+    countLimited: `SELECT task.method, task.tool, count(*)
+      FROM unnest($1::text[], $2::text[]) AS handler (method, tool)
+      JOIN ${task} ON task.method = handler.method AND task.tool = handler.tool AND state = 'running' AND limited = 1
+      GROUP BY task.method, task.tool`,
+  };
+}
+
+export type ClaimStatements = ReturnType<typeof claimStatements>;

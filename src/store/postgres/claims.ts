@@ -1,0 +1,164 @@
+import type { ClaimingHandler, HandlerName } from "../../task/owner.ts";
+import { hasHandler } from "../../task/owner.ts";
+import { compareNames, type Turns } from "../../task/turns.ts";
+import { latestTime } from "../../task/time.ts";
+import { takeFairly, type FairlyTaken, type FairQuery } from "../fair-order.ts";
+import type { RunnableTasks } from "../facts.ts";
+import type { ReadyTask, ReadyTasks } from "../ready-line.ts";
+import { columnsOf, integer, text, type Row } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { Queries } from "./database.ts";
+import { recordsOf, type GroupFacts } from "./group-facts.ts";
+import type { ClaimStatements } from "./claim-sql.ts";
+
+/** The handlers of which only so many tasks run at a time: whoever claims for them has to count alone. */
+export function limitedOf(handlers: readonly ClaimingHandler[]): readonly ClaimingHandler[] {
+  return handlers.filter(({ concurrency }) => concurrency !== undefined);
+}
+
+/** Takes the tasks whose turn it is, and locks them. */
+export async function lockRunnable(
+  queries: Queries,
+  sql: ClaimStatements,
+  query: FairQuery,
+  own: string,
+  into: GroupFacts,
+): Promise<RunnableTasks> {
+  const passed = new Set<string>();
+  const unreadable: RunnableTasks["unreadable"][number][] = [];
+  for (;;) {
+    const taken = await takeReady(queries, sql, query, own, [...passed]);
+    const ids = taken.tasks.map(({ id }) => id);
+    const found = ids.length === 0 ? [] : await queries.query(sql.lock, [ids]);
+    const { tasks, unreadable: damaged } = recordsOf(found, into);
+    unreadable.push(...damaged);
+    if (tasks.length === ids.length) return { ...taken, tasks: inOrder(tasks, ids), unreadable };
+    const locked = new Set(tasks.map(({ id }) => toStored(id)));
+    for (const id of ids) if (!locked.has(id)) passed.add(id);
+  }
+}
+
+/** Whether there is a task that the owner could take. */
+export async function hasRunnable(
+  queries: Queries,
+  sql: ClaimStatements,
+  handlers: readonly ClaimingHandler[],
+  own: string,
+): Promise<boolean> {
+  const turns = { rounds: [], limited: [] };
+  const { tasks } = await takeReady(queries, sql, { handlers, turns, limit: 1 }, own, []);
+  return tasks.length > 0;
+}
+
+/** What is taken where nobody else takes anything, under the ids as they are stored. */
+async function takeReady(
+  queries: Queries,
+  sql: ClaimStatements,
+  query: FairQuery,
+  own: string,
+  passed: readonly string[],
+): Promise<FairlyTaken<ReadyTask>> {
+  const { handlers, turns, limit } = query;
+  const counts = countLimited(queries, sql, limitedOf(handlers));
+  for (let rows = Math.min(limit, 8); ; rows *= 8) {
+    const names = handlers.map(({ method, tool }) => ({ method, tool: toStored(tool) }));
+    const after = handlers.map((handler) => lastTurn(handler, turns));
+    const values = [
+      names.map(({ method }) => method),
+      names.map(({ tool }) => tool),
+      after,
+      own,
+      limit,
+      passed,
+      rows,
+    ];
+    const [heads, count] = await Promise.all([queries.query(sql.heads, values), counts]);
+    const lines = new ReadLines(heads, rows);
+    const taken = takeFairly(lines.all(), query, count);
+    if (!lines.ranOut || rows >= limit) return taken;
+  }
+}
+
+async function countLimited(
+  queries: Queries,
+  sql: ClaimStatements,
+  limited: readonly HandlerName[],
+): Promise<(handler: HandlerName) => number> {
+  if (limited.length === 0) return () => 0;
+  const values = [limited.map(({ method }) => method), limited.map(({ tool }) => toStored(tool))];
+  const rows = await queries.query(sql.countLimited, values);
+  return ({ method, tool }) =>
+    Number(rows.find((row) => row[0] === method && row[1] === toStored(tool))?.[2] ?? 0);
+}
+
+function lastTurn(handler: ClaimingHandler, { rounds, limited }: Turns): string | null {
+  if (handler.concurrency !== undefined)
+    return limited.find((turn) => hasHandler([handler], turn))?.principal ?? null;
+  return rounds.find(({ priority }) => priority === (handler.priority ?? 0))?.principal ?? null;
+}
+
+const at = columnsOf(["owner", "method", "tool", "principal", "lane", "id", "run_after"]);
+
+type Lanes = Map<string, ReadyTask[]>;
+
+/** The heads of lines that were read. */
+class ReadLines {
+  /** Whether more was asked for than was read. */
+  ranOut = false;
+  readonly #lines = new Map<
+    string,
+    { readonly handler: HandlerName; readonly principals: Map<string, Lanes> }
+  >();
+  readonly #rows: number;
+
+  constructor(heads: readonly Row[], rows: number) {
+    this.#rows = rows;
+    for (const row of heads) this.#add(row);
+  }
+
+  all(): readonly ReadyTasks<ReadyTask>[] {
+    return [...this.#lines.values()].map(({ handler, principals }) => {
+      const names = [...principals.keys()].sort(compareNames);
+      return {
+        handler,
+        principalAfter: (after) => names.find((name) => after === null || compareNames(name, after) > 0),
+        of: (principal, lane) => this.#head(principals.get(principal)?.get(lane) ?? []),
+      };
+    });
+  }
+
+  *#head(tasks: readonly ReadyTask[]): Generator<ReadyTask, void, undefined> {
+    yield* tasks;
+    if (tasks.length >= this.#rows) this.ranOut = true;
+  }
+
+  #add(row: Row): void {
+    // As they are stored: the handler's name is compared with others, the rest only with itself.
+    const [owner, method, , principal, lane, id] = row.map(String) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const handler = { method: method as HandlerName["method"], tool: text(row, at.tool) };
+    const name = JSON.stringify([owner, method, handler.tool]);
+    const line = this.#lines.get(name) ?? { handler, principals: new Map<string, Lanes>() };
+    this.#lines.set(name, line);
+    const lanes: Lanes = line.principals.get(principal) ?? new Map<string, ReadyTask[]>();
+    line.principals.set(principal, lanes);
+    const runAfter = integer(row, at.run_after);
+    const tasks = lanes.get(lane) ?? [];
+    lanes.set(lane, tasks);
+    tasks.push({ id, runAfter: Math.min(runAfter, latestTime) });
+  }
+}
+
+function inOrder<T extends { readonly id: string }>(
+  tasks: readonly T[],
+  ids: readonly string[],
+): readonly T[] {
+  const places = new Map(ids.map((id, place) => [id, place]));
+  return tasks.toSorted((a, b) => (places.get(toStored(a.id)) ?? 0) - (places.get(toStored(b.id)) ?? 0));
+}

@@ -1,0 +1,262 @@
+import type { UnreadableTask } from "../../task/command-result.ts";
+import type { TaskCommand } from "../../task/command.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import type { JournalEntry } from "../../task/journal.ts";
+import type { Usage } from "../../task/quota.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import {
+  factsFor,
+  type EventFacts,
+  type FactsQuery,
+  type QueuedTasks,
+  type RunnableTasks,
+  type RunningTasks,
+} from "../facts.ts";
+import { journalColumns, journalEntryOf } from "../journal-row.ts";
+import { columnsOf, integer, text, textOrNull, type Row } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { Queries } from "./database.ts";
+import { keyName, wireName } from "./key-names.ts";
+import type { KnownOwner } from "./owners.ts";
+import { recordOf } from "./task-row.ts";
+import type { FactStatements } from "./task-sql.ts";
+
+/** A finished task whose time is over. */
+export interface DeletableTask {
+  readonly id: string;
+  readonly principal: string | null;
+  readonly parent: null;
+}
+
+/** What was read for a group, and is then changed by its commands. What cannot be read is kept as the error that says so. */
+export interface GroupFacts {
+  readonly tasks: Map<string, TaskRecord | Error>;
+  readonly entries: Map<string, Map<string, JournalEntry | Error>>;
+  /** Ids of the tasks below a task. */
+  readonly children: Map<string, readonly string[]>;
+  /** Ids of tasks by their idempotency keys. */
+  readonly keyed: Map<string, string>;
+  /** Ids and wire ids that new tasks cannot have; only looked for after one was found taken. */
+  readonly taken: Set<string>;
+  /** By task and name. */
+  readonly events: Map<string, EventFacts & { readonly damage?: Error }>;
+  readonly secrets: Map<string, string>;
+  usage: ReadonlyMap<string, Usage>;
+  owners: readonly KnownOwner[];
+  deletable: readonly DeletableTask[];
+  runnable?: RunnableTasks;
+  toWake?: QueuedTasks;
+  running?: RunningTasks;
+}
+
+type OneTask = NonNullable<FactsQuery["task"]>;
+
+/** What the commands of a group have to know: of tasks, and of the rest. */
+export interface GroupQuery {
+  readonly tasks: readonly OneTask[];
+  readonly others: readonly FactsQuery[];
+  readonly creates: readonly TaskCommand<"create">[];
+  /** Whether to look which ids are taken. */
+  readonly looksForTaken: boolean;
+}
+
+export function queryOf(commands: readonly TaskCommand[], looksForTaken: boolean): GroupQuery {
+  const queries = commands.map(factsFor);
+  return {
+    tasks: queries.flatMap(({ task }) => task ?? []),
+    others: queries.filter(({ task }) => task === undefined),
+    creates: commands.filter((command) => command.type === "create"),
+    looksForTaken,
+  };
+}
+
+export function noFacts(): GroupFacts {
+  return {
+    tasks: new Map(),
+    entries: new Map(),
+    children: new Map(),
+    keyed: new Map(),
+    taken: new Set(),
+    events: new Map(),
+    secrets: new Map(),
+    usage: new Map(),
+    owners: [],
+    deletable: [],
+  };
+}
+
+/** Locks the tasks that commands are about and those around them, and reads what belongs to them: all of it is sent at once. */
+export async function readTasks(
+  queries: Queries,
+  sql: FactStatements,
+  { tasks, creates, looksForTaken }: GroupQuery,
+  made: readonly { readonly id: string }[],
+  into: GroupFacts,
+): Promise<void> {
+  const stored = (of: readonly OneTask[]): string[] => [...new Set(of.map(({ id }) => id))].map(toStored);
+  const above = stored(tasks.filter(({ parents }) => parents));
+  const below = stored(tasks.filter(({ children }) => children));
+  const keys = tasks.flatMap(({ id, keys: of }) => of.map((key) => ({ id, key })));
+  const work: Promise<void>[] = [];
+  const read = (
+    statement: string,
+    values: Parameters<Queries["query"]>[1],
+    take: (rows: Row[]) => void,
+  ): void => void work.push(queries.query(statement, values).then(take));
+
+  const addTask = (row: Row): TaskRecord | undefined => addRecord(into, row);
+  if (tasks.length > 0) read(sql.lockTasks, [stored(tasks), above], (rows) => rows.forEach(addTask));
+  if (below.length > 0) {
+    read(sql.lockChildren, [below], (rows) => {
+      for (const row of rows) {
+        const child = addTask(row);
+        const parent = child?.parent?.id;
+        if (parent !== undefined)
+          into.children.set(parent, [...(into.children.get(parent) ?? []), child?.id ?? ""]);
+      }
+    });
+  }
+  const addEntry = (row: Row): void => addJournalEntry(into, row);
+  if (keys.length > 0) {
+    const values = [keys.map(({ id }) => toStored(id)), keys.map(({ key }) => toStored(key))];
+    read(sql.entries, values, (rows) => rows.forEach(addEntry));
+  }
+  if (above.length > 0) read(sql.calls, [above], (rows) => rows.forEach(addEntry));
+  for (const { id, event } of tasks)
+    if (event !== undefined) work.push(readEvent(queries, sql, id, event, into));
+  const keyed = creates.flatMap(({ task: { principal, idempotencyKey: key } }) =>
+    key === null ? [] : { principal, key },
+  );
+  if (keyed.length > 0) {
+    const values = [
+      keyed.map(({ principal }) => toStored(principal ?? "")),
+      keyed.map(({ key }) => toStored(key)),
+    ];
+    read(sql.keyedTasks, values, (rows) => {
+      for (const row of rows) {
+        const task = addTask(row);
+        if (task?.idempotencyKey != null)
+          into.keyed.set(keyName(task.principal, task.idempotencyKey), task.id);
+      }
+    });
+  }
+  // An id of the server's own is as good as never taken; one that a client chose may be that of any task.
+  const isChosen = creates.some(({ task: { id, wireId } }) => id !== wireId);
+  if (looksForTaken || isChosen) work.push(readTaken(queries, sql, creates, made, into));
+  await Promise.all(work);
+}
+
+function addRecord(into: GroupFacts, row: Row): TaskRecord | undefined {
+  const known = text(row, idAt);
+  try {
+    const task = recordOf(row);
+    into.tasks.set(task.id, task);
+    return task;
+  } catch (error) {
+    into.tasks.set(known, damageOf(error));
+    return undefined;
+  }
+}
+
+const idAt = { place: 0, name: "id" };
+const entryTask = { place: 0, name: "task_id" };
+const entryAt = columnsOf(journalColumns);
+
+function addJournalEntry(into: GroupFacts, row: Row): void {
+  const id = text(row, entryTask);
+  const of = into.entries.get(id) ?? new Map<string, JournalEntry | Error>();
+  into.entries.set(id, of);
+  const entry = row.slice(1);
+  of.set(text(entry, entryAt.key), readEntry(id, entry));
+}
+
+function readEntry(id: string, row: Row): JournalEntry | Error {
+  try {
+    return journalEntryOf(row);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+    return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause: error });
+  }
+}
+
+const keptAt = columnsOf(["seq", "value"]);
+
+async function readEvent(
+  queries: Queries,
+  sql: FactStatements,
+  id: string,
+  { name, coming }: NonNullable<OneTask["event"]>,
+  into: GroupFacts,
+): Promise<void> {
+  const of = [toStored(id), toStored(name)];
+  const put = (facts: EventFacts & { readonly damage?: Error }): void =>
+    void into.events.set(`${id} ${name}`, facts);
+  if (coming === undefined) {
+    const [row] = await queries.query(sql.firstEvent, of);
+    return put(
+      row === undefined ? {} : { kept: { seq: integer(row, keptAt.seq), value: text(row, keptAt.value) } },
+    );
+  }
+  const { dedupeId, now } = coming;
+  const [[wait], [known], [count]] = await Promise.all([
+    queries.query(sql.firstEventWait, [...of, now]),
+    dedupeId === null ? [] : queries.query(sql.knownEvent, [toStored(id), toStored(dedupeId)]),
+    queries.query(sql.countEvents, [toStored(id)]),
+  ]);
+  const entry = wait === undefined ? undefined : readEntry(id, wait);
+  put({
+    ...(entry instanceof Error ? { damage: entry } : { wait: entry }),
+    isKnown: known !== undefined,
+    count: Number(count?.[0] ?? 0),
+  });
+}
+
+async function readTaken(
+  queries: Queries,
+  sql: FactStatements,
+  creates: readonly TaskCommand<"create">[],
+  made: readonly { readonly id: string }[],
+  into: GroupFacts,
+): Promise<void> {
+  const wire = creates.map(({ task }) => task);
+  const [ids, wireIds] = await Promise.all([
+    queries.query(sql.takenIds, [made.map(({ id }) => toStored(id))]),
+    queries.query(sql.takenWireIds, [
+      wire.map(({ generation }) => generation),
+      wire.map(({ scope }) => toStored(scope)),
+      wire.map(({ wireId }) => toStored(wireId)),
+    ]),
+  ]);
+  for (const row of ids) into.taken.add(text(row, idAt));
+  for (const row of wireIds) into.taken.add(wireName(wireNameOf(row)));
+}
+
+const wireAt = columnsOf(["generation", "scope", "wire_id"]);
+
+function wireNameOf(row: Row): Parameters<typeof wireName>[0] {
+  const generation = text(row, wireAt.generation) as Parameters<typeof wireName>[0]["generation"];
+  return { generation, scope: text(row, wireAt.scope), wireId: text(row, wireAt.wire_id) };
+}
+
+/** Records of rows, and which of them cannot be read. */
+export function recordsOf(rows: readonly Row[], into: GroupFacts): QueuedTasks {
+  const unreadable: UnreadableTask[] = [];
+  const tasks = rows.flatMap((row) => {
+    const task = addRecord(into, row);
+    if (task === undefined)
+      unreadable.push({ id: text(row, idAt), problem: `${String(into.tasks.get(text(row, idAt)))}` });
+    return task ?? [];
+  });
+  return { tasks, unreadable };
+}
+
+const deletableAt = columnsOf(["id", "principal"]);
+
+export function deletableOf(row: Row): DeletableTask {
+  return { id: text(row, deletableAt.id), principal: textOrNull(row, deletableAt.principal), parent: null };
+}
+
+function damageOf(error: unknown): Error {
+  if (isUnreadable(error) && error instanceof Error) return error;
+  throw error;
+}

@@ -1,0 +1,190 @@
+import type { TaskCommand } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { compareNames } from "../../task/turns.ts";
+import { StoreLost } from "../lost-store.ts";
+import { columnsOf, idOf, integer, text, type Row } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { claimStatements, type ClaimStatements } from "./claim-sql.ts";
+import { limitedOf, lockRunnable } from "./claims.ts";
+import type { Queries } from "./database.ts";
+import {
+  deletableOf,
+  noFacts,
+  queryOf,
+  readTasks,
+  recordsOf,
+  type GroupFacts,
+  type GroupQuery,
+} from "./group-facts.ts";
+import type { Names } from "./names.ts";
+import type { Owners } from "./owners.ts";
+import { factStatements, type FactStatements } from "./task-sql.ts";
+import { hasMargin, limitsOf, principalKey, totalKey, usageStatements } from "./usage-sql.ts";
+
+/** Tasks that are counted together have little room left, so that only one may count at a time. */
+export class NearLimit extends HoldfastError {
+  readonly keys: readonly string[];
+
+  constructor(keys: readonly string[]) {
+    super("store_failed", "There is little room for more tasks.");
+    this.keys = keys;
+  }
+}
+
+export interface ReadGroup {
+  readonly facts: GroupFacts;
+  /** The id of the transaction. */
+  readonly xid: string;
+}
+
+/** Reads what a group of commands has to know, and locks what it turns on. */
+export class GroupReader {
+  readonly #names: Names;
+  readonly #owners: Owners;
+  readonly #facts: FactStatements;
+  readonly #claims: ClaimStatements;
+  readonly #usage: ReturnType<typeof usageStatements>;
+  /** Counts that were near their limits when they were last read. */
+  readonly #near = new Set<string>();
+
+  constructor(names: Names, owners: Owners) {
+    this.#names = names;
+    this.#owners = owners;
+    this.#facts = factStatements(names);
+    this.#claims = claimStatements(names);
+    this.#usage = usageStatements(names);
+  }
+
+  /** Rejects with `NearLimit` where the group has to be tried again, and with `store_lost` where this owner was taken for dead. */
+  async read(queries: Queries, commands: readonly TaskCommand[], looksForTaken: boolean): Promise<ReadGroup> {
+    const query = queryOf(commands, looksForTaken);
+    const facts = noFacts();
+    const counted = countedBy(query);
+    const alone = [
+      ...counted.filter((key) => this.#near.has(key)).map((key) => this.#countLock(key)),
+      ...commands.flatMap((command) => this.#locksOf(command)),
+    ];
+    const shared = counted.filter((key) => !this.#near.has(key)).map((key) => this.#countLock(key));
+    const locks = [
+      queries.query(this.#owners.sql.lockShared, [[this.#owners.lockName(this.#owners.id), ...shared]]),
+      ...(alone.length > 0
+        ? [queries.query(this.#owners.sql.lockAlone, [alone.toSorted(compareNames)])]
+        : []),
+    ];
+    const fence = queries.query(this.#owners.sql.fence, [this.#owners.id]);
+    const [[row]] = await Promise.all([
+      fence,
+      readTasks(queries, this.#facts, query, madeBy(commands), facts),
+      this.#readOwners(queries, query, facts),
+      this.#readUsage(queries, counted, facts),
+      ...query.others.map((other) => this.#readOther(queries, other, facts)),
+      ...locks,
+    ]);
+    if (row === undefined) throw new StoreLost(this.#names.schema, true);
+    for (const { running } of query.others) {
+      const lives = facts.owners.some((owner) => owner.id === running?.owner && owner.lives);
+      if (lives) facts.running = { alive: true, tasks: [], unreadable: [], next: null };
+    }
+    this.#checkMargins(query, facts);
+    return { facts, xid: String(row[0]) };
+  }
+
+  #countLock(key: string): string {
+    return `${this.#names.schema} usage ${key}`;
+  }
+
+  #locksOf(command: TaskCommand): readonly string[] {
+    if (command.type === "reclaim") return [this.#owners.lockName(command.owner)];
+    if (command.type !== "claim") return [];
+    return limitedOf(command.handlers).map(
+      ({ method, tool }) => `${this.#names.schema} limit ${method} ${toStored(tool)}`,
+    );
+  }
+
+  async #readOwners(
+    queries: Queries,
+    { tasks, others, creates }: GroupQuery,
+    facts: GroupFacts,
+  ): Promise<void> {
+    const asks =
+      creates.length > 0 ||
+      tasks.some(({ served, callers, holder }) => served || callers || holder) ||
+      others.some(({ running }) => running !== undefined);
+    if (asks) facts.owners = await this.#owners.all(queries);
+  }
+
+  async #readUsage(queries: Queries, keys: readonly string[], facts: GroupFacts): Promise<void> {
+    if (keys.length === 0) return;
+    const rows = await queries.query(this.#usage.read, [keys]);
+    facts.usage = new Map(rows.map(usageOf));
+  }
+
+  async #readOther(queries: Queries, query: GroupQuery["others"][number], facts: GroupFacts): Promise<void> {
+    const { runnable, toWake, running, deletable, secret } = query;
+    const own = this.#owners.id;
+    if (runnable !== undefined)
+      facts.runnable = await lockRunnable(queries, this.#claims, runnable, own, facts);
+    if (toWake !== undefined) {
+      facts.toWake = recordsOf(
+        await queries.query(this.#facts.lockToWake, [toWake.now, toWake.limit]),
+        facts,
+      );
+    }
+    if (deletable !== undefined) {
+      const rows = await queries.query(this.#facts.lockDeletable, [deletable.now, deletable.limit]);
+      facts.deletable = rows.map(deletableOf);
+    }
+    if (secret !== undefined) {
+      const [row] = await queries.query(this.#facts.secret, [secret]);
+      if (row !== undefined) facts.secrets.set(secret, text(row, { place: 0, name: "value" }));
+    }
+    if (running === undefined) return;
+    const { owner, after, limit, now } = running;
+    const rows = await queries.query(this.#facts.lockRunning, [owner, toStored(after), now, limit]);
+    const last = rows.at(-1);
+    const next = last === undefined || rows.length < limit ? null : idOf(last);
+    facts.running = { alive: false, ...recordsOf(rows, facts), next };
+  }
+
+  /** Where a count could pass its limit unseen, it has to be locked alone. */
+  #checkMargins({ creates }: GroupQuery, facts: GroupFacts): void {
+    const wanted = creates.flatMap(({ quota, task: { principal } }) =>
+      quota === undefined ? [] : { quota, principal },
+    );
+    const missing: string[] = [];
+    for (const [key, limit] of limitsOf(wanted)) {
+      const usage = facts.usage.get(key) ?? { unfinished: 0, retained: 0 };
+      const living = facts.owners.filter(({ retired }) => !retired).length;
+      const isFar = hasMargin(usage, limit, living);
+      if (!isFar && !this.#near.has(key)) missing.push(key);
+      if (isFar) this.#near.delete(key);
+    }
+    for (const key of missing) this.#near.add(key);
+    if (missing.length > 0) throw new NearLimit(missing);
+  }
+}
+
+const usageAt = columnsOf(["key", "unfinished", "retained"]);
+
+function usageOf(row: Row): [string, { unfinished: number; retained: number }] {
+  const counts = { unfinished: integer(row, usageAt.unfinished), retained: integer(row, usageAt.retained) };
+  return [String(row[0]), counts];
+}
+
+function countedBy({ creates }: GroupQuery): readonly string[] {
+  const keys = new Set<string>();
+  for (const { quota, task } of creates) {
+    if (quota === undefined) continue;
+    keys.add(totalKey);
+    if (task.principal !== null) keys.add(principalKey(task.principal));
+  }
+  return [...keys].sort(compareNames);
+}
+
+/** The tasks that commands make. */
+function madeBy(commands: readonly TaskCommand[]): readonly { readonly id: string }[] {
+  return commands.flatMap((command) => {
+    if (command.type === "create") return command.task;
+    return command.type === "call_tool" ? command.child : [];
+  });
+}

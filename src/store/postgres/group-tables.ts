@@ -1,0 +1,190 @@
+import type { JournalEntry } from "../../task/journal.ts";
+import { hasHandler } from "../../task/owner.ts";
+import type { Usage } from "../../task/quota.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { isTerminal } from "../../task/status.ts";
+import type { EventFacts, EventQuery, QueuedTasks, RunnableTasks, RunningTasks } from "../facts.ts";
+import type { TableWrite } from "../table-write.ts";
+import type { TaskTables } from "../task-tables.ts";
+import type { GroupFacts } from "./group-facts.ts";
+import { GroupWrites } from "./group-writes.ts";
+import { keyName, wireName } from "./key-names.ts";
+import { principalKey, totalKey, UsageDeltas } from "./usage-sql.ts";
+
+/** The tables as a group of commands sees them: what was read for it, and what its earlier commands have written since. */
+export class GroupTables implements TaskTables {
+  readonly writes = new GroupWrites();
+  readonly deltas = new UsageDeltas();
+  readonly #facts: GroupFacts;
+
+  constructor(facts: GroupFacts) {
+    this.#facts = facts;
+  }
+
+  task(id: string): TaskRecord | undefined {
+    return readable(this.#facts.tasks.get(id));
+  }
+
+  entry(id: string, key: string): JournalEntry | undefined {
+    return readable(this.#facts.entries.get(id)?.get(key));
+  }
+
+  children(parent: string): readonly TaskRecord[] {
+    const ids = this.#facts.children.get(parent) ?? [];
+    return ids.flatMap((id) => {
+      const child = this.#facts.tasks.get(id);
+      return child === undefined || child instanceof Error ? [] : child;
+    });
+  }
+
+  event(taskId: string, query: EventQuery): EventFacts {
+    const { damage, ...facts } = this.#facts.events.get(`${taskId} ${query.name}`) ?? {};
+    if (damage !== undefined) throw damage;
+    return facts;
+  }
+
+  taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {
+    const id = this.#facts.keyed.get(keyName(principal, key));
+    return id === undefined ? undefined : this.task(id);
+  }
+
+  usage(principal?: string): Usage {
+    const key = principal === undefined ? totalKey : principalKey(principal);
+    const { unfinished = 0, retained = 0 } = this.#facts.usage.get(key) ?? {};
+    const delta = this.deltas.of(key);
+    return { unfinished: unfinished + delta.unfinished, retained: retained + delta.retained };
+  }
+
+  isServed(task: TaskRecord): boolean {
+    return this.#facts.owners.some(({ handlers, retired }) => !retired && hasHandler(handlers, task));
+  }
+
+  lives(owner: string): boolean {
+    return this.#facts.owners.some(({ id, lives }) => id === owner && lives);
+  }
+
+  runnable(): RunnableTasks {
+    return (
+      this.#facts.runnable ?? {
+        tasks: [],
+        unreadable: [],
+        turns: { rounds: [], limited: [] },
+        heldBack: false,
+      }
+    );
+  }
+
+  toWake(): QueuedTasks {
+    return this.#facts.toWake ?? { tasks: [], unreadable: [] };
+  }
+
+  running(): RunningTasks {
+    return this.#facts.running ?? { alive: false, tasks: [], unreadable: [], next: null };
+  }
+
+  deletable(): readonly string[] {
+    return this.#facts.deletable.map(({ id }) => id);
+  }
+
+  secret(name: string): string | undefined {
+    return this.#facts.secrets.get(name);
+  }
+
+  write(write: TableWrite): boolean {
+    switch (write.do) {
+      case "insert":
+        return this.#insert(write.task, write.request);
+      case "save":
+        this.#save(write);
+        return true;
+      case "release_key":
+        this.#releaseKey(write.id, write.deleteBy);
+        return true;
+      case "remove":
+        this.#remove(write.id);
+        return true;
+      case "keep_event":
+        this.writes.keepEvent(write);
+        return true;
+      case "take_event":
+        this.writes.takeEvent(write.seq);
+        return true;
+      case "keep_secret":
+        this.#facts.secrets.set(write.name, write.value);
+        this.writes.secret(write.name, write.value);
+        return true;
+      case "retire_owner":
+        this.writes.retire(write);
+        return true;
+    }
+  }
+
+  #insert(task: TaskRecord, request: TaskRequest): boolean {
+    const { tasks, taken, keyed, children } = this.#facts;
+    const names = [task.id, wireName(task)];
+    if (names.some((name) => taken.has(name))) return false;
+    for (const name of names) taken.add(name);
+    tasks.set(task.id, task);
+    if (task.idempotencyKey !== null) keyed.set(keyName(task.principal, task.idempotencyKey), task.id);
+    if (task.parent !== null) {
+      children.set(task.parent.id, [...(children.get(task.parent.id) ?? []), task.id]);
+    }
+    this.deltas.add(task, isTerminal(task.state) ? 0 : 1, 1);
+    this.writes.insert(task, request);
+    return true;
+  }
+
+  #save({ task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
+    const { tasks, entries } = this.#facts;
+    const before = tasks.get(task.id);
+    if (before !== undefined && !(before instanceof Error)) this.deltas.replaced(before, task);
+    tasks.set(task.id, task);
+    this.writes.save(task);
+    const known = entries.get(task.id) ?? new Map<string, JournalEntry | Error>();
+    entries.set(task.id, known);
+    if (forgets === "failures") {
+      for (const [key, entry] of known) if (!(entry instanceof Error) && isFailure(entry)) known.delete(key);
+      this.writes.forgetFailures(task.id, isFailure);
+    }
+    for (const entry of journal) known.set(entry.key, entry);
+    this.writes.journal(task.id, journal);
+    if (outcome !== null) this.writes.outcome(task.id, outcome);
+  }
+
+  #releaseKey(id: string, deleteBy: number | null): void {
+    const task = this.task(id);
+    if (task === undefined) return;
+    if (task.idempotencyKey !== null) this.#facts.keyed.delete(keyName(task.principal, task.idempotencyKey));
+    const { sweepAt } = task;
+    const sooner =
+      deleteBy === null || sweepAt === null ? (sweepAt ?? deleteBy) : Math.min(sweepAt, deleteBy);
+    const released = { ...task, idempotencyKey: null, awaitedBy: [], sweepAt: sooner };
+    this.#facts.tasks.set(id, released);
+    this.writes.save(released);
+  }
+
+  #remove(id: string): void {
+    const { tasks, taken, keyed, deletable } = this.#facts;
+    const task = tasks.get(id);
+    if (task === undefined || task instanceof Error) {
+      const finished = deletable.find((each) => each.id === id);
+      if (finished !== undefined) this.deltas.add(finished, 0, -1);
+    } else {
+      this.deltas.add(task, isTerminal(task.state) ? 0 : -1, -1);
+      for (const name of [task.id, wireName(task)]) taken.delete(name);
+      if (task.idempotencyKey !== null) keyed.delete(keyName(task.principal, task.idempotencyKey));
+    }
+    tasks.delete(id);
+    this.writes.remove(id);
+  }
+}
+
+/** What a handler that runs again forgets: steps and calls with an error. */
+function isFailure({ kind, error }: JournalEntry): boolean {
+  return (kind === "step" || kind === "call") && error !== null;
+}
+
+function readable<T>(value: T | Error | undefined): T | undefined {
+  if (value instanceof Error) throw value;
+  return value;
+}

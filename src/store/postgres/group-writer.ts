@@ -1,0 +1,152 @@
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { applyCommand } from "../apply-command.ts";
+import type { TaskChange } from "../store.ts";
+import { LostCommit, type Database, type Transaction } from "./database.ts";
+import { GroupReader, NearLimit } from "./group-reader.ts";
+import { GroupTables } from "./group-tables.ts";
+import type { Names } from "./names.ts";
+import type { Owners } from "./owners.ts";
+import { isBroken, isFaultOfData, isKeyTaken, isWorthRepeating, storeFailed } from "./postgres-error.ts";
+import { writeStatements, type WriteStatements } from "./task-sql.ts";
+import { slots, usageStatements } from "./usage-sql.ts";
+
+/** What became of a command: what it resolves with, or rejects with. */
+export type Answer = { readonly result: CommandResult } | { readonly error: HoldfastError };
+
+export interface CommittedGroup {
+  readonly answers: readonly Answer[];
+  readonly changes: readonly TaskChange[];
+}
+
+/** How often a group is tried that meets others: each time they have come on meanwhile. */
+const mostTries = 10;
+
+export interface GroupWriterSetup {
+  readonly database: Database;
+  readonly names: Names;
+  readonly owners: Owners;
+  /** Sent in the transaction of a group that made tasks which any owner may claim. */
+  readonly wake?:
+    (() => { readonly sql: string; readonly values: readonly string[] } | undefined) | undefined;
+}
+
+/** Writes groups of commands: one transaction for all of a group. */
+export class GroupWriter {
+  readonly #setup: GroupWriterSetup;
+  readonly #reader: GroupReader;
+  readonly #sql: WriteStatements;
+  readonly #usage: ReturnType<typeof usageStatements>;
+  readonly #slot: number;
+
+  constructor(setup: GroupWriterSetup) {
+    this.#setup = setup;
+    this.#reader = new GroupReader(setup.names, setup.owners);
+    this.#sql = writeStatements(setup.names);
+    this.#usage = usageStatements(setup.names);
+    let hash = 0;
+    for (const char of setup.owners.id) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 65_521;
+    this.#slot = hash % slots;
+  }
+
+  /** Resolves after the commit. Rejects where nothing of the group was written, or, with `InDoubt`, where that is not known. */
+  async commit(commands: readonly TaskCommand[]): Promise<CommittedGroup> {
+    let looksForTaken = false;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#attempt(commands, looksForTaken);
+      } catch (error) {
+        if (error instanceof InDoubt) throw error;
+        looksForTaken ||= isKeyTaken(error);
+        const again = error instanceof NearLimit || isWorthRepeating(error) || isBroken(error);
+        if (isFaultOfData(error) && !isKeyTaken(error)) return this.#separately(commands, error);
+        if (!again || tries === mostTries) throw storeFailed(error);
+      }
+    }
+  }
+
+  /** One of the commands has data that the database does not take: the others are written without it. */
+  async #separately(commands: readonly TaskCommand[], error: unknown): Promise<CommittedGroup> {
+    if (commands.length === 1) return { answers: [{ error: storeFailed(error) }], changes: [] };
+    const half = Math.ceil(commands.length / 2);
+    const first = await this.commit(commands.slice(0, half));
+    const second = await this.commit(commands.slice(half));
+    return { answers: [...first.answers, ...second.answers], changes: [...first.changes, ...second.changes] };
+  }
+
+  async #attempt(commands: readonly TaskCommand[], looksForTaken: boolean): Promise<CommittedGroup> {
+    const { database, owners } = this.#setup;
+    const transaction = await database.begin();
+    try {
+      const { facts, xid } = await this.#reader.read(transaction, commands, looksForTaken);
+      const tables = new GroupTables(facts);
+      const changes: TaskChange[] = [];
+      const answers = commands.map((command): Answer => {
+        try {
+          const applied = applyCommand(tables, owners.id, command);
+          for (const change of applied.changes) changes.push(change);
+          return { result: applied.result };
+        } catch (error) {
+          // Damage is that of its task alone; what it was to write was not begun.
+          if (error instanceof HoldfastError) return { error };
+          throw error;
+        }
+      });
+      if (tables.writes.isEmpty) {
+        await transaction.rollback();
+        return { answers, changes };
+      }
+      this.#send(transaction, tables);
+      await this.#commit(transaction, xid, { answers, changes });
+      return { answers, changes };
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    }
+  }
+
+  #send(transaction: Transaction, { writes, deltas }: GroupTables): void {
+    writes.send(transaction, this.#sql, this.#setup.owners.sql);
+    const counts = deltas.entries();
+    if (counts.length > 0) {
+      const values = [
+        this.#slot,
+        counts.map(([key]) => key),
+        counts.map(([, { unfinished }]) => unfinished),
+        counts.map(([, { retained }]) => retained),
+      ];
+      void transaction.query(this.#usage.add, values).catch(() => undefined);
+    }
+    const wake = writes.wakes ? this.#setup.wake?.() : undefined;
+    if (wake !== undefined) void transaction.query(wake.sql, wake.values).catch(() => undefined);
+  }
+
+  async #commit(transaction: Transaction, xid: string, group: CommittedGroup): Promise<void> {
+    try {
+      await transaction.commit();
+    } catch (error) {
+      throw error instanceof LostCommit ? new InDoubt(xid, group, error) : error;
+    }
+  }
+}
+
+/** A group of which nobody knows whether it was committed, until the database is asked. */
+export class InDoubt extends HoldfastError {
+  readonly xid: string;
+  /** What becomes of it if it was. */
+  readonly group: CommittedGroup;
+
+  constructor(xid: string, group: CommittedGroup, cause: HoldfastError) {
+    super("store_failed", cause.message, { cause });
+    this.xid = xid;
+    this.group = group;
+  }
+
+  /** Whether it was; undefined while it is still under way. Rejects where the database does not answer. */
+  async wasCommitted(database: Pick<Database, "read">): Promise<boolean | undefined> {
+    const [row] = await database.read("SELECT pg_xact_status($1::text::xid8)", [this.xid]);
+    const status = row?.[0];
+    return status === "in progress" ? undefined : status === "committed";
+  }
+}

@@ -1,0 +1,183 @@
+import type { JournalEntry } from "../../task/journal.ts";
+import type { Outcome } from "../../task/outcome.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { journalRowOf } from "../journal-row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { TableWrite } from "../table-write.ts";
+import type { Queries, SqlValue } from "./database.ts";
+import type { OwnerStatements } from "./owner-sql.ts";
+import { arraysOf, columns, requestIdText, stored } from "./task-row.ts";
+import type { WriteStatements } from "./task-sql.ts";
+
+type Columns = readonly (readonly (string | number | null)[])[];
+type Kept = Extract<TableWrite, { do: "keep_event" }>;
+type Retired = Extract<TableWrite, { do: "retire_owner" }>;
+
+const changing = columns.filter(({ changes }) => changes);
+
+/** What a group of commands writes: of each row the last version, whatever came before. */
+export class GroupWrites {
+  readonly #inserts = new Map<string, { task: TaskRecord; readonly request: TaskRequest }>();
+  readonly #updates = new Map<string, TaskRecord>();
+  readonly #entries = new Map<string, Map<string, JournalEntry>>();
+  readonly #forgets = new Set<string>();
+  readonly #outcomes = new Map<string, Outcome>();
+  readonly #removes = new Set<string>();
+  readonly #events: Kept[] = [];
+  readonly #taken: number[] = [];
+  readonly #secrets = new Map<string, string>();
+  readonly #retired: Retired[] = [];
+
+  insert(task: TaskRecord, request: TaskRequest): void {
+    this.#inserts.set(task.id, { task, request });
+  }
+
+  save(task: TaskRecord): void {
+    const inserted = this.#inserts.get(task.id);
+    if (inserted === undefined) this.#updates.set(task.id, task);
+    else inserted.task = task;
+  }
+
+  journal(id: string, entries: readonly JournalEntry[]): void {
+    if (entries.length === 0) return;
+    const pending = this.#entries.get(id) ?? new Map<string, JournalEntry>();
+    this.#entries.set(id, pending);
+    for (const entry of entries) pending.set(entry.key, entry);
+  }
+
+  forgetFailures(id: string, isFailure: (entry: JournalEntry) => boolean): void {
+    this.#forgets.add(id);
+    const pending = this.#entries.get(id);
+    for (const entry of pending?.values() ?? []) if (isFailure(entry)) pending?.delete(entry.key);
+  }
+
+  outcome(id: string, outcome: Outcome): void {
+    this.#outcomes.set(id, outcome);
+  }
+
+  remove(id: string): void {
+    for (const pending of [this.#updates, this.#entries, this.#outcomes]) pending.delete(id);
+    if (!this.#inserts.delete(id)) this.#removes.add(id);
+  }
+
+  keepEvent(write: Kept): void {
+    this.#events.push(write);
+  }
+
+  takeEvent(seq: number): void {
+    this.#taken.push(seq);
+  }
+
+  secret(name: string, value: string): void {
+    this.#secrets.set(name, value);
+  }
+
+  retire(write: Retired): void {
+    this.#retired.push(write);
+  }
+
+  get isEmpty(): boolean {
+    const all = [
+      this.#inserts,
+      this.#updates,
+      this.#removes,
+      this.#events,
+      this.#taken,
+      this.#secrets,
+      this.#retired,
+    ];
+    return all.every((each) => ("size" in each ? each.size : each.length) === 0);
+  }
+
+  /** Whether it leaves tasks that any owner may claim. */
+  get wakes(): boolean {
+    const tasks = [...this.#updates.values(), ...[...this.#inserts.values()].map(({ task }) => task)];
+    return tasks.some(({ state, lane, owner }) => state === "queued" && lane !== null && owner === null);
+  }
+
+  /** Sends all of it; what fails says so when the transaction commits. */
+  send(queries: Queries, sql: WriteStatements, owners: OwnerStatements): void {
+    const send = (statement: string, ...values: SqlValue[]): void =>
+      void queries.query(statement, values).catch(() => undefined);
+    const sendRows = (statement: string, rows: Columns): void => {
+      if (rows.length > 0) send(statement, ...transposed(rows));
+    };
+    this.#sendRemoves(send, sql);
+    const inserts = [...this.#inserts.values()];
+    if (inserts.length > 0) {
+      send(
+        sql.insertTasks,
+        ...arraysOf(
+          columns,
+          inserts.map(({ task }) => task),
+        ),
+      );
+      sendRows(sql.insertRequests, inserts.map(requestRow));
+      sendRows(
+        sql.insertChildren,
+        inserts.flatMap(({ task }) => childRow(task)),
+      );
+    }
+    const updates = [...this.#updates.values()];
+    if (updates.length > 0) {
+      send(
+        sql.updateTasks,
+        updates.map(({ id }) => toStored(id)),
+        ...arraysOf(changing, updates),
+      );
+    }
+    if (this.#forgets.size > 0) send(sql.deleteFailures, [...this.#forgets].map(toStored));
+    const entries = [...this.#entries].flatMap(([id, of]) =>
+      [...of.values()].map((entry) => ({ id, entry })),
+    );
+    sendRows(
+      sql.upsertJournal,
+      entries.map(({ id, entry }) => [toStored(id), ...journalRowOf(entry, toStored)]),
+    );
+    sendRows(sql.insertOutcomes, [...this.#outcomes].map(outcomeRow));
+    sendRows(sql.insertEvents, this.#events.map(eventRow));
+    for (const each of [sql.forgetEvents, sql.deleteEvents])
+      if (this.#taken.length > 0) send(each, this.#taken);
+    sendRows(sql.insertSecrets, [...this.#secrets]);
+    for (const { owner, forgetAt } of this.#retired) {
+      send(owners.deleteMessages, owner);
+      send(owners.retire, owner);
+      if (forgetAt !== null) send(owners.forget, owner, forgetAt);
+    }
+  }
+
+  #sendRemoves(send: (statement: string, ids: readonly string[]) => void, sql: WriteStatements): void {
+    if (this.#removes.size === 0) return;
+    const ids = [...this.#removes].map(toStored);
+    send(sql.deleteTasks, ids);
+    for (const each of [sql.deleteRequests, sql.deleteJournals, sql.deleteOutcomes, sql.deleteChildren])
+      send(each, ids);
+    for (const each of [sql.deleteEventsOf, sql.deleteMessagesOf]) send(each, ids);
+  }
+}
+
+/** The columns of rows, as `unnest` takes them. */
+function transposed(rows: Columns): (readonly (string | number | null)[])[] {
+  return (rows[0] ?? []).map((_, place) => rows.map((row) => row[place] ?? null));
+}
+
+function requestRow({ task, request }: { readonly task: TaskRecord; readonly request: TaskRequest }) {
+  const { origin, arguments: args, prepared } = request;
+  const { session, requestId } = origin;
+  const id = session === undefined || requestId === undefined ? null : toStored(requestIdText(requestId));
+  const from = session === undefined ? null : toStored(session);
+  return [toStored(task.id), JSON.stringify(origin), toStored(args), stored(prepared), from, id];
+}
+
+function childRow({ id, parent }: TaskRecord) {
+  return parent === null ? [] : [[id, parent.id, parent.root, parent.key].map(toStored)];
+}
+
+/** The record says more of a result than this table does. */
+function outcomeRow([id, { kind, body }]: [string, Outcome]) {
+  return [toStored(id), kind === "error" ? "error" : "result", toStored(body)];
+}
+
+function eventRow({ taskId, name, value, dedupeId, taken }: Kept) {
+  return [toStored(taskId), toStored(name), taken ? null : toStored(value), stored(dedupeId)];
+}

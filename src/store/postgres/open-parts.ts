@@ -1,0 +1,111 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { StoreOwner } from "../../task/owner.ts";
+import type { StoreChanges, TaskChange } from "../store.ts";
+import { ChangeChannel } from "./change-channel.ts";
+import { connectDirectly, openPool, withoutPassword } from "./connections.ts";
+import { Database } from "./database.ts";
+import { GroupWriter } from "./group-writer.ts";
+import { prepareSchema } from "./migrate.ts";
+import type { Names } from "./names.ts";
+import type { Settings } from "./options.ts";
+import { Owners } from "./owners.ts";
+import { messageOf } from "./postgres-error.ts";
+import { PostgresReader } from "./postgres-reader.ts";
+import type { PostgresSessions } from "./postgres-sessions.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+/** How often a process that no change is pushed to looks for changes (ms). */
+const pollIntervalMs = 1_000;
+
+export interface OpenSetup {
+  readonly url: string;
+  readonly settings: Settings;
+  readonly names: Names;
+  readonly owner: StoreOwner;
+  readonly sessions: PostgresSessions;
+  readonly onCommit: (changes: readonly TaskChange[]) => void;
+  /** Hears of what others have committed. */
+  readonly onChanges: (changes: StoreChanges) => void;
+}
+
+/** What a store consists of while it is open. */
+export interface OpenParts {
+  /** The id of the owner. */
+  readonly owner: string;
+  readonly database: Database;
+  readonly owners: Owners;
+  readonly reader: PostgresReader;
+  readonly queue: WriteQueue;
+  readonly channel: ChangeChannel;
+  close(): Promise<void>;
+}
+
+/** Connects to the database, brings its schema up to date, and becomes one of its owners. Rejects with `store_unusable` where it cannot be used. */
+export async function openParts(setup: OpenSetup): Promise<OpenParts> {
+  const { url, settings, names } = setup;
+  const { timeoutMs, maxConnections, migrate } = settings;
+  try {
+    // A migration takes as long as it takes.
+    const patient = new Database(await openPool(url, 1, null), timeoutMs);
+    try {
+      await prepareSchema(patient, names, migrate);
+    } finally {
+      await patient.close();
+    }
+    const database = new Database(await openPool(url, maxConnections, timeoutMs), timeoutMs);
+    try {
+      return await join(setup, database);
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code !== "store_failed") throw error;
+    throw new HoldfastError(
+      "store_unusable",
+      `${withoutPassword(url)} cannot be used: ${messageOf(error)}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
+  const { settings, names, owner, sessions, onCommit, onChanges } = setup;
+  const { directUrl, timeoutMs, leaseMs } = settings;
+  const owners = new Owners(database, names, owner, leaseMs);
+  const writer = new GroupWriter({ database, names, owners });
+  const queue = new WriteQueue({ writer, database, timeoutMs, onCommit });
+  const channel = new ChangeChannel({
+    names,
+    owner: owner.id,
+    connect: directUrl === null ? undefined : () => connectDirectly(directUrl, timeoutMs),
+    database,
+    pollIntervalMs,
+    listener: {
+      tasks: onChanges,
+      sessions: () => void sessions.readNews(),
+      messages: () => void sessions.readNews(),
+      work: () => onChanges("gap"),
+    },
+  });
+  await channel.start();
+  await owners.register();
+  await sessions.start(database, owner.id);
+  const close = async (): Promise<void> => {
+    await queue.close();
+    await owners.leave().catch(() => undefined); // the others find out by its lease
+    await channel.close();
+    await database.close();
+  };
+  return {
+    owner: owner.id,
+    database,
+    owners,
+    reader: new PostgresReader(database, names),
+    queue,
+    channel,
+    close,
+  };
+}

@@ -1,0 +1,57 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+
+export interface PostgresStoreOptions {
+  /** The schema with the store's tables: lower-case letters, digits and `_`. Default `holdfast`. */
+  readonly schema?: string;
+  /**
+   * Where to connect past a pooler such as PgBouncer in transaction mode: for LISTEN and the queue. Default: the URL of the store, which is then no
+   * pooler. `null`: nowhere; changes of other processes are then polled for.
+   */
+  readonly directUrl?: string | null;
+  /** The most connections of this process, beside one or two direct ones. Default 10. */
+  readonly maxConnections?: number;
+  /** How long the database may take to answer, in milliseconds; beyond that a call fails with `store_failed`. Default 5000. */
+  readonly timeoutMs?: number;
+  /** How long after its last sign of life a process is taken for dead, in milliseconds. Default 15,000; all processes need the same. */
+  readonly leaseMs?: number;
+  /** Whether opening the store brings its schema up to date. Default true; false for roles that may not, with `holdfast migrate` run before. */
+  readonly migrate?: boolean;
+}
+
+export interface Settings {
+  readonly schema: string;
+  readonly directUrl: string | null;
+  readonly maxConnections: number;
+  readonly timeoutMs: number;
+  readonly leaseMs: number;
+  readonly migrate: boolean;
+}
+
+const names: OptionNames<PostgresStoreOptions> = {
+  schema: true,
+  directUrl: true,
+  maxConnections: true,
+  timeoutMs: true,
+  leaseMs: true,
+  migrate: true,
+};
+
+/** Throws `configuration` for options that could not work. */
+export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
+  assertOptionNames("postgresStore", options, names);
+  const { schema = "holdfast", directUrl = url, migrate = true } = options;
+  return {
+    schema,
+    directUrl,
+    migrate,
+    maxConnections: atLeast("maxConnections", options.maxConnections ?? 10, 2),
+    timeoutMs: atLeast("timeoutMs", options.timeoutMs ?? 5_000, 1),
+    leaseMs: atLeast("leaseMs", options.leaseMs ?? 15_000, 1_000),
+  };
+}
+
+function atLeast(name: keyof PostgresStoreOptions, value: number, least: number): number {
+  if (Number.isFinite(value) && value >= least) return value;
+  throw new HoldfastError("configuration", `${name} has to be a number of at least ${least}.`);
+}

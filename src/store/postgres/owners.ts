@@ -1,0 +1,105 @@
+import { hostname } from "node:os";
+import type { StoreOwner } from "../../task/owner.ts";
+import { handlersIn } from "../handler-row.ts";
+import { StoreLost } from "../lost-store.ts";
+import type { Renewal } from "../store.ts";
+import { columnsOf, integer, text, type Row } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { Database, Queries } from "./database.ts";
+import type { Names } from "./names.ts";
+import { ownerStatements, type OwnerStatements } from "./owner-sql.ts";
+
+/** A process that has, or had, the store open. */
+export interface KnownOwner extends StoreOwner {
+  /** Whether its lease lasts, by the clock of the database. */
+  readonly lives: boolean;
+  /** True once its tasks were given to others. */
+  readonly retired: boolean;
+}
+
+/** The processes that have the store open: each has a lease, which it renews. */
+export class Owners {
+  readonly sql: OwnerStatements;
+  readonly #database: Database;
+  readonly #schema: string;
+  readonly #own: StoreOwner;
+  readonly #leaseMs: number;
+
+  constructor(database: Database, names: Names, own: StoreOwner, leaseMs: number) {
+    this.sql = ownerStatements(names);
+    this.#database = database;
+    this.#schema = names.schema;
+    this.#own = own;
+    this.#leaseMs = leaseMs;
+  }
+
+  get id(): string {
+    return this.#own.id;
+  }
+
+  /** What whoever writes as an owner locks together with others, and whoever takes it for dead locks alone. */
+  lockName(owner: string): string {
+    return `${this.#schema} owner ${owner}`;
+  }
+
+  /** From now on it is one of the owners, be it again. */
+  async register(): Promise<void> {
+    const { id, handlers } = this.#own;
+    const transaction = await this.#database.begin();
+    try {
+      void transaction.query(this.sql.lockAlone, [[this.lockName(id)]]);
+      const values = [id, process.pid, hostname(), toStored(JSON.stringify(handlers)), this.#leaseMs];
+      void transaction.query(this.sql.register, values);
+      await transaction.commit();
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    }
+  }
+
+  /** Writes in a transaction. Rejects with `store_lost` where others have taken this owner for dead. */
+  async write<T>(send: (queries: Queries) => Promise<T>): Promise<T> {
+    const transaction = await this.#database.begin();
+    try {
+      void transaction.query(this.sql.lockShared, [[this.lockName(this.id)]]).catch(() => undefined);
+      const [row] = await transaction.query(this.sql.fence, [this.id]);
+      if (row === undefined) throw new StoreLost(this.#schema, true);
+      const [result] = await Promise.all([send(transaction), transaction.commit()]);
+      return result;
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    }
+  }
+
+  async renew(): Promise<Renewal> {
+    const [renewed] = await this.#database.query(this.sql.renew, [this.id, this.#leaseMs]);
+    const others = (await this.all(this.#database)).filter(({ id }) => id !== this.id);
+    const gone = others.filter(({ lives }) => !lives);
+    return {
+      held: renewed !== undefined,
+      gone: gone.map(({ id }) => id),
+      others: others.length - gone.length,
+    };
+  }
+
+  /** As one that died. */
+  async leave(): Promise<void> {
+    await this.#database.query(this.sql.leave, [this.id]);
+  }
+
+  async all(queries: Queries): Promise<readonly KnownOwner[]> {
+    return (await queries.query(this.sql.all, [this.#leaseMs])).map(ownerOf);
+  }
+}
+
+const at = columnsOf(["id", "handlers", "retired", "lives"]);
+
+function ownerOf(row: Row): KnownOwner {
+  return {
+    id: text(row, at.id),
+    handlers: handlersIn(text(row, at.handlers)),
+    retired: integer(row, at.retired) !== 0,
+    lives: integer(row, at.lives) !== 0,
+  };
+}

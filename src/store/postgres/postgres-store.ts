@@ -1,0 +1,179 @@
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
+import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/owner.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { TaskSnapshot } from "../../task/snapshot.ts";
+import { ChangeFeed } from "../change-feed.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import type { MessageQueues } from "../message-queues.ts";
+import type { SessionStore } from "../session-store.ts";
+import type {
+  ChangeListener,
+  JournalPage,
+  KeyedTask,
+  Renewal,
+  TaskChange,
+  TaskFilter,
+  TaskStore,
+  WireName,
+} from "../store.ts";
+import { claimStatements } from "./claim-sql.ts";
+import { hasRunnable } from "./claims.ts";
+import { namesIn, type Names } from "./names.ts";
+import { openParts, type OpenParts } from "./open-parts.ts";
+import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
+import { PostgresMessages } from "./postgres-messages.ts";
+import { PostgresSessions } from "./postgres-sessions.ts";
+
+/**
+ * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL may be that of a
+ * pooler in transaction mode, with `directUrl` beside it.
+ *
+ * Throws `configuration` for an invalid option.
+ */
+export function postgresStore(url: string, options: PostgresStoreOptions = {}): TaskStore {
+  return new PostgresStore(url, settingsOf(url, options));
+}
+
+class PostgresStore implements TaskStore {
+  readonly sessions: SessionStore;
+  readonly messages: MessageQueues;
+  readonly #url: string;
+  readonly #settings: Settings;
+  readonly #names: Names;
+  readonly #sessions: PostgresSessions;
+  readonly #claims: ReturnType<typeof claimStatements>;
+  readonly #feed = new ChangeFeed();
+  readonly #lifecycle = new Lifecycle();
+  #parts: OpenParts | undefined;
+
+  constructor(url: string, settings: Settings) {
+    this.#url = url;
+    this.#settings = settings;
+    this.#names = namesIn(settings.schema);
+    this.#claims = claimStatements(this.#names);
+    this.#sessions = new PostgresSessions(this.#names, () => this.#open());
+    this.sessions = this.#sessions;
+    this.messages = new PostgresMessages(this.#names, () => this.#open());
+  }
+
+  open(owner: StoreOwner): Promise<void> {
+    return this.#lifecycle.open(async () => {
+      this.#parts = await openParts({
+        url: this.#url,
+        settings: this.#settings,
+        names: this.#names,
+        owner,
+        sessions: this.#sessions,
+        onCommit: (changes) => this.#publish(changes),
+        onChanges: (changes) => this.#feed.publish(changes, "others"),
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#lifecycle.close(async () => {
+      const parts = this.#parts;
+      this.#parts = undefined;
+      await parts?.close();
+    });
+  }
+
+  write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  async write(command: TaskCommand): Promise<CommandResult> {
+    return this.#open().queue.write(command);
+  }
+
+  async renew(): Promise<Renewal> {
+    return this.#open().owners.renew();
+  }
+
+  async rejoin(): Promise<void> {
+    await this.#open().owners.register();
+    this.#feed.publish("gap", "others");
+  }
+
+  async get(id: string): Promise<TaskRecord | undefined> {
+    return this.#open().reader.get(id);
+  }
+
+  async snapshot(id: string, isVisible?: (task: TaskRecord) => boolean): Promise<TaskSnapshot | undefined> {
+    return this.#open().reader.snapshot(id, isVisible);
+  }
+
+  async request(id: string): Promise<TaskRequest | undefined> {
+    return this.#open().reader.request(id);
+  }
+
+  async journal(id: string, from: string, limit: number): Promise<JournalPage> {
+    return this.#open().reader.journal(id, from, limit);
+  }
+
+  async journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
+    return this.#open().reader.journalEnds(id, keys);
+  }
+
+  async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
+    return this.#open().reader.journalEntry(id, key);
+  }
+
+  async find(wire: WireName): Promise<string | undefined> {
+    return this.#open().reader.find(wire);
+  }
+
+  async withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
+    return this.#open().reader.withKeys(principal, prefix, limit);
+  }
+
+  async list(
+    owner: TaskFilter,
+    before: string | null,
+    limit: number,
+    now: number,
+  ): Promise<readonly TaskRecord[]> {
+    return this.#open().reader.list(owner, before, limit, now);
+  }
+
+  async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
+    return this.#open().reader.unfinished(after, limit);
+  }
+
+  async hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean> {
+    const { database, owners } = this.#open();
+    const queries = { query: database.read.bind(database) };
+    return hasRunnable(queries, this.#claims, handlers, owners.id);
+  }
+
+  async orphanedHandlers(): Promise<readonly HandlerName[]> {
+    return this.#open().reader.orphanedHandlers();
+  }
+
+  async queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
+    return this.#open().reader.queued(handler, limit);
+  }
+
+  async due(now: number, limit: number): Promise<readonly string[]> {
+    return this.#open().reader.due(now, limit);
+  }
+
+  async nextSweepAt(after: number): Promise<number | null> {
+    return this.#open().reader.nextSweepAt(after);
+  }
+
+  subscribe(listener: ChangeListener): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  #publish(changes: readonly TaskChange[]): void {
+    this.#feed.publish(changes, "self");
+    if (changes.length > 0) this.#parts?.channel.tell({ tasks: changes });
+  }
+
+  #open(): OpenParts {
+    this.#lifecycle.assertOpen();
+    if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
+    return this.#parts;
+  }
+}

@@ -1,0 +1,144 @@
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TaskChange } from "../store.ts";
+import type { Database } from "./database.ts";
+import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
+import { mostCreates } from "./usage-sql.ts";
+
+/** How much one group holds at most. */
+const mostCommands = 200;
+
+/** How long to wait between two questions about a commit (ms). */
+const askAgainMs = 100;
+
+export interface WriteQueueSetup {
+  readonly writer: Pick<GroupWriter, "commit">;
+  readonly database: Pick<Database, "read">;
+  /** How long those wait who are told of a failure when nobody knows what has become of their command (ms). */
+  readonly timeoutMs: number;
+  /** Called after each commit, before its commands resolve. */
+  readonly onCommit: (changes: readonly TaskChange[]) => void;
+}
+
+interface Waiting {
+  readonly command: TaskCommand;
+  readonly resolve: (result: CommandResult) => void;
+  readonly reject: (error: HoldfastError) => void;
+}
+
+/** Commands in the order in which they come: those that come while a group is written are the next one. */
+export class WriteQueue {
+  readonly #setup: WriteQueueSetup;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(setup: WriteQueueSetup) {
+    this.#setup = setup;
+  }
+
+  write(command: TaskCommand): Promise<CommandResult> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ command, resolve, reject });
+      // In a microtask: what one turn of the event loop writes is one group.
+      this.#writing ??= Promise.resolve().then(() => this.#writeAll());
+    });
+  }
+
+  /** Resolves when all is written that was asked for. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#writeGroup(this.#next());
+    this.#writing = undefined;
+  }
+
+  #next(): readonly Waiting[] {
+    const count = groupLength(this.#waiting.map(({ command }) => command));
+    return this.#waiting.splice(0, count);
+  }
+
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+    try {
+      this.#answer(group, await this.#setup.writer.commit(group.map(({ command }) => command)));
+    } catch (error) {
+      if (error instanceof InDoubt) await this.#findOut(group, error);
+      else for (const { reject } of group) reject(failure(error));
+    }
+  }
+
+  #answer(group: readonly Waiting[], { answers, changes }: CommittedGroup): void {
+    this.#setup.onCommit(changes);
+    for (const [index, { resolve, reject }] of group.entries()) {
+      const answer: Answer | undefined = answers[index];
+      if (answer === undefined) reject(failure(undefined));
+      else if ("error" in answer) reject(answer.error);
+      else resolve(answer.result);
+    }
+  }
+
+  /**
+   * The connection was lost while the group was committed. Nothing more is written before it is known whether it was; callers outside are
+   * told meanwhile that it failed.
+   */
+  async #findOut(group: readonly Waiting[], doubt: InDoubt): Promise<void> {
+    const late = group.filter(({ command }) => !isOfAttempt(command));
+    const timer = setTimeout(() => {
+      for (const { reject } of late.splice(0)) reject(doubt);
+    }, this.#setup.timeoutMs);
+    let committed: boolean | undefined;
+    while (committed === undefined && !this.#closed) {
+      committed = await doubt.wasCommitted(this.#setup.database).catch(() => undefined);
+      if (committed === undefined) await new Promise((resolve) => setTimeout(resolve, askAgainMs));
+    }
+    clearTimeout(timer);
+    if (committed !== true) for (const { reject } of group) reject(doubt);
+    else {
+      this.#answer(group, doubt.group);
+      this.#releaseUnclaimed(group.filter((each) => !isOfAttempt(each.command) && !late.includes(each)));
+    }
+  }
+
+  /** Tasks that run under tokens of which their makers know nothing are for whoever claims them. */
+  #releaseUnclaimed(told: readonly Waiting[]): void {
+    for (const { command } of told) {
+      if (command.type !== "create" || command.token === null) continue;
+      const { now, token, task } = command;
+      this.write({ type: "release", now, id: task.id, token }).catch(() => undefined);
+    }
+  }
+}
+
+/** What a runtime writes until it is stored, however long that takes. */
+function isOfAttempt(command: TaskCommand): boolean {
+  return command.type === "claim" || (command.type !== "create" && "token" in command);
+}
+
+/** How many of the first commands can be decided together: one alone, of what concerns many tasks or what came for a task by events. */
+function groupLength(commands: readonly TaskCommand[]): number {
+  let creates = 0;
+  const events = new Set<string>();
+  for (const [index, command] of commands.entries()) {
+    if (isAlone(command)) return Math.max(index, 1);
+    if (command.type === "create" && ++creates > mostCreates) return index;
+    if (command.type === "send_event" || command.type === "wait_event") {
+      if (events.has(command.id)) return index;
+      events.add(command.id);
+    }
+    if (index === mostCommands) return index;
+  }
+  return commands.length;
+}
+
+function isAlone({ type }: TaskCommand): boolean {
+  return type === "claim" || type === "wake" || type === "reclaim" || type === "delete_expired";
+}
+
+function failure(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  return new HoldfastError("store_failed", `The database failed: ${String(error)}.`, { cause: error });
+}
