@@ -17,14 +17,14 @@ export class StoreLost extends HoldfastError {
 
 /** Whether the store is lost for good. */
 export function isLost(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code === "store_lost" && !rejoins(error);
+  return error instanceof HoldfastError && error.code === "store_lost" && !willRejoin(error);
 }
 
 /** Whether the same call may succeed later. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof HoldfastError && (error.code === "store_failed" || rejoins(error));
+  return error instanceof HoldfastError && (error.code === "store_failed" || willRejoin(error));
 }
 
-function rejoins(error: HoldfastError): boolean {
+function willRejoin(error: HoldfastError): boolean {
   return error instanceof StoreLost && error.rejoins;
 }

@@ -45,6 +45,7 @@ export class ChangeChannel {
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   #sending: Promise<void> | undefined;
+  #started = false;
   #closed = false;
 
   constructor(setup: ChannelSetup) {
@@ -52,19 +53,21 @@ export class ChangeChannel {
     this.#channel = `holdfast_${setup.names.schema}`;
   }
 
-  /** From then on the listener is called; before the first time with what others say, with a gap. */
-  start(): void {
+  /** From then on the listener is called. Resolves when it listens, or when that has failed: once it does, it tells of a gap. */
+  async start(): Promise<void> {
     const { connect } = this.#setup;
     if (connect !== undefined) {
       this.#listening = new ListenConnection({
         channel: this.#channel,
         connect,
-        onOpen: () => this.#gap(),
+        onOpen: () => this.#opened(),
         onLost: () => this.#pollLater(),
         onPayload: (payload) => this.#heard(payload),
       });
     }
     this.#pollLater();
+    await this.#listening?.tried();
+    this.#started = true;
   }
 
   /** Tells the others. It never fails; what is told meanwhile is sent together. */
@@ -128,6 +131,12 @@ export class ChangeChannel {
     if (sessions.length > 0) this.#call(() => listener.sessions(sessions));
     if (messages === true) this.#call(() => listener.messages());
     if (work === true) this.#call(() => listener.work());
+  }
+
+  /** Before the first time nobody could hold anything. */
+  #opened(): void {
+    if (this.#started) this.#gap();
+    else this.#pollLater();
   }
 
   #gap(): void {

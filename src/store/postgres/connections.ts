@@ -1,15 +1,13 @@
+import type * as Driver from "pg";
 import type { Client, Pool } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
-
-/** An integer of eight bytes comes as text unless it is told otherwise; those of ours are all safe as numbers. */
-const int8 = 20;
 
 /** How much longer a call waits than its statement may take (ms): the database says better what is wrong than a timer does. */
 const graceMs = 1_000;
 
 const name = "holdfast";
 
-async function driver(): Promise<typeof import("pg")> {
+async function driver(): Promise<typeof Driver> {
   try {
     return await import("pg");
   } catch (error) {
@@ -21,11 +19,10 @@ async function driver(): Promise<typeof import("pg")> {
 
 /** Connections on which statements are sent without waiting for those before them. Nothing is connected yet. */
 export async function openPool(url: string, max: number, timeoutMs: number | null): Promise<Pool> {
-  const { default: pg } = await driver();
-  const types = {
-    getTypeParser: ((oid: number, format?: "text" | "binary") =>
-      oid === int8 ? Number : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
-  };
+  const pg = await driver();
+  // An integer of eight bytes would come as text; those of ours are all safe as numbers.
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(pg.types.builtins.INT8, Number);
   return new pg.Pool({
     connectionString: url,
     max,
@@ -42,7 +39,7 @@ export async function openPool(url: string, max: number, timeoutMs: number | nul
 
 /** A connection of its own, which stays open. */
 export async function connectDirectly(url: string, timeoutMs: number): Promise<Client> {
-  const { default: pg } = await driver();
+  const pg = await driver();
   const client = new pg.Client({
     connectionString: url,
     keepAlive: true,

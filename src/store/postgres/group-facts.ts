@@ -104,15 +104,15 @@ export async function readTasks(
     take: (rows: Row[]) => void,
   ): void => void work.push(queries.query(statement, values).then(take));
 
-  const addTask = (row: Row): TaskRecord | undefined => addRecord(into, row);
+  const addTask = (row: Row): TaskRecord | Error => addRecord(into, row);
   if (tasks.length > 0) read(sql.lockTasks, [stored(tasks), above], (rows) => rows.forEach(addTask));
   if (below.length > 0) {
     read(sql.lockChildren, [below], (rows) => {
       for (const row of rows) {
         const child = addTask(row);
-        const parent = child?.parent?.id;
-        if (parent !== undefined)
-          into.children.set(parent, [...(into.children.get(parent) ?? []), child?.id ?? ""]);
+        if (child instanceof Error) continue;
+        const parent = child.parent?.id;
+        if (parent !== undefined) into.children.set(parent, [...(into.children.get(parent) ?? []), child.id]);
       }
     });
   }
@@ -135,7 +135,7 @@ export async function readTasks(
     read(sql.keyedTasks, values, (rows) => {
       for (const row of rows) {
         const task = addTask(row);
-        if (task?.idempotencyKey != null)
+        if (!(task instanceof Error) && task.idempotencyKey !== null)
           into.keyed.set(keyName(task.principal, task.idempotencyKey), task.id);
       }
     });
@@ -146,15 +146,16 @@ export async function readTasks(
   await Promise.all(work);
 }
 
-function addRecord(into: GroupFacts, row: Row): TaskRecord | undefined {
-  const known = text(row, idAt);
+/** A record that cannot be read is the error that says so. */
+function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {
   try {
     const task = recordOf(row);
     into.tasks.set(task.id, task);
     return task;
   } catch (error) {
-    into.tasks.set(known, damageOf(error));
-    return undefined;
+    if (!(error instanceof HoldfastError) || !isUnreadable(error)) throw error;
+    into.tasks.set(text(row, idAt), error);
+    return error;
   }
 }
 
@@ -243,9 +244,9 @@ export function recordsOf(rows: readonly Row[], into: GroupFacts): QueuedTasks {
   const unreadable: UnreadableTask[] = [];
   const tasks = rows.flatMap((row) => {
     const task = addRecord(into, row);
-    if (task === undefined)
-      unreadable.push({ id: text(row, idAt), problem: `${String(into.tasks.get(text(row, idAt)))}` });
-    return task ?? [];
+    if (!(task instanceof Error)) return task;
+    unreadable.push({ id: text(row, idAt), problem: task.message });
+    return [];
   });
   return { tasks, unreadable };
 }
@@ -254,9 +255,4 @@ const deletableAt = columnsOf(["id", "principal"]);
 
 export function deletableOf(row: Row): DeletableTask {
   return { id: text(row, deletableAt.id), principal: textOrNull(row, deletableAt.principal), parent: null };
-}
-
-function damageOf(error: unknown): Error {
-  if (isUnreadable(error) && error instanceof Error) return error;
-  throw error;
 }

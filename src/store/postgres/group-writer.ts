@@ -3,7 +3,7 @@ import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
-import { LostCommit, type Database, type Transaction } from "./database.ts";
+import { LostCommit, type Database, type SqlValue, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
@@ -29,7 +29,7 @@ export interface GroupWriterSetup {
   readonly owners: Owners;
   /** Sent in the transaction of a group that made tasks which any owner may claim. */
   readonly wake?:
-    (() => { readonly sql: string; readonly values: readonly string[] } | undefined) | undefined;
+    (() => { readonly sql: string; readonly values: readonly SqlValue[] } | undefined) | undefined;
 }
 
 /** Writes groups of commands: one transaction for all of a group. */

@@ -32,6 +32,11 @@ export class ListenConnection {
     this.#open();
   }
 
+  /** Resolves after the first try to connect. */
+  async tried(): Promise<void> {
+    await this.#opening;
+  }
+
   get isListening(): boolean {
     return this.#isListening;
   }

@@ -12,6 +12,8 @@ import { Owners } from "./owners.ts";
 import { messageOf } from "./postgres-error.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import type { PostgresSessions } from "./postgres-sessions.ts";
+import { loadQueueLibrary } from "./queue-library.ts";
+import type { WakeQueue } from "./wake-queue.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** How often a process that no change is pushed to looks for changes (ms). */
@@ -37,6 +39,8 @@ export interface OpenParts {
   readonly reader: PostgresReader;
   readonly queue: WriteQueue;
   readonly channel: ChangeChannel;
+  /** Undefined where all processes are told of new tasks. */
+  readonly wakes: WakeQueue | undefined;
   close(): Promise<void>;
 }
 
@@ -75,7 +79,8 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const { settings, names, owner, sessions, onCommit, onChanges } = setup;
   const { directUrl, timeoutMs, leaseMs } = settings;
   const owners = new Owners(database, names, owner, leaseMs);
-  const writer = new GroupWriter({ database, names, owners });
+  const wakes = await openWakeQueue(setup, database, () => channel.tell({ work: true }));
+  const writer = new GroupWriter({ database, names, owners, wake: () => wakes?.statement });
   const queue = new WriteQueue({ writer, database, timeoutMs, onCommit });
   const channel = new ChangeChannel({
     names,
@@ -87,25 +92,52 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
       tasks: onChanges,
       sessions: () => void sessions.readNews(),
       messages: () => void sessions.readNews(),
-      work: () => onChanges("gap"),
+      work: () => wakes?.ask(),
     },
   });
-  await channel.start();
-  await owners.register();
-  await sessions.start(database, owner.id);
+  const end = async (): Promise<void> => {
+    await wakes?.close();
+    await channel.close();
+  };
+  try {
+    await channel.start();
+    await owners.register();
+    await sessions.start(database, owner.id);
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  const reader = new PostgresReader(database, names);
   const close = async (): Promise<void> => {
     await queue.close();
     await owners.leave().catch(() => undefined); // the others find out by its lease
-    await channel.close();
+    await end();
     await database.close();
   };
-  return {
-    owner: owner.id,
+  return { owner: owner.id, database, owners, reader, queue, channel, wakes, close };
+}
+
+/** Undefined where the store has no queue. */
+async function openWakeQueue(
+  { settings, names }: OpenSetup,
+  database: Database,
+  askOthers: () => void,
+): Promise<WakeQueue | undefined> {
+  const { directUrl, queue, migrate } = settings;
+  if (queue === false || directUrl === null) return undefined;
+  const library = await loadQueueLibrary(queue === true);
+  if (library === undefined) return undefined;
+  const { WakeQueue } = await import("./wake-queue.ts"); // which needs the driver
+  const onError = (error: unknown): void =>
+    process.emitWarning(`The queue of the store failed: ${messageOf(error)}`, "HoldfastWarning");
+  const wakes = new WakeQueue({
+    library,
+    schema: `${names.schema}_queue`,
     database,
-    owners,
-    reader: new PostgresReader(database, names),
-    queue,
-    channel,
-    close,
-  };
+    connection: { connectionString: directUrl },
+    askOthers,
+    onError,
+  });
+  await wakes.open(migrate);
+  return wakes;
 }

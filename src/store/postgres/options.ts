@@ -15,6 +15,11 @@ export interface PostgresStoreOptions {
   readonly timeoutMs?: number;
   /** How long after its last sign of life a process is taken for dead, in milliseconds. Default 15,000; all processes need the same. */
   readonly leaseMs?: number;
+  /**
+   * Whether one process of several is woken for new tasks, by jobs of graphile-worker in the schema `<schema>_queue`; otherwise all look for them. Default:
+   * where that package is installed, and `directUrl` is not null.
+   */
+  readonly queue?: boolean;
   /** Whether opening the store brings its schema up to date. Default true; false for roles that may not, with `holdfast migrate` run before. */
   readonly migrate?: boolean;
 }
@@ -26,6 +31,8 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly leaseMs: number;
   readonly migrate: boolean;
+  /** Undefined: where it is installed. */
+  readonly queue: boolean | undefined;
 }
 
 const names: OptionNames<PostgresStoreOptions> = {
@@ -35,16 +42,24 @@ const names: OptionNames<PostgresStoreOptions> = {
   timeoutMs: true,
   leaseMs: true,
   migrate: true,
+  queue: true,
 };
 
 /** Throws `configuration` for options that could not work. */
 export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
   assertOptionNames("postgresStore", options, names);
+  if (options.queue === true && options.directUrl === null) {
+    throw new HoldfastError(
+      "configuration",
+      "queue needs a connection to the database itself: set directUrl.",
+    );
+  }
   const { schema = "holdfast", directUrl = url, migrate = true } = options;
   return {
     schema,
     directUrl,
     migrate,
+    queue: directUrl === null ? false : options.queue,
     maxConnections: atLeast("maxConnections", options.maxConnections ?? 10, 2),
     timeoutMs: atLeast("timeoutMs", options.timeoutMs ?? 5_000, 1),
     leaseMs: atLeast("leaseMs", options.leaseMs ?? 15_000, 1_000),

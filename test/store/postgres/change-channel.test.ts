@@ -22,13 +22,12 @@ afterEach(async () => {
 function makeEnd(owner: string, changed?: Partial<ChannelSetup>): ChannelEnd {
   const end = new ChannelEnd(schema, owner, changed);
   ends.push(end);
-  end.channel.start();
   return end;
 }
 
 async function listeningEnd(owner: string, changed?: Partial<ChannelSetup>): Promise<ChannelEnd> {
   const end = makeEnd(owner, changed);
-  await end.listens();
+  await end.channel.start();
   return end;
 }
 

@@ -127,7 +127,10 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "session.lockPuts": ["one"],
   "session.put": ["session-new", "ann", now, "{}", 100, 10_000, "owner-1"],
   "session.update": ["session-1", "{}", "{}", "owner-1"],
-  "session.extend": [["session-1", "session-2"], [now, now]],
+  "session.extend": [
+    ["session-1", "session-2"],
+    [now, now],
+  ],
   "session.delete": [["session-1"], "owner-1"],
   "session.deleteUnextended": [["session-1"], [now], "owner-1"],
   "session.deleteExpired": [now, limit],
