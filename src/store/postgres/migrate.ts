@@ -88,7 +88,11 @@ async function apply(
 }
 
 async function versionOf(queries: Pick<Database, "query">, names: Names): Promise<SchemaVersion> {
-  const [there] = await queries.query("SELECT 1 WHERE to_regclass($1) IS NOT NULL", [names.migration]);
+  // Not to_regclass: in a transaction that waited for a lock, it does not see what others made meanwhile.
+  const [there] = await queries.query(
+    "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'migration'",
+    [names.schema],
+  );
   if (there === undefined) return { version: 0, goodFor: 0 };
   const [row]: (Row | undefined)[] = await queries.query(
     `SELECT version, good_for FROM ${names.migration} ORDER BY version DESC LIMIT 1`,
