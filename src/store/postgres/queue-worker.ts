@@ -3,9 +3,7 @@ import type { WorkerPool } from "graphile-worker";
 import type { PoolConfig } from "pg";
 import type { QueueLibrary } from "./queue-library.ts";
 import { QueuePool } from "./queue-pool.ts";
-
-/** The task of the queue's jobs. They have no contents: whoever gets one looks for something to claim. */
-export const jobTask = "claim";
+import { jobTask } from "./queue-schema.ts";
 
 /** Jobs that are fetched at once: each takes no time. */
 const fetched = 50;

@@ -1,16 +1,12 @@
 import type { PoolConfig } from "pg";
-import { HoldfastError } from "../../task/fault.ts";
-import type { Database, SqlValue } from "./database.ts";
+import type { Database } from "./database.ts";
 import type { QueueLibrary } from "./queue-library.ts";
-import { QueuePool } from "./queue-pool.ts";
-import { messageOf } from "./postgres-error.ts";
+import { QueueSchema, type Statement } from "./queue-schema.ts";
 import type { WorkListener } from "../store.ts";
-import { jobTask, QueueWorker } from "./queue-worker.ts";
+import { QueueWorker } from "./queue-worker.ts";
 
 /** How old a job gets before it is deleted: its worker died, or nobody takes jobs. */
 const staleMs = 60_000;
-/** The most jobs that are deleted at once. */
-const mostStale = 1_000;
 
 export interface WakeQueueSetup {
   /** Undefined where it is not installed: then all are asked each time. */
@@ -33,7 +29,7 @@ export interface WakeQueueSetup {
  */
 export class WakeQueue {
   readonly #setup: WakeQueueSetup;
-  readonly #schema: string;
+  readonly #schema: QueueSchema;
   readonly #staleMs: number;
   readonly #listeners = new Set<{ readonly listener: WorkListener }>();
   #worker: QueueWorker | undefined;
@@ -44,15 +40,16 @@ export class WakeQueue {
 
   constructor(setup: WakeQueueSetup) {
     this.#setup = setup;
-    this.#schema = `"${setup.schema}"`;
+    this.#schema = new QueueSchema(setup.schema, setup.database);
     this.#staleMs = setup.staleMs ?? staleMs;
   }
 
   /** Makes the queue's tables, if `migrates`; rejects with `store_unusable` where they are missing and must not be made, or cannot be. */
   async open(migrates: boolean): Promise<void> {
-    if (this.#setup.library === undefined) return;
-    if (migrates) await this.#migrate(this.#setup.library);
-    else await this.#assertThere();
+    const { library, connection } = this.#setup;
+    if (library === undefined) return;
+    if (migrates) await this.#schema.migrate(library, connection);
+    else await this.#schema.assertThere();
     this.#cleaning = setInterval(() => void this.clean(), this.#staleMs).unref();
   }
 
@@ -60,12 +57,8 @@ export class WakeQueue {
    * To be made part of the transaction that made tasks claimable for any owner, once for all of them. Undefined where there is no
    * queue: then the others are to be asked when it is committed.
    */
-  get statement(): { readonly sql: string; readonly values: readonly SqlValue[] } | undefined {
-    if (this.#setup.library === undefined) return undefined;
-    // A plan that was made while the queue was short would be kept, and read all of a long one.
-    const sql = `SELECT count(job) FROM set_config('plan_cache_mode', 'force_custom_plan', true) AS mode,
-      LATERAL ${this.#schema}.add_job(CASE WHEN mode IS NOT NULL THEN $1 END) AS job`;
-    return { sql, values: [jobTask] };
+  get statement(): Statement | undefined {
+    return this.#setup.library && this.#schema.addJob;
   }
 
   /** Jobs are taken while somebody listens. Returns a function that ends the subscription. */
@@ -87,7 +80,7 @@ export class WakeQueue {
   /** Deletes jobs that nobody has taken in time, or whose worker has died, and asks all in their place. */
   async clean(): Promise<void> {
     try {
-      if (await this.#deleteStale()) {
+      if ((await this.#schema.deleteJobs(this.#staleMs)) > 0) {
         this.ask();
         this.#setup.askOthers();
       }
@@ -139,70 +132,4 @@ export class WakeQueue {
     const answers = await Promise.all([...this.#listeners].map(({ listener }) => listener(tasks)));
     return answers.includes(true);
   }
-
-  async #migrate(library: QueueLibrary): Promise<void> {
-    const { schema, connection, database } = this.#setup;
-    const pgPool = new QueuePool(connection);
-    const transaction = await database.begin();
-    try {
-      // The library has nobody wait while another process migrates, and fails then.
-      await transaction.query("SET LOCAL lock_timeout = 0");
-      await transaction.query("SET LOCAL statement_timeout = 0");
-      await transaction.query("SET LOCAL idle_in_transaction_session_timeout = 0");
-      await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
-        `${schema} migration`,
-      ]);
-      await library.runMigrations({ schema, pgPool, logger: new library.Logger(() => () => undefined) });
-      await transaction.commit();
-    } catch (error) {
-      await transaction.rollback();
-      throw unusable(`The queue's schema ${schema} cannot be made: ${messageOf(error)}.`, error);
-    } finally {
-      await pgPool.end();
-    }
-  }
-
-  async #assertThere(): Promise<void> {
-    const { schema, database } = this.#setup;
-    const [there] = await database.read("SELECT 1 WHERE to_regclass($1) IS NOT NULL", [
-      `${this.#schema}.migrations`,
-    ]);
-    if (there !== undefined) return;
-    throw unusable(
-      `The queue's schema ${schema} is missing. Run "holdfast migrate", or set migrate to true.`,
-    );
-  }
-
-  /** One process at a time: two would wait for each other's rows. Resolves with whether there were some. */
-  async #deleteStale(): Promise<boolean> {
-    const transaction = await this.#setup.database.begin();
-    try {
-      const [lock] = await transaction.query(
-        "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))::int",
-        [`${this.#setup.schema} cleaning`],
-      );
-      if (lock?.[0] !== 1) return false;
-      const isOld = "< clock_timestamp() - $1 * interval '1 millisecond'";
-      const jobs = `${this.#schema}.jobs`;
-      // Only jobs that nobody has locked can be completed.
-      await transaction.query(
-        `SELECT ${this.#schema}.force_unlock_workers(ARRAY(SELECT DISTINCT locked_by FROM ${jobs} WHERE locked_at ${isOld}))`,
-        [this.#staleMs],
-      );
-      const stale = `SELECT id FROM ${jobs} WHERE locked_at IS NULL AND run_at ${isOld} LIMIT $2`;
-      const [row] = await transaction.query(
-        `SELECT count(*)::int FROM ${this.#schema}.complete_jobs(ARRAY(${stale}))`,
-        [this.#staleMs, mostStale],
-      );
-      await transaction.commit();
-      return Number(row?.[0] ?? 0) > 0;
-    } finally {
-      await transaction.rollback();
-    }
-  }
-}
-
-function unusable(problem: string, cause?: unknown): HoldfastError {
-  if (cause instanceof HoldfastError) return cause;
-  return new HoldfastError("store_unusable", problem, { cause });
 }

@@ -188,6 +188,19 @@ test("deletes what a dead worker has locked and what nobody takes, and asks all 
   expect(a.askedOthers).toBe(1);
 });
 
+test("deletes however many jobs nobody took", async () => {
+  const a = await openNode();
+  await a.addJob();
+  await withClient(schema.url, (client) =>
+    client.query(
+      `insert into "${schema.schema}_queue"._private_jobs (task_id, payload) select task_id, payload from "${schema.schema}_queue"._private_jobs, generate_series(1, 2500)`,
+    ),
+  );
+  await lockJobs("61 seconds");
+  await a.queue.clean();
+  expect([await countJobs(), a.askedOthers]).toEqual([0, 1]);
+});
+
 test("cleans up now and then by itself, be it with several at the same time", async () => {
   const front = await openNode({ staleMs: 10 });
   await openNode({ staleMs: 10 });
