@@ -20,13 +20,19 @@ afterEach(async () => {
 });
 
 function makeEnd(owner: string, changed?: Partial<ChannelSetup>): ChannelEnd {
+  const end = addEnd(owner, changed);
+  void end.channel.start();
+  return end;
+}
+
+function addEnd(owner: string, changed?: Partial<ChannelSetup>): ChannelEnd {
   const end = new ChannelEnd(schema, owner, changed);
   ends.push(end);
   return end;
 }
 
 async function listeningEnd(owner: string, changed?: Partial<ChannelSetup>): Promise<ChannelEnd> {
-  const end = makeEnd(owner, changed);
+  const end = addEnd(owner, changed);
   await end.channel.start();
   return end;
 }
@@ -233,7 +239,7 @@ test("says on and on that there may be a gap where it does not listen", async ()
 test("goes on when a listener throws", async () => {
   const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
   const other = await listeningEnd("b");
-  const end: ChannelEnd = makeEnd("a", {
+  const end: ChannelEnd = await listeningEnd("a", {
     listener: {
       tasks: () => {
         throw new Error("mine");
@@ -243,7 +249,6 @@ test("goes on when a listener throws", async () => {
       work: () => undefined,
     },
   });
-  await end.until((all) => all.length === 1);
   other.tell({ tasks: [{ id: "one", version: 1 }], ...mark });
   expect(await end.until(isMarked)).toEqual([{ sessions: ["mark"] }]);
   expect(warnings).toHaveBeenCalled();
