@@ -135,6 +135,11 @@ export interface TaskStore {
   /** The earliest time later than `after` at which the sweeper has work, be it to wake a task; or null. */
   nextSweepAt(after: number): Promise<number | null>;
 
+  /**
+   * True where its owners share their load, mostly on several machines: what has to wait for a slot is run by whichever of them has one. Otherwise the process
+   * that took it runs it, as long as that one lives.
+   */
+  readonly sharesLoad?: boolean;
   /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */
   readonly sessions?: SessionStore;
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
@@ -150,5 +155,5 @@ export interface TaskStore {
    * have to be. Left out by a store whose changes of others are to be taken for that: of this one, only a gap is. Returns a function that ends
    * the subscription.
    */
-  onWork?(listener: WorkListener): () => void;
+  readonly onWork?: ((listener: WorkListener) => () => void) | undefined;
 }

@@ -43,6 +43,24 @@ describe("processes on one store", () => {
     expect(bodyOf(await a.ended(atB))).toEqual(text("b"));
   });
 
+  it("run what waits for a slot of another one, where the store shares their load", async () => {
+    const database = memoryDatabase();
+    const clock = new FakeClock();
+    const start = async (setup: Setup): Promise<Process> => {
+      const store = new CrashableStore(undefined, database);
+      Object.assign(store.store, { sharesLoad: true });
+      const process = new Process(setup, clock, store);
+      await process.runtime.start();
+      return process;
+    };
+    const hang = { config: resume, handler: (() => new Promise(() => undefined)) as Handler };
+    const a = await start({ tools: { where: hang }, options: { concurrency: 1 } });
+    const b = await start(named("b"));
+    await a.callId("where");
+    expect(bodyOf(await a.ended(await a.callId("where")))).toEqual(text("b"));
+    await b.runtime.stop();
+  });
+
   it("go on with the tasks of one that died, running and queued, and of no other", async () => {
     const host = new Host();
     const hang = { config: resume, handler: (() => new Promise(() => undefined)) as Handler };

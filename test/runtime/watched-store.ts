@@ -42,6 +42,7 @@ export function watchedStore(
     nextSweepAt: async (after) => (await before("nextSweepAt", undefined), inner.nextSweepAt(after)),
     subscribe: (listener) => inner.subscribe(listener),
     ...(onWork === undefined ? {} : { onWork }),
+    ...(inner.sharesLoad === undefined ? {} : { sharesLoad: inner.sharesLoad }),
     ...(inner.messages === undefined ? {} : { messages: inner.messages }),
   };
 }

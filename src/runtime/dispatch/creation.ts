@@ -145,7 +145,8 @@ export class Creation {
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };
-    const forAnyOwner = dispatcher.runs(tool) ? {} : ({ forAnyOwner: true } as const);
+    const isForOthers = !dispatcher.runs(tool) || (store.sharesLoad === true && tool.raw !== true);
+    const forAnyOwner = isForOthers ? ({ forAnyOwner: true } as const) : {};
     const awaited = call.awaited === true ? ({ awaited: true } as const) : {};
     const quota = quotaOf(options);
     const promised = call.promised === true ? ({ promised: true } as const) : {};

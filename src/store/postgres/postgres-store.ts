@@ -38,6 +38,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
 }
 
 class PostgresStore implements TaskStore {
+  readonly sharesLoad = true;
   readonly sessions: SessionStore;
   readonly messages: MessageQueues;
   readonly #url: string;
@@ -164,6 +165,12 @@ class PostgresStore implements TaskStore {
 
   subscribe(listener: ChangeListener): () => void {
     return this.#feed.subscribe(listener);
+  }
+
+  /** Undefined before the store is open, and where all are told of new tasks. */
+  get onWork(): TaskStore["onWork"] {
+    const wakes = this.#parts?.wakes;
+    return wakes && ((listener) => wakes.onWork(listener));
   }
 
   #publish(changes: readonly TaskChange[]): void {
