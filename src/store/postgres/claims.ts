@@ -25,16 +25,21 @@ export async function lockRunnable(
   into: GroupFacts,
 ): Promise<RunnableTasks> {
   const passed = new Set<string>();
+  const without = new Set<string>();
   const unreadable: RunnableTasks["unreadable"][number][] = [];
   for (;;) {
-    const taken = await takeReady(queries, sql, query, own, [...passed]);
+    const taken = await takeReady(queries, sql, query, own, [...without]);
     const ids = taken.tasks.map(({ id }) => id);
     const found = ids.length === 0 ? [] : await queries.query(sql.lock, [ids]);
     const { tasks, unreadable: damaged } = recordsOf(found, into);
     unreadable.push(...damaged);
-    if (tasks.length === ids.length) return { ...taken, tasks: inOrder(tasks, ids), unreadable };
-    const locked = new Set(tasks.map(({ id }) => toStored(id)));
+    if (tasks.length === ids.length) {
+      into.passed = [...passed];
+      return { ...taken, tasks: inOrder(tasks, ids), unreadable };
+    }
+    const [locked, read] = [new Set(found.map(([id]) => id)), new Set(tasks.map(({ id }) => toStored(id)))];
     for (const id of ids) if (!locked.has(id)) passed.add(id);
+    for (const id of ids) if (!read.has(id)) without.add(id);
   }
 }
 

@@ -44,6 +44,8 @@ export interface GroupFacts {
   usage: ReadonlyMap<string, Usage>;
   owners: readonly KnownOwner[];
   deletable: readonly DeletableTask[];
+  /** Tasks that a claim has passed by, since others had them locked: it may be possible to claim them a little later. */
+  passed?: readonly string[];
   runnable?: RunnableTasks;
   toWake?: QueuedTasks;
   running?: RunningTasks;

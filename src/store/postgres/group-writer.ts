@@ -27,6 +27,8 @@ export interface GroupWriterSetup {
   readonly database: Database;
   readonly names: Names;
   readonly owners: Owners;
+  /** Called with tasks that could not be claimed since others had them locked. */
+  readonly onPassed: (ids: readonly string[]) => void;
   /** Sent in the transaction of a group that made tasks which any owner may claim. */
   readonly wake?:
     (() => { readonly sql: string; readonly values: readonly SqlValue[] } | undefined) | undefined;
@@ -80,6 +82,7 @@ export class GroupWriter {
     const transaction = await database.begin();
     try {
       const { facts, xid } = await this.#reader.read(transaction, commands, looksForTaken);
+      if (facts.passed !== undefined && facts.passed.length > 0) this.#setup.onPassed(facts.passed);
       const tables = new GroupTables(facts);
       const changes: TaskChange[] = [];
       const answers = commands.map((command): Answer => {

@@ -5,6 +5,7 @@ import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openPool, withoutPassword } from "./connections.ts";
 import { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
+import { LookAgain } from "./look-again.ts";
 import { prepareSchema } from "./migrate.ts";
 import type { Names } from "./names.ts";
 import type { Settings } from "./options.ts";
@@ -80,7 +81,12 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const { directUrl, timeoutMs, leaseMs } = settings;
   const owners = new Owners(database, names, owner, leaseMs);
   const wakes = await openWakeQueue(setup, database, () => channel.tell({ work: true }));
-  const writer = new GroupWriter({ database, names, owners, wake: () => wakes?.statement });
+  const lookAgain = new LookAgain((ids) => {
+    onChanges(ids.map((id) => ({ id, version: 0 }))); // of which nobody holds anything that is older
+    wakes?.ask();
+  });
+  const onPassed = (ids: readonly string[]): void => lookAgain.add(ids);
+  const writer = new GroupWriter({ database, names, owners, onPassed, wake: () => wakes?.statement });
   const queue = new WriteQueue({ writer, database, timeoutMs, onCommit });
   const channel = new ChangeChannel({
     names,
@@ -96,6 +102,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     },
   });
   const end = async (): Promise<void> => {
+    lookAgain.close();
     await wakes?.close();
     await channel.close();
   };

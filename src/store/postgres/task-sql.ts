@@ -107,8 +107,12 @@ export function factStatements(names: Names) {
     /** Others that delete pass them by. */
     lockDeletable: `SELECT id, principal FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= $1
       ORDER BY sweep_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-    lockToWake: `SELECT ${recordColumns} FROM ${task} WHERE state = 'queued' AND lane IS NULL AND run_after <= $1
-      ORDER BY run_after, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    /** In the order of their ids, as all lock them; what others have woken meanwhile is left out. */
+    lockToWake: `SELECT ${recordColumns} FROM ${task}
+      WHERE task.id = ANY (ARRAY(
+          SELECT id FROM ${task} WHERE state = 'queued' AND lane IS NULL AND run_after <= $1 ORDER BY run_after, id LIMIT $2))
+        AND state = 'queued' AND lane IS NULL AND run_after <= $1
+      ORDER BY task.id FOR UPDATE`,
     /** Without those that have expired, of which there may be very many. */
     lockRunning: `SELECT ${recordColumns} FROM ${task} WHERE state = 'running' AND owner = $1 AND id > $2
       AND (sweep_at IS NULL OR sweep_at > $3) ORDER BY id LIMIT $4 FOR UPDATE`,
