@@ -70,11 +70,14 @@ export function factStatements(names: Names) {
   const { task, journal, child, event, secret } = names;
   const entry = (of: string): string => journalColumns.map((name) => `${of}.${name}`).join(", ");
   return {
-    /** Those of the first list, and what is above those of the second. */
-    lockTasks: `SELECT ${recordColumns} FROM ${task} WHERE task.id IN (
+    /**
+     * Those of the first list, and what is above those of the second. As an array: where a row was changed while it was waited for, a join with
+     * such a list may lose it.
+     */
+    lockTasks: `SELECT ${recordColumns} FROM ${task} WHERE task.id = ANY (ARRAY(
         SELECT unnest($1::text[])
         UNION ALL SELECT parent FROM ${child} WHERE child.id = ANY($2::text[])
-        UNION ALL SELECT root FROM ${child} WHERE child.id = ANY($2::text[]))
+        UNION ALL SELECT root FROM ${child} WHERE child.id = ANY($2::text[])))
       ORDER BY task.id FOR UPDATE OF task`,
     lockChildren: `SELECT ${recordColumns}, child.parent FROM ${child} JOIN ${task} ON task.id = child.id
       WHERE child.parent = ANY($1::text[]) ORDER BY task.id FOR UPDATE OF task`,
