@@ -16,7 +16,7 @@ import type { ExitCode } from "./exit-code.ts";
 
 const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
 
-const storeForms = "the server's SQLite file, or sqlite:PATH";
+const storeForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DATABASE";
 
 const jsonHelp = "print JSON; docs/cli.md describes it";
 
@@ -94,7 +94,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   const journal = program
     .command("journal")
-    .description("look at the tasks in a server's file, while it runs or not");
+    .description("look at the tasks in a server's store, while it runs or not");
   journal
     .command("ls")
     .description("list the unfinished tasks, with the versions of their tools")

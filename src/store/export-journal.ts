@@ -8,6 +8,9 @@ import type { TaskStore } from "./store.ts";
 /** What of a store is needed to read tasks. */
 export type TaskReader = Pick<TaskStore, "get" | "snapshot" | "request" | "journal" | "journalEntry">;
 
+/** What can be read of a store without being one of its owners. */
+export type StoredTasks = TaskReader & Pick<TaskStore, "unfinished">;
+
 /** An entry of a journal. What has no value is left out, or null. Times are epoch milliseconds. */
 export interface RecordedEntry extends JournalHead {
   /** What was asked, as the client got it, which tool was called, or the name of the event. */

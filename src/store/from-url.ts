@@ -1,6 +1,9 @@
 import { HoldfastError } from "../task/fault.ts";
+import type { StoredTasks } from "./export-journal.ts";
 import { memoryStore } from "./memory/memory-store.ts";
 import { postgresStore } from "./postgres/postgres-store.ts";
+import { readPostgres } from "./postgres/read-postgres.ts";
+import { readDatabase } from "./sqlite/read-database.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
@@ -17,23 +20,26 @@ export function storeFromUrl(url: string): TaskStore {
   throw noStore(url);
 }
 
-/** The SQLite file of a URL as above, or of a path; throws `store_url` for what is neither. */
-export function fileOfStore(store: string): string {
+/**
+ * Reads tasks of a store without being one of its owners, be it by a URL as above or by the path of a file, which `resolve` makes absolute. Throws
+ * `store_url` for what is neither.
+ */
+export async function readStore<T>(
+  store: string,
+  resolve: (path: string) => string,
+  read: (tasks: StoredTasks) => Promise<T>,
+): Promise<T> {
   if (store === "memory:") {
     throw new HoldfastError(
       "store_url",
       "memory: keeps its tasks in its process, where nobody else reads them.",
     );
   }
+  const postgres = postgresUrl(store);
+  if (postgres !== undefined) return readPostgres(postgres.url, postgres.options, read);
   const path = namesScheme.test(store) ? sqlitePath(store) : store;
-  if (postgresUrl(store) !== undefined) {
-    throw new HoldfastError(
-      "store_url",
-      "A Postgres database has no file that could be read beside its processes.",
-    );
-  }
   if (path === undefined || path === "") throw noStore(store);
-  return path;
+  return readDatabase(resolve(path), read);
 }
 
 /** Of two letters and more: `C:` is a drive. */

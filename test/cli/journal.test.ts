@@ -4,15 +4,18 @@ import { expect, it, onTestFinished } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Requestor } from "../../src/runtime/runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
+import { postgresStore } from "../../src/store/postgres/postgres-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import { FreshSchema } from "../postgres/test-database.ts";
 import { folder, holdfast } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
 const ann: Requestor = { generation: "2026-07-28", principal: "ann" };
 const question = { message: "Send it?", requestedSchema: { type: "object" as const, properties: {} } };
 
-/** A server on a file in a new folder, with a task that waits for an answer. */
-async function waitingTask() {
+/** A server on a file in a new folder, or on another store, with a task that waits for an answer. */
+async function waitingTask(other?: TaskStore) {
   const cwd = await folder();
   const registry = new Registry();
   const asked = Promise.withResolvers<void>();
@@ -23,7 +26,7 @@ async function waitingTask() {
     asked.resolve();
     return { content: [{ type: "text", text: `${(await answer).action} ${rows.length}` }] };
   });
-  const runtime = createRuntime({ store: sqliteStore(join(cwd, "tasks.db")), registry });
+  const runtime = createRuntime({ store: other ?? sqliteStore(join(cwd, "tasks.db")), registry });
   await runtime.start();
   onTestFinished(() => runtime.stop());
   const { task } = await runtime.create({
@@ -85,7 +88,12 @@ it("prints what is stored of a task, while its server goes on", { timeout: 30_00
 it.each([
   [["none.db", "x"], 2, /There is no file .*none\.db\./],
   [["memory:", "x"], 2, /memory: keeps its tasks in its process/],
-  [["postgres://u:secret@host/db", "x"], 2, /"postgres:\/\/…@host\/db" names no store/],
+  [["mysql://u:secret@host/db", "x"], 2, /"mysql:\/\/…@host\/db" names no store/],
+  [
+    ["postgres://u:secret@127.0.0.1:1/db", "x"],
+    2,
+    /^[^@]*postgres:\/\/127.0.0.1:1\/db cannot be used: .*ECONNREFUSED/,
+  ],
   [["."], 2, /missing required argument 'id'/],
   [[".", "x"], 2, /is not a regular file/],
 ])("says of %j what is wrong", async (args, code, problem) => {
@@ -107,6 +115,25 @@ it("lists the tasks that have not ended, with the versions of their tools", asyn
   });
   await runtime.cancelNow(id, ann);
   expect(await runMain(["journal", "ls", "tasks.db"], { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+it("reads a Postgres database, too", async () => {
+  const fresh = await FreshSchema.inSharedDatabase();
+  onTestFinished(() => fresh.drop());
+  const { id } = await waitingTask(postgresStore(fresh.url, { schema: fresh.schema, queue: false }));
+  const url = new URL(fresh.url);
+  url.searchParams.set("schema", fresh.schema);
+  const listed = await runMain(["journal", "ls", url.href, "--json"]);
+  expect(JSON.parse(listed.stdout)).toMatchObject({ tasks: [{ id, tool: "send", waiting: true }] });
+  const exported = await runMain(["journal", "export", url.href, id]);
+  expect(JSON.parse(exported.stdout)).toMatchObject({
+    entries: [{ key: "rows" }, { key: "log" }, { key: "ok" }],
+  });
+  url.searchParams.set("schema", "nobodys");
+  expect(await runMain(["journal", "ls", url.href])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Schema nobodys of the database has version 0") as string,
+  });
 });
 
 it("says that there is no such task, in JSON too", async () => {

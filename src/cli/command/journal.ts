@@ -1,9 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import { exportJournal } from "../../store/export-journal.ts";
-import { fileOfStore } from "../../store/from-url.ts";
-import { readDatabase, type StoredTasks } from "../../store/sqlite/read-database.ts";
+import { exportJournal, type StoredTasks } from "../../store/export-journal.ts";
+import { readStore } from "../../store/from-url.ts";
 import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { versionOf } from "../../task/tool-version.ts";
@@ -23,12 +22,12 @@ const unusable: ReadonlySet<FaultCode> = new Set(["store_url", "store_unusable",
 
 const tasksPerPage = 500;
 
-/** `holdfast journal ls STORE`: lists the unfinished tasks of a server's file, with the versions of their tools. */
+/** `holdfast journal ls STORE`: lists the unfinished tasks of a server's store, with the versions of their tools. */
 export async function listStored(
   { io, output }: Context,
   { store }: { readonly store: string },
 ): Promise<ExitCode> {
-  const records = await readStore(io.cwd, store, unfinished);
+  const records = await readTasks(io.cwd, store, unfinished);
   const tasks = records.map(asListed);
   if (output.json) {
     const document: StoredTasksJson = { tasks };
@@ -42,7 +41,7 @@ export async function exportTask(
   { io, output }: Context,
   { store, id, options }: { readonly store: string; readonly id: string; readonly options: ExportOptions },
 ): Promise<ExitCode> {
-  const recording = await readStore(io.cwd, store, (tasks) => exportJournal(tasks, id));
+  const recording = await readTasks(io.cwd, store, (tasks) => exportJournal(tasks, id));
   // For people and version control, and so not on one line.
   const text = `${JSON.stringify(recording, undefined, 2)}\n`;
   if (options.output === undefined) await output.print(text);
@@ -50,13 +49,13 @@ export async function exportTask(
   return exitCodes.done;
 }
 
-async function readStore<T>(
+async function readTasks<T>(
   cwd: string,
   store: string,
   read: (tasks: StoredTasks) => Promise<T>,
 ): Promise<T> {
   try {
-    return await readDatabase(resolve(cwd, fileOfStore(store)), read);
+    return await readStore(store, (path) => resolve(cwd, path), read);
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     if (error.code === "unknown_task") throw new TaskClientError("unknown_task", error.message);

@@ -1,6 +1,7 @@
 import type * as Driver from "pg";
 import type { Client, Pool } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
+import { messageOf } from "./postgres-error.ts";
 
 /** How much longer a call waits than its statement may take (ms): the database says better what is wrong than a timer does. */
 const graceMs = 1_000;
@@ -50,7 +51,16 @@ export async function connectDirectly(url: string, timeoutMs: number): Promise<C
   return client;
 }
 
+/** `store_unusable` with where the database is; what says more about one task or the schema is left as it is. */
+export function unusableAt(url: string, error: unknown): unknown {
+  if (error instanceof HoldfastError && error.code !== "store_failed") return error;
+  const cause = error instanceof HoldfastError ? error.cause : error;
+  return new HoldfastError("store_unusable", `${withoutPassword(url)} cannot be used: ${messageOf(cause)}.`, {
+    cause: error,
+  });
+}
+
 /** Messages end up in logs. */
-export function withoutPassword(url: string): string {
+function withoutPassword(url: string): string {
   return url.replace(/\/\/[^/@]*@/, "//");
 }

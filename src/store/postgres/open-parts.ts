@@ -1,8 +1,7 @@
-import { HoldfastError } from "../../task/fault.ts";
 import type { StoreOwner } from "../../task/owner.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
-import { connectDirectly, openPool, withoutPassword } from "./connections.ts";
+import { connectDirectly, openPool, unusableAt } from "./connections.ts";
 import { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { LookAgain } from "./look-again.ts";
@@ -65,14 +64,7 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
       throw error;
     }
   } catch (error) {
-    if (error instanceof HoldfastError && error.code !== "store_failed") throw error;
-    throw new HoldfastError(
-      "store_unusable",
-      `${withoutPassword(url)} cannot be used: ${messageOf(error)}.`,
-      {
-        cause: error,
-      },
-    );
+    throw unusableAt(url, error);
   }
 }
 

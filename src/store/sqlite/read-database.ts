@@ -3,17 +3,13 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { assertNodeVersion } from "../../task/node-version.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { TaskReader } from "../export-journal.ts";
-import type { TaskStore } from "../store.ts";
+import type { StoredTasks } from "../export-journal.ts";
 import { connect } from "./connect.ts";
 import { assertOurs, userVersion } from "./database-header.ts";
 import { migrations } from "./migrate.ts";
 import { readTask } from "./read-task.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { unusable } from "./unusable.ts";
-
-/** What can be read of a store without being one of its owners. */
-export type StoredTasks = TaskReader & Pick<TaskStore, "unfinished">;
 
 /** How long a read waits while another process brings the log in order. */
 const busyMs = 5_000;

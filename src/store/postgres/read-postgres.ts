@@ -1,0 +1,30 @@
+import type { StoredTasks } from "../export-journal.ts";
+import { openPool, unusableAt } from "./connections.ts";
+import { Database } from "./database.ts";
+import { prepareSchema } from "./migrate.ts";
+import { namesIn } from "./names.ts";
+import { PostgresReader } from "./postgres-reader.ts";
+
+const connections = 2;
+const timeoutMs = 5_000;
+
+/**
+ * Reads tasks of a schema without being one of its owners: nothing in it is changed. Rejects with `store_unusable` where there is no such
+ * database, and where the schema is not ours or of another version.
+ */
+export async function readPostgres<T>(
+  url: string,
+  { schema = "holdfast" }: { readonly schema?: string },
+  read: (tasks: StoredTasks) => T | Promise<T>,
+): Promise<T> {
+  const names = namesIn(schema);
+  const database = new Database(await openPool(url, connections, timeoutMs), timeoutMs);
+  try {
+    await prepareSchema(database, names, false);
+    return await read(new PostgresReader(database, names));
+  } catch (error) {
+    throw unusableAt(url, error);
+  } finally {
+    await database.close();
+  }
+}
