@@ -9,8 +9,7 @@ import { QueueWorker } from "./queue-worker.ts";
 const staleMs = 60_000;
 
 export interface WakeQueueSetup {
-  /** Undefined where it is not installed: then all are asked each time. */
-  readonly library: QueueLibrary | undefined;
+  readonly library: QueueLibrary;
   /** Of the queue's tables, which is nobody else's. */
   readonly schema: string;
   readonly database: Database;
@@ -47,18 +46,14 @@ export class WakeQueue {
   /** Makes the queue's tables, if `migrates`; rejects with `store_unusable` where they are missing and must not be made, or cannot be. */
   async open(migrates: boolean): Promise<void> {
     const { library, connection } = this.#setup;
-    if (library === undefined) return;
     if (migrates) await this.#schema.migrate(library, connection);
     else await this.#schema.assertThere();
     this.#cleaning = setInterval(() => void this.clean(), this.#staleMs).unref();
   }
 
-  /**
-   * To be made part of the transaction that made tasks claimable for any owner, once for all of them. Undefined where there is no
-   * queue: then the others are to be asked when it is committed.
-   */
-  get statement(): Statement | undefined {
-    return this.#setup.library && this.#schema.addJob;
+  /** To be made part of the transaction that made tasks claimable for any owner, once for all of them. */
+  get statement(): Statement {
+    return this.#schema.addJob;
   }
 
   /** Jobs are taken while somebody listens. Returns a function that ends the subscription. */
@@ -96,9 +91,8 @@ export class WakeQueue {
     await this.#stopping;
   }
 
-  #startWorker(): QueueWorker | undefined {
+  #startWorker(): QueueWorker {
     const { library, schema, connection, onError } = this.#setup;
-    if (library === undefined) return undefined;
     return new QueueWorker({ library, schema, connection, onError, onJob: () => void this.#gotJob() });
   }
 
