@@ -26,6 +26,7 @@ export class Database implements Queries {
     this.#timeoutMs = timeoutMs;
     // An idle connection that breaks is replaced; whoever uses one hears of it by itself.
     pool.on("error", () => undefined);
+    pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   /** One statement, which is a transaction of its own. Rejects with `store_failed` where the database does not answer. */
