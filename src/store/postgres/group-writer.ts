@@ -5,6 +5,7 @@ import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
 import { LostCommit, type Database, type SqlValue, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
+import { Commits } from "./commits.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
 import type { Owners } from "./owners.ts";
@@ -27,6 +28,8 @@ export interface GroupWriterSetup {
   readonly database: Database;
   readonly names: Names;
   readonly owners: Owners;
+  /** How long a group is tried again that meets others (ms). */
+  readonly timeoutMs: number;
   /** Called with tasks that could not be claimed since others had them locked. */
   readonly onPassed: (ids: readonly string[]) => void;
   /** Sent in the transaction of a group that made tasks which any owner may claim. */
@@ -40,6 +43,7 @@ export class GroupWriter {
   readonly #reader: GroupReader;
   readonly #sql: WriteStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
+  readonly #commits: Commits;
   readonly #slot: number;
 
   constructor(setup: GroupWriterSetup) {
@@ -47,6 +51,7 @@ export class GroupWriter {
     this.#reader = new GroupReader(setup.names, setup.owners);
     this.#sql = writeStatements(setup.names);
     this.#usage = usageStatements(setup.names);
+    this.#commits = new Commits(setup.names, setup.owners.id);
     let hash = 0;
     for (const char of setup.owners.id) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 65_521;
     this.#slot = hash % slots;
@@ -55,6 +60,7 @@ export class GroupWriter {
   /** Resolves after the commit. Rejects where nothing of the group was written, or, with `InDoubt`, where that is not known. */
   async commit(commands: readonly TaskCommand[]): Promise<CommittedGroup> {
     let looksForTaken = false;
+    const until = performance.now() + this.#setup.timeoutMs;
     for (let tries = 1; ; tries++) {
       try {
         return await this.#attempt(commands, looksForTaken);
@@ -63,7 +69,7 @@ export class GroupWriter {
         looksForTaken ||= isKeyTaken(error);
         const again = error instanceof NearLimit || isWorthRepeating(error) || isBroken(error);
         if (isFaultOfData(error) && !isKeyTaken(error)) return this.#separately(commands, error);
-        if (!again || tries === mostTries) throw storeFailed(error);
+        if (!again || tries === mostTries || performance.now() > until) throw storeFailed(error);
       }
     }
   }
@@ -72,9 +78,26 @@ export class GroupWriter {
   async #separately(commands: readonly TaskCommand[], error: unknown): Promise<CommittedGroup> {
     if (commands.length === 1) return { answers: [{ error: storeFailed(error) }], changes: [] };
     const half = Math.ceil(commands.length / 2);
-    const first = await this.commit(commands.slice(0, half));
-    const second = await this.commit(commands.slice(half));
-    return { answers: [...first.answers, ...second.answers], changes: [...first.changes, ...second.changes] };
+    const first = await this.#part(commands.slice(0, half), nothing, commands.length - half);
+    return this.#part(commands.slice(half), first, 0);
+  }
+
+  /** A part of a group, after what was committed of it before, and with so many commands left. */
+  async #part(
+    commands: readonly TaskCommand[],
+    before: CommittedGroup,
+    left: number,
+  ): Promise<CommittedGroup> {
+    try {
+      return joined(before, await this.commit(commands));
+    } catch (error) {
+      if (error instanceof InDoubt) {
+        const whole = (part: CommittedGroup): CommittedGroup =>
+          joined(joined(before, part), refused(left, error));
+        throw new InDoubt(whole(error.group), whole(error.otherwise), error, error.wasCommitted);
+      }
+      return joined(before, refused(commands.length, storeFailed(error)));
+    }
   }
 
   async #attempt(commands: readonly TaskCommand[], looksForTaken: boolean): Promise<CommittedGroup> {
@@ -126,30 +149,46 @@ export class GroupWriter {
   }
 
   async #commit(transaction: Transaction, xid: string, group: CommittedGroup): Promise<void> {
+    const isCommitted = this.#commits.mark(transaction, xid);
     try {
       await transaction.commit();
+      isCommitted();
     } catch (error) {
-      throw error instanceof LostCommit ? new InDoubt(xid, group, error) : error;
+      if (!(error instanceof LostCommit)) throw error;
+      const { database } = this.#setup;
+      const otherwise = refused(group.answers.length, error);
+      throw new InDoubt(group, otherwise, error, () => this.#commits.has(database, xid));
     }
   }
 }
 
 /** A group of which nobody knows whether it was committed, until the database is asked. */
 export class InDoubt extends HoldfastError {
-  readonly xid: string;
-  /** What becomes of it if it was. */
+  /** What becomes of it if it was, and if it was not. */
   readonly group: CommittedGroup;
-
-  constructor(xid: string, group: CommittedGroup, cause: HoldfastError) {
-    super("store_failed", cause.message, { cause });
-    this.xid = xid;
-    this.group = group;
-  }
-
+  readonly otherwise: CommittedGroup;
   /** Whether it was; undefined while it is still under way. Rejects where the database does not answer. */
-  async wasCommitted(database: Pick<Database, "read">): Promise<boolean | undefined> {
-    const [row] = await database.read("SELECT pg_xact_status($1::text::xid8)", [this.xid]);
-    const status = row?.[0];
-    return status === "in progress" ? undefined : status === "committed";
+  readonly wasCommitted: () => Promise<boolean | undefined>;
+
+  constructor(
+    group: CommittedGroup,
+    otherwise: CommittedGroup,
+    cause: HoldfastError,
+    wasCommitted: () => Promise<boolean | undefined>,
+  ) {
+    super("store_failed", cause.message, { cause });
+    this.group = group;
+    this.otherwise = otherwise;
+    this.wasCommitted = wasCommitted;
   }
+}
+
+const nothing: CommittedGroup = { answers: [], changes: [] };
+
+function refused(commands: number, error: HoldfastError): CommittedGroup {
+  return { answers: Array.from({ length: commands }, () => ({ error })), changes: [] };
+}
+
+function joined(one: CommittedGroup, other: CommittedGroup): CommittedGroup {
+  return { answers: [...one.answers, ...other.answers], changes: [...one.changes, ...other.changes] };
 }

@@ -141,6 +141,7 @@ export class GroupWrites {
     sendRows(sql.insertSecrets, [...this.#secrets]);
     for (const { owner, forgetAt } of this.#retired) {
       send(owners.deleteMessages, owner);
+      send(owners.unmarkCommits, owner);
       send(owners.retire, owner);
       if (forgetAt !== null) send(owners.forget, owner, forgetAt);
     }

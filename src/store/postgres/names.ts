@@ -9,6 +9,7 @@ const tables = [
   "child",
   "event",
   "owner",
+  "committed",
   "usage",
   "secret",
   "session",

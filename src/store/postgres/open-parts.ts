@@ -78,8 +78,15 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     wakes?.ask();
   });
   const onPassed = (ids: readonly string[]): void => lookAgain.add(ids);
-  const writer = new GroupWriter({ database, names, owners, onPassed, wake: () => wakes?.statement });
-  const queue = new WriteQueue({ writer, database, timeoutMs, onCommit });
+  const writer = new GroupWriter({
+    database,
+    names,
+    owners,
+    timeoutMs,
+    onPassed,
+    wake: () => wakes?.statement,
+  });
+  const queue = new WriteQueue({ writer, timeoutMs, onCommit });
   const channel = new ChangeChannel({
     names,
     owner: owner.id,

@@ -10,7 +10,7 @@ const lives = (lease: string): string => `retired = 0 AND (lease_until >= clock_
 const until = (lease: string): string => `clock_timestamp() + ${lease} * interval '1 ms'`;
 
 /** Statements about the processes that have the store open. */
-export function ownerStatements({ owner, task, message }: Names) {
+export function ownerStatements({ owner, committed, task, message }: Names) {
   return {
     /** Held together by all who write as this owner, and alone by whoever takes it for dead. */
     lockShared: `SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`,
@@ -26,6 +26,7 @@ export function ownerStatements({ owner, task, message }: Names) {
     all: `SELECT id, handlers, retired, CASE WHEN ${lives("$1::float8")} THEN 1 ELSE 0 END FROM ${owner}`,
     retire: `UPDATE ${owner} SET retired = 1 WHERE id = $1`,
     deleteMessages: `DELETE FROM ${message} WHERE owner = $1`,
+    unmarkCommits: `DELETE FROM ${committed} WHERE owner = $1`,
     /** Unless some of what it ran may still have to be given back: a cancel that is due can be called off. */
     forget: `DELETE FROM ${owner} WHERE id = $1 AND NOT EXISTS (
       SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner = $1

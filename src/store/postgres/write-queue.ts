@@ -2,7 +2,6 @@ import type { CommandResult } from "../../task/command-result.ts";
 import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
-import type { Database } from "./database.ts";
 import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
 import { mostCreates } from "./usage-sql.ts";
 
@@ -14,7 +13,6 @@ const askAgainMs = 100;
 
 export interface WriteQueueSetup {
   readonly writer: Pick<GroupWriter, "commit">;
-  readonly database: Pick<Database, "read">;
   /** How long those wait who are told of a failure when nobody knows what has become of their command (ms). */
   readonly timeoutMs: number;
   /** Called after each commit, before its commands resolve. */
@@ -22,6 +20,8 @@ export interface WriteQueueSetup {
 }
 
 interface Waiting {
+  /** Monotonic (ms). */
+  readonly since: number;
   readonly command: TaskCommand;
   readonly resolve: (result: CommandResult) => void;
   readonly reject: (error: HoldfastError) => void;
@@ -40,7 +40,7 @@ export class WriteQueue {
 
   write(command: TaskCommand): Promise<CommandResult> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ command, resolve, reject });
+      this.#waiting.push({ since: performance.now(), command, resolve, reject });
       // In a microtask: what one turn of the event loop writes is one group.
       this.#writing ??= Promise.resolve().then(() => this.#writeAll());
     });
@@ -83,24 +83,28 @@ export class WriteQueue {
 
   /**
    * The connection was lost while the group was committed. Nothing more is written before it is known whether it was; callers outside are
-   * told meanwhile that it failed.
+   * told meanwhile that it failed, and so are those who wait behind it.
    */
   async #findOut(group: readonly Waiting[], doubt: InDoubt): Promise<void> {
-    const late = group.filter(({ command }) => !isOfAttempt(command));
-    const timer = setTimeout(() => {
-      for (const { reject } of late.splice(0)) reject(doubt);
-    }, this.#setup.timeoutMs);
+    const told = new Set<Waiting>();
+    const since = performance.now();
+    const look = (): void => {
+      const until = performance.now() - this.#setup.timeoutMs;
+      const late = since > until ? [] : group.filter(isOfCaller);
+      for (const each of late) told.add(each);
+      const waiting = this.#waiting.filter((each) => isOfCaller(each) && each.since <= until);
+      this.#waiting = this.#waiting.filter((each) => !waiting.includes(each));
+      for (const { reject } of [...late, ...waiting]) reject(doubt);
+    };
+    const timer = setInterval(look, askAgainMs);
     let committed: boolean | undefined;
     while (committed === undefined && !this.#closed) {
-      committed = await doubt.wasCommitted(this.#setup.database).catch(() => undefined);
+      committed = await doubt.wasCommitted().catch(() => undefined);
       if (committed === undefined) await new Promise((resolve) => setTimeout(resolve, askAgainMs));
     }
-    clearTimeout(timer);
-    if (committed !== true) for (const { reject } of group) reject(doubt);
-    else {
-      this.#answer(group, doubt.group);
-      this.#releaseUnclaimed(group.filter((each) => !isOfAttempt(each.command) && !late.includes(each)));
-    }
+    clearInterval(timer);
+    this.#answer(group, committed === true ? doubt.group : doubt.otherwise);
+    if (committed === true) this.#releaseUnclaimed([...told]);
   }
 
   /** Tasks that run under tokens of which their makers know nothing are for whoever claims them. */
@@ -113,9 +117,9 @@ export class WriteQueue {
   }
 }
 
-/** What a runtime writes until it is stored, however long that takes. */
-function isOfAttempt(command: TaskCommand): boolean {
-  return command.type === "claim" || (command.type !== "create" && "token" in command);
+/** Unlike what a runtime writes until it is stored, however long that takes. */
+function isOfCaller({ command }: Waiting): boolean {
+  return command.type !== "claim" && (command.type === "create" || !("token" in command));
 }
 
 /** How many of the first commands can be decided together: one alone, of what concerns many tasks or what came for a task by events. */

@@ -5,7 +5,7 @@ import type { Names } from "../names.ts";
  * can go on with.
  *
  * `task.record` is the whole record as JSON text; the columns beside it are what statements search by. An owner of '' is none. Texts are
- * compared by their bytes. `told` is what owners tell each other of sessions: a row without a message says that one was changed or deleted.
+ * compared by their bytes. `committed` has the transactions that an owner has committed last. `told` is what owners tell each other of sessions: a row without a message says that one was changed or deleted.
  */
 export function tasks(names: Names): string {
   return `
@@ -107,6 +107,12 @@ CREATE TABLE ${names.owner} (
   lease_until timestamptz NOT NULL,
   retired smallint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
+
+CREATE TABLE ${names.committed} (
+  owner text COLLATE "C",
+  xid bigint,
+  PRIMARY KEY (owner, xid)
+);
 
 CREATE TABLE ${names.usage} (
   key text COLLATE "C" NOT NULL,
