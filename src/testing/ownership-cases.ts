@@ -54,15 +54,15 @@ export const ownershipCases = ownerCases("owners", {
     const { store: other } = await join();
     await lost.write(createQueued("a"));
     await kill(owner);
-    const told = new Promise<void>((resolve) => {
-      store.subscribe(() => {
-        void store.hasClaimable(handlers).then((has) => {
-          if (has) resolve();
-        });
-      });
+    const { promise: told, resolve, reject } = Promise.withResolvers<void>();
+    const unsubscribe = store.subscribe(() => {
+      store.hasClaimable(handlers).then((has) => {
+        if (has) resolve();
+      }, reject);
     });
     await reclaimGone(other);
     await told;
+    unsubscribe();
   },
 
   "who has not heard for long is told of a gap, and of what comes after it": async ({ store, join }) => {

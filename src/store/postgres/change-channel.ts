@@ -70,10 +70,11 @@ export class ChangeChannel {
     this.#started = true;
   }
 
-  /** Tells the others. It never fails; what is told meanwhile is sent together. */
-  tell(news: News): void {
+  /** Tells the others. It never fails; what is told meanwhile is sent together. A gap is for what changes all that they hold. */
+  tell(news: News | "gap"): void {
     if (this.#closed) return;
-    this.#untold.add(news);
+    if (news === "gap") this.#untold.addGap();
+    else this.#untold.add(news);
     this.#send();
   }
 

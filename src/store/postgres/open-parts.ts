@@ -108,6 +108,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   try {
     await channel.start();
     await owners.register();
+    channel.tell("gap");
     await sessions.start(database, owner.id);
   } catch (error) {
     await end();
@@ -117,6 +118,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const close = async (): Promise<void> => {
     await queue.close();
     await owners.leave().catch(() => undefined); // the others find out by its lease
+    channel.tell("gap");
     await end();
     await database.close();
   };

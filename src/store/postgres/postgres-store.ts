@@ -14,7 +14,7 @@ import type {
   JournalPage,
   KeyedTask,
   Renewal,
-  TaskChange,
+  StoreChanges,
   TaskFilter,
   TaskStore,
   WireName,
@@ -84,7 +84,10 @@ class PostgresStore implements TaskStore {
 
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
-    return this.#open().queue.write(command);
+    const result = await this.#open().queue.write(command);
+    // Whoever can may claim now what was queued for the owner that is gone.
+    if (command.type === "reclaim" && result.ok) this.#publish("gap");
+    return result;
   }
 
   async renew(): Promise<Renewal> {
@@ -92,7 +95,9 @@ class PostgresStore implements TaskStore {
   }
 
   async rejoin(): Promise<void> {
-    await this.#open().owners.register();
+    const { owners, channel } = this.#open();
+    await owners.register();
+    channel.tell("gap");
     this.#feed.publish("gap", "others");
   }
 
@@ -173,9 +178,10 @@ class PostgresStore implements TaskStore {
     return wakes && ((listener) => wakes.onWork(listener));
   }
 
-  #publish(changes: readonly TaskChange[]): void {
+  #publish(changes: StoreChanges): void {
     this.#feed.publish(changes, "self");
-    if (changes.length > 0) this.#parts?.channel.tell({ tasks: changes });
+    if (changes === "gap") this.#parts?.channel.tell(changes);
+    else if (changes.length > 0) this.#parts?.channel.tell({ tasks: changes });
   }
 
   #open(): OpenParts {
