@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { StoreLost } from "../lost-store.ts";
 import type { MessageQueues, NewMessage, PutMessageResult } from "../message-queues.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
@@ -26,8 +27,10 @@ export class PostgresMessages implements MessageQueues {
   /** Throws `store_closed` unless the store is open. */
   readonly #open: () => MessageParts;
   readonly #calls = new InOrder();
+  readonly #schema: string;
 
   constructor(names: Names, open: () => MessageParts) {
+    this.#schema = names.schema;
     this.#sql = messageStatements(names);
     this.#open = open;
   }
@@ -60,18 +63,28 @@ export class PostgresMessages implements MessageQueues {
 
   /** They are read before they are deleted: what cannot be read stays. */
   async #take(taskId: string, limit: number | null): Promise<readonly string[]> {
-    const { database, owner } = this.#open();
+    const { database, owner, owners } = this.#open();
     const id = toStored(taskId);
     const taken: string[] = [];
     for (;;) {
       const rest = limit === null ? null : limit - taken.length;
-      const found = bodiesIn(taskId, await database.read(this.#sql.first, [id, owner, rest]));
+      const rows = await database.read(this.#sql.first, [id, owner, rest]);
+      if (rows.length === 0) throw new StoreLost(this.#schema, true);
+      const found = bodiesIn(taskId, rows);
       if (found.size === 0) return taken;
-      const deleted = await database.query(this.#sql.delete, [[...found.keys()]]);
+      const deleted = await this.#delete(owners, [...found.keys()]);
       const ours = new Set(deleted.map((row) => integer(row, seqAt.seq)));
       for (const [seq, body] of found) if (ours.has(seq)) taken.push(body);
       if (ours.size === found.size) return taken;
       // Some went to takers in other processes; there may be more behind them.
+    }
+  }
+
+  async #delete(owners: Pick<Owners, "write">, seqs: readonly number[]): Promise<readonly Row[]> {
+    try {
+      return await owners.write((queries) => queries.query(this.#sql.delete, [seqs]));
+    } catch (error) {
+      throw storeFailed(error);
     }
   }
 }
@@ -79,7 +92,8 @@ export class PostgresMessages implements MessageQueues {
 /** The bodies by their places. Throws `task_unreadable` where one is damaged. */
 function bodiesIn(taskId: string, rows: readonly Row[]): Map<number, string> {
   try {
-    return new Map(rows.map((row) => [integer(row, messageAt.seq), text(row, messageAt.body)]));
+    const there = rows.filter(([seq]) => seq !== null);
+    return new Map(there.map((row) => [integer(row, messageAt.seq), text(row, messageAt.body)]));
   } catch (error) {
     throw new HoldfastError("task_unreadable", `Task ${taskId} cannot be read: ${messageOf(error)}.`, {
       cause: error,

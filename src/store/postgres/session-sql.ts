@@ -88,7 +88,7 @@ export function newsStatements({ told }: Names) {
 }
 
 /** The statements for the queues of tasks. */
-export function messageStatements({ task, message }: Names) {
+export function messageStatements({ task, message, owner }: Names) {
   return {
     /** Who puts has the queue to itself, and its task is not deleted meanwhile. */
     lockTask: `SELECT id FROM ${task} WHERE id = $1 FOR NO KEY UPDATE`,
@@ -96,8 +96,10 @@ export function messageStatements({ task, message }: Names) {
         INSERT INTO ${message} (task_id, body, owner) SELECT id, $2, $3 FROM of
         WHERE $4::bigint IS NULL OR (SELECT count(*) FROM ${message} WHERE task_id = $1) < $4 RETURNING seq
       ) SELECT (SELECT count(*) FROM of), (SELECT count(*) FROM added)`,
-    /** What is bound to another owner is of no use to this one. */
-    first: `SELECT seq, body FROM ${message} WHERE task_id = $1 AND (owner IS NULL OR owner = $2) ORDER BY seq LIMIT $3`,
+    /** What is bound to another owner is of no use to this one. A row without a message where there is none, and no row for an owner that was retired. */
+    first: `SELECT first.seq, first.body FROM ${owner} AS own LEFT JOIN LATERAL (
+        SELECT seq, body FROM ${message} WHERE task_id = $1 AND (owner IS NULL OR owner = $2) ORDER BY seq LIMIT $3
+      ) AS first ON true WHERE own.id = $2 AND own.retired = 0 ORDER BY first.seq`,
     delete: `DELETE FROM ${message} WHERE seq = ANY($1::bigint[]) RETURNING seq`,
   };
 }
