@@ -15,11 +15,14 @@ declare module "vitest" {
   }
 }
 
+/** Nobody stops it while a test runs, so that it need not keep what it holds. */
+const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+
 /** One Postgres for all processes of a run, which is started for the first that asks and ends with the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let starting: Promise<OwnServer> | undefined;
   const desk = createServer((_request, response) => {
-    starting ??= OwnServer.start();
+    starting ??= OwnServer.start(settings);
     starting.then(
       ({ url }) => response.end(url),
       (error: unknown) => response.writeHead(500).end(String(error)),
