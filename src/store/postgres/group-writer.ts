@@ -6,11 +6,20 @@ import type { TaskChange } from "../store.ts";
 import { LostCommit, type Database, type SqlValue, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
 import { Commits } from "./commits.ts";
+import { LockedTasks } from "./locked-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
 import type { Owners } from "./owners.ts";
-import { isBroken, isFaultOfData, isKeyTaken, isWorthRepeating, storeFailed } from "./postgres-error.ts";
-import { writeStatements, type WriteStatements } from "./task-sql.ts";
+import {
+  isBroken,
+  isFaultOfData,
+  isKeyTaken,
+  isWorthRepeating,
+  storeFailed,
+  lockTimeout,
+  sqlState,
+} from "./postgres-error.ts";
+import { factStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
 import { slots, usageStatements } from "./usage-sql.ts";
 
 /** What became of a command: what it resolves with, or rejects with. */
@@ -44,6 +53,7 @@ export class GroupWriter {
   readonly #sql: WriteStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
   readonly #commits: Commits;
+  readonly #locked: LockedTasks;
   readonly #slot: number;
 
   constructor(setup: GroupWriterSetup) {
@@ -51,21 +61,27 @@ export class GroupWriter {
     this.#reader = new GroupReader(setup.names, setup.owners);
     this.#sql = writeStatements(setup.names);
     this.#usage = usageStatements(setup.names);
+    this.#locked = new LockedTasks(setup.database, factStatements(setup.names));
     this.#commits = new Commits(setup.names, setup.owners.id);
     let hash = 0;
     for (const char of setup.owners.id) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 65_521;
     this.#slot = hash % slots;
   }
 
-  /** Resolves after the commit. Rejects where nothing of the group was written, or, with `InDoubt`, where that is not known. */
+  /**
+   * Resolves after the commit. Rejects where nothing of the group was written, with `TasksLocked` where it can be without some commands, or, with
+   * `InDoubt`, where that is not known.
+   */
   async commit(commands: readonly TaskCommand[]): Promise<CommittedGroup> {
     let looksForTaken = false;
     const until = performance.now() + this.#setup.timeoutMs;
+    await this.#locked.assertFree(commands);
     for (let tries = 1; ; tries++) {
       try {
         return await this.#attempt(commands, looksForTaken);
       } catch (error) {
         if (error instanceof InDoubt) throw error;
+        if (sqlState(error) === lockTimeout) await this.#locked.find(commands);
         looksForTaken ||= isKeyTaken(error);
         const again = error instanceof NearLimit || isWorthRepeating(error) || isBroken(error);
         if (isFaultOfData(error) && !isKeyTaken(error)) return this.#separately(commands, error);

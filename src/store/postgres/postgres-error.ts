@@ -11,10 +11,13 @@ export function isKeyTaken(error: unknown): boolean {
   return sqlState(error) === "23505";
 }
 
+/** A lock was waited for, for as long as that may take. */
+export const lockTimeout = "55P03";
+
 /** Whether the same transaction may succeed now: deadlocks, waits for locks that took too long, and conflicts. */
 export function isWorthRepeating(error: unknown): boolean {
   const state = sqlState(error);
-  return state === "40P01" || state === "40001" || state === "55P03" || isKeyTaken(error);
+  return state === "40P01" || state === "40001" || state === lockTimeout || isKeyTaken(error);
 }
 
 /** Whether an error says something about the data of one statement, and nothing about the database. */

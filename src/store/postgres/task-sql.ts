@@ -70,6 +70,15 @@ export function factStatements(names: Names) {
   const { task, journal, child, event, secret } = names;
   const entry = (of: string): string => journalColumns.map((name) => `${of}.${name}`).join(", ");
   return {
+    /** Of the tasks that commands are about, those that somebody has locked, or of which somebody has locked one around them. */
+    lockedTasks: `WITH wanted (of, id) AS (
+        SELECT id, id FROM unnest($1::text[]) AS id
+        UNION SELECT id, parent FROM ${child} WHERE id = ANY($1::text[])
+        UNION SELECT id, root FROM ${child} WHERE id = ANY($1::text[])
+        UNION SELECT parent, id FROM ${child} WHERE parent = ANY($1::text[])),
+      free AS (SELECT id FROM ${task} WHERE id = ANY (ARRAY(SELECT id FROM wanted)) ORDER BY id FOR UPDATE SKIP LOCKED)
+      SELECT DISTINCT wanted.of FROM wanted JOIN ${task} ON task.id = wanted.id
+      WHERE NOT wanted.id = ANY (ARRAY(SELECT id FROM free))`,
     /**
      * Those of the first list, and what is above those of the second. As an array: where a row was changed while it was waited for, a join with
      * such a list may lose it.
@@ -110,15 +119,15 @@ export function factStatements(names: Names) {
     /** Others that delete pass them by. */
     lockDeletable: `SELECT id, principal FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= $1
       ORDER BY sweep_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-    /** In the order of their ids, as all lock them; what others have woken meanwhile is left out. */
+    /** In the order of their ids, as all lock them; what others wake now is left out, and found by the next look if it is still there. */
     lockToWake: `SELECT ${recordColumns} FROM ${task}
       WHERE task.id = ANY (ARRAY(
           SELECT id FROM ${task} WHERE state = 'queued' AND lane IS NULL AND run_after <= $1 ORDER BY run_after, id LIMIT $2))
         AND state = 'queued' AND lane IS NULL AND run_after <= $1
-      ORDER BY task.id FOR UPDATE`,
+      ORDER BY task.id FOR UPDATE SKIP LOCKED`,
     /** Without those that have expired, of which there may be very many. */
     lockRunning: `SELECT ${recordColumns} FROM ${task} WHERE state = 'running' AND owner = $1 AND id > $2
-      AND (sweep_at IS NULL OR sweep_at > $3) ORDER BY id LIMIT $4 FOR UPDATE`,
+      AND (sweep_at IS NULL OR sweep_at > $3) ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED`,
     secret: `SELECT value FROM ${secret} WHERE name = $1`,
   };
 }

@@ -3,6 +3,7 @@ import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
 import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
+import { TasksLocked } from "./locked-tasks.ts";
 import { mostCreates } from "./usage-sql.ts";
 
 /** How much one group holds at most. */
@@ -67,8 +68,17 @@ export class WriteQueue {
       this.#answer(group, await this.#setup.writer.commit(group.map(({ command }) => command)));
     } catch (error) {
       if (error instanceof InDoubt) await this.#findOut(group, error);
+      else if (error instanceof TasksLocked) await this.#writeUnlocked(group, error);
       else for (const { reject } of group) reject(failure(error));
     }
+  }
+
+  /** Whoever keeps a task locked holds up its commands, and no others. */
+  async #writeUnlocked(group: readonly Waiting[], locked: TasksLocked): Promise<void> {
+    const isLocked = ({ command }: Waiting): boolean => "id" in command && locked.ids.has(command.id);
+    for (const each of group) if (isLocked(each)) each.reject(locked);
+    const rest = group.filter((each) => !isLocked(each));
+    if (rest.length > 0) await this.#writeGroup(rest);
   }
 
   #answer(group: readonly Waiting[], { answers, changes }: CommittedGroup): void {

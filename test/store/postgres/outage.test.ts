@@ -148,3 +148,22 @@ test("a commit that a crash undid is not taken for another one with its number",
   await store.write(createQueued("c"));
   expect(Object.keys(await states()).sort()).toEqual(["task-a", "task-c"]);
 });
+
+test("somebody who keeps a task locked holds up its commands, and none of other tasks", async () => {
+  const { url, schema } = await freshSchema();
+  const store = await opened(url, { schema, timeoutMs: 20_000, queue: false });
+  for (const name of ["a", "b"]) await store.write(createRunning(name));
+  const mark = (id: string) => store.write({ type: "mark", now: noon, id, token: "t1" });
+  await withClient(url, async (client) => {
+    await client.query("begin");
+    await client.query(`select 1 from ${schema}.task where id = 'task-a' for update`);
+    // In one group; and again, when the lock is known.
+    for (let round = 0; round < 2; round++) {
+      const [a, b] = await Promise.allSettled([mark("task-a"), mark("task-b")]);
+      expect(a).toMatchObject({ status: "rejected", reason: failed });
+      expect(b).toMatchObject({ status: "fulfilled", value: { ok: true } });
+    }
+    await client.query("rollback");
+  });
+  expect(await mark("task-a")).toMatchObject({ ok: true });
+});

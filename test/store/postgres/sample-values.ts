@@ -149,4 +149,5 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "message.put": [id(1_800), "{}", null, 10],
   "message.first": [id(1_800), "owner-1", 10],
   "message.delete": [[1, 2]],
+  "fact.lockedTasks": [some],
 };

@@ -1,0 +1,48 @@
+import type { TaskCommand } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { columnsOf, text } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { Queries } from "./database.ts";
+import type { FactStatements } from "./task-sql.ts";
+
+/** Commands of a group are about tasks that somebody else keeps locked: the others have to go on without them. */
+export class TasksLocked extends HoldfastError {
+  readonly ids: ReadonlySet<string>;
+
+  constructor(ids: ReadonlySet<string>) {
+    super("store_failed", `Another transaction keeps a task locked: ${[...ids].join(", ")}.`);
+    this.ids = ids;
+  }
+}
+
+/** The tasks that somebody else was found to keep locked, be it by a transaction that was left idle. */
+export class LockedTasks {
+  readonly #queries: Queries;
+  readonly #sql: Pick<FactStatements, "lockedTasks">;
+  #known: ReadonlySet<string> = new Set();
+
+  constructor(queries: Queries, sql: Pick<FactStatements, "lockedTasks">) {
+    this.#queries = queries;
+    this.#sql = sql;
+  }
+
+  /** Throws `TasksLocked` where commands are about tasks that were locked the last time, and are so still: nobody waits for them twice. */
+  async assertFree(commands: readonly TaskCommand[]): Promise<void> {
+    if (this.#known.size > 0 && idsOf(commands).some((id) => this.#known.has(id))) await this.find(commands);
+  }
+
+  /** After a lock was waited for in vain. */
+  async find(commands: readonly TaskCommand[]): Promise<void> {
+    const ids = idsOf(commands);
+    const rows =
+      ids.length === 0 ? [] : await this.#queries.query(this.#sql.lockedTasks, [ids.map(toStored)]);
+    this.#known = new Set(rows.map((row) => text(row, at.id)));
+    if (this.#known.size > 0) throw new TasksLocked(this.#known);
+  }
+}
+
+const at = columnsOf(["id"]);
+
+function idsOf(commands: readonly TaskCommand[]): readonly string[] {
+  return commands.flatMap((command) => ("id" in command ? command.id : []));
+}
