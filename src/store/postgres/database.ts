@@ -86,8 +86,11 @@ export class Transaction implements Queries {
     );
   }
 
-  async query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    return rowsOf(await this.#send({ text: sql, values: [...values], rowMode: "array" }));
+  /** What fails fails the commit, too, so that nobody has to wait for it. */
+  query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    const rows = this.#send({ text: sql, values: [...values], rowMode: "array" }).then(rowsOf);
+    rows.catch(() => undefined);
+    return rows;
   }
 
   /** Rejects with what went wrong first in the transaction, which then has done nothing; with `LostCommit` where that is not known. */

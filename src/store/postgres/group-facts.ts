@@ -1,5 +1,5 @@
 import type { UnreadableTask } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
+import type { NewTask, TaskCommand } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/quota.ts";
@@ -13,7 +13,7 @@ import {
   type RunningTasks,
 } from "../facts.ts";
 import { journalColumns, journalEntryOf } from "../journal-row.ts";
-import { columnsOf, integer, text, textOrNull, type Row } from "../row.ts";
+import { columnsOf, idOf, integer, text, textOrNull, type Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import { keyName, wireName } from "./key-names.ts";
@@ -92,7 +92,7 @@ export async function readTasks(
   queries: Queries,
   sql: FactStatements,
   { tasks, creates, looksForTaken }: GroupQuery,
-  made: readonly { readonly id: string }[],
+  made: readonly NewTask[],
   into: GroupFacts,
 ): Promise<void> {
   const stored = (of: readonly OneTask[]): string[] => [...new Set(of.map(({ id }) => id))].map(toStored);
@@ -136,15 +136,14 @@ export async function readTasks(
     ];
     read(sql.keyedTasks, values, (rows) => {
       for (const row of rows) {
-        const task = addTask(row);
-        if (!(task instanceof Error) && task.idempotencyKey !== null)
-          into.keyed.set(keyName(task.principal, task.idempotencyKey), task.id);
+        addTask(row);
+        into.keyed.set(keyName(text(row, keyedAt.principal), text(row, keyedAt.key)), idOf(row));
       }
     });
   }
   // An id of the server's own is as good as never taken; one that a client chose may be that of any task.
-  const isChosen = creates.some(({ task: { id, wireId } }) => id !== wireId);
-  if (looksForTaken || isChosen) work.push(readTaken(queries, sql, creates, made, into));
+  const isChosen = made.some(({ id, wireId }) => id !== wireId);
+  if (looksForTaken || isChosen) work.push(readTaken(queries, sql, made, into));
   await Promise.all(work);
 }
 
@@ -156,12 +155,12 @@ function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {
     return task;
   } catch (error) {
     if (!(error instanceof HoldfastError) || !isUnreadable(error)) throw error;
-    into.tasks.set(text(row, idAt), error);
+    into.tasks.set(idOf(row), error);
     return error;
   }
 }
 
-const idAt = { place: 0, name: "id" };
+const keyedAt = columnsOf(["id", "record", "principal", "key"]);
 const entryTask = { place: 0, name: "task_id" };
 const entryAt = columnsOf(journalColumns);
 
@@ -217,20 +216,18 @@ async function readEvent(
 async function readTaken(
   queries: Queries,
   sql: FactStatements,
-  creates: readonly TaskCommand<"create">[],
-  made: readonly { readonly id: string }[],
+  made: readonly NewTask[],
   into: GroupFacts,
 ): Promise<void> {
-  const wire = creates.map(({ task }) => task);
   const [ids, wireIds] = await Promise.all([
     queries.query(sql.takenIds, [made.map(({ id }) => toStored(id))]),
     queries.query(sql.takenWireIds, [
-      wire.map(({ generation }) => generation),
-      wire.map(({ scope }) => toStored(scope)),
-      wire.map(({ wireId }) => toStored(wireId)),
+      made.map(({ generation }) => generation),
+      made.map(({ scope }) => toStored(scope)),
+      made.map(({ wireId }) => toStored(wireId)),
     ]),
   ]);
-  for (const row of ids) into.taken.add(text(row, idAt));
+  for (const row of ids) into.taken.add(idOf(row));
   for (const row of wireIds) into.taken.add(wireName(wireNameOf(row)));
 }
 
@@ -247,7 +244,7 @@ export function recordsOf(rows: readonly Row[], into: GroupFacts): QueuedTasks {
   const tasks = rows.flatMap((row) => {
     const task = addRecord(into, row);
     if (!(task instanceof Error)) return task;
-    unreadable.push({ id: text(row, idAt), problem: task.message });
+    unreadable.push({ id: idOf(row), problem: task.message });
     return [];
   });
   return { tasks, unreadable };
@@ -256,5 +253,5 @@ export function recordsOf(rows: readonly Row[], into: GroupFacts): QueuedTasks {
 const deletableAt = columnsOf(["id", "principal"]);
 
 export function deletableOf(row: Row): DeletableTask {
-  return { id: text(row, deletableAt.id), principal: textOrNull(row, deletableAt.principal), parent: null };
+  return { id: idOf(row), principal: textOrNull(row, deletableAt.principal), parent: null };
 }

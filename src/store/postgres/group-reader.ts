@@ -1,4 +1,4 @@
-import type { TaskCommand } from "../../task/command.ts";
+import type { NewTask, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { compareNames } from "../../task/turns.ts";
 import { StoreLost } from "../lost-store.ts";
@@ -20,6 +20,9 @@ import type { Names } from "./names.ts";
 import type { Owners } from "./owners.ts";
 import { factStatements, type FactStatements } from "./task-sql.ts";
 import { hasMargin, limitsOf, principalKey, totalKey, usageStatements } from "./usage-sql.ts";
+
+/** How many counts are remembered as near their limits. */
+const mostNear = 10_000;
 
 /** Tasks that are counted together have little room left, so that only one may count at a time. */
 export class NearLimit extends HoldfastError {
@@ -135,7 +138,7 @@ export class GroupReader {
       facts.deletable = rows.map(deletableOf);
     }
     if (secret !== undefined) {
-      const [row] = await queries.query(this.#facts.secret, [secret]);
+      const [row] = await queries.query(this.#facts.secret, [toStored(secret)]);
       if (row !== undefined) facts.secrets.set(secret, text(row, { place: 0, name: "value" }));
     }
     if (running === undefined) return;
@@ -159,6 +162,8 @@ export class GroupReader {
       if (!isFar && !this.#near.has(key)) missing.push(key);
       if (isFar) this.#near.delete(key);
     }
+    // Where it forgets one that is near, that is found out again.
+    if (this.#near.size > mostNear) this.#near.clear();
     for (const key of missing) this.#near.add(key);
     if (missing.length > 0) throw new NearLimit(missing);
   }
@@ -182,7 +187,7 @@ function countedBy({ creates }: GroupQuery): readonly string[] {
 }
 
 /** The tasks that commands make. */
-function madeBy(commands: readonly TaskCommand[]): readonly { readonly id: string }[] {
+function madeBy(commands: readonly TaskCommand[]): readonly NewTask[] {
   return commands.flatMap((command) => {
     if (command.type === "create") return command.task;
     return command.type === "call_tool" ? command.child : [];

@@ -164,7 +164,7 @@ export class GroupTables implements TaskTables {
   }
 
   #remove(id: string): void {
-    const { tasks, taken, keyed, deletable } = this.#facts;
+    const { tasks, entries, children, events, taken, keyed, deletable } = this.#facts;
     const task = tasks.get(id);
     if (task === undefined || task instanceof Error) {
       const finished = deletable.find((each) => each.id === id);
@@ -174,7 +174,8 @@ export class GroupTables implements TaskTables {
       for (const name of [task.id, wireName(task)]) taken.delete(name);
       if (task.idempotencyKey !== null) keyed.delete(keyName(task.principal, task.idempotencyKey));
     }
-    tasks.delete(id);
+    for (const of of [tasks, entries, children]) of.delete(id);
+    for (const name of events.keys()) if (name.startsWith(`${id} `)) events.delete(name);
     this.writes.remove(id);
   }
 }

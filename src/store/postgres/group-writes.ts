@@ -1,6 +1,7 @@
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { compareNames } from "../../task/turns.ts";
 import { journalRowOf } from "../journal-row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
@@ -23,7 +24,7 @@ export class GroupWrites {
   readonly #forgets = new Set<string>();
   readonly #outcomes = new Map<string, Outcome>();
   readonly #removes = new Set<string>();
-  readonly #events: Kept[] = [];
+  #events: Kept[] = [];
   readonly #taken: number[] = [];
   readonly #secrets = new Map<string, string>();
   readonly #retired: Retired[] = [];
@@ -56,7 +57,8 @@ export class GroupWrites {
   }
 
   remove(id: string): void {
-    for (const pending of [this.#updates, this.#entries, this.#outcomes]) pending.delete(id);
+    for (const pending of [this.#updates, this.#entries, this.#outcomes, this.#forgets]) pending.delete(id);
+    this.#events = this.#events.filter(({ taskId }) => taskId !== id);
     if (!this.#inserts.delete(id)) this.#removes.add(id);
   }
 
@@ -103,6 +105,15 @@ export class GroupWrites {
       if (rows.length > 0) send(statement, ...transposed(rows));
     };
     this.#sendRemoves(send, sql);
+    // Before what is new: it may have the key that another task gives up.
+    const updates = [...this.#updates.values()];
+    if (updates.length > 0) {
+      send(
+        sql.updateTasks,
+        updates.map(({ id }) => toStored(id)),
+        ...arraysOf(changing, updates),
+      );
+    }
     const inserts = [...this.#inserts.values()];
     if (inserts.length > 0) {
       send(
@@ -118,14 +129,6 @@ export class GroupWrites {
         inserts.flatMap(({ task }) => childRow(task)),
       );
     }
-    const updates = [...this.#updates.values()];
-    if (updates.length > 0) {
-      send(
-        sql.updateTasks,
-        updates.map(({ id }) => toStored(id)),
-        ...arraysOf(changing, updates),
-      );
-    }
     if (this.#forgets.size > 0) send(sql.deleteFailures, [...this.#forgets].map(toStored));
     const entries = [...this.#entries].flatMap(([id, of]) =>
       [...of.values()].map((entry) => ({ id, entry })),
@@ -138,7 +141,11 @@ export class GroupWrites {
     sendRows(sql.insertEvents, this.#events.map(eventRow));
     for (const each of [sql.forgetEvents, sql.deleteEvents])
       if (this.#taken.length > 0) send(each, this.#taken);
-    sendRows(sql.insertSecrets, [...this.#secrets]);
+    const secrets = [...this.#secrets].sort(([a], [b]) => compareNames(a, b));
+    sendRows(
+      sql.insertSecrets,
+      secrets.map((secret) => secret.map(toStored)),
+    );
     for (const { owner, forgetAt } of this.#retired) {
       send(owners.deleteMessages, owner);
       send(owners.unmarkCommits, owner);

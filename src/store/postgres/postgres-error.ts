@@ -20,8 +20,9 @@ export function isWorthRepeating(error: unknown): boolean {
   return state === "40P01" || state === "40001" || state === lockTimeout || isKeyTaken(error);
 }
 
-/** Whether an error says something about the data of one statement, and nothing about the database. */
+/** Whether an error says something about the data of one statement, and nothing about the database: it may not even have been possible to send that. */
 export function isFaultOfData(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
   return /^(?:21|22|23|44|54)/.test(sqlState(error) ?? "");
 }
 
@@ -40,7 +41,8 @@ export function isBroken(error: unknown): boolean {
 /** `store_failed` with what is wrong; what has a code of its own already says better what it is. */
 export function storeFailed(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  const problem = isConnectionFault(error) ? "does not answer" : "refused a statement";
+  const isAway = isConnectionFault(error) && !isFaultOfData(error);
+  const problem = isAway ? "does not answer" : "refused a statement";
   return new HoldfastError("store_failed", `The database ${problem}: ${messageOf(error)}.`, { cause: error });
 }
 

@@ -54,7 +54,8 @@ export function writeStatements(names: Names) {
       SELECT * FROM unnest(${places(["text", "text", "text", "text"])})`,
     forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,
     deleteEvents: `DELETE FROM ${event} WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NULL`,
-    insertSecrets: `INSERT INTO ${secret} (name, value) SELECT * FROM unnest(${places(["text", "text"])}) ON CONFLICT (name) DO NOTHING`,
+    /** Fails where another process was first, whose secret it then is. */
+    insertSecrets: `INSERT INTO ${secret} (name, value) SELECT * FROM unnest(${places(["text", "text"])})`,
     deleteTasks: `DELETE FROM ${task} WHERE id = ANY($1::text[])`,
     deleteChildren: `DELETE FROM ${child} WHERE id = ANY($1::text[])`,
     deleteRequests: ofTasks(request),
@@ -95,7 +96,7 @@ export function factStatements(names: Names) {
       JOIN ${journal} ON journal.task_id = wanted.task_id AND journal.key = wanted.key`,
     calls: `SELECT journal.task_id, ${entry("journal")} FROM ${child}
       JOIN ${journal} ON journal.task_id = child.parent AND journal.key = child.key WHERE child.id = ANY($1::text[])`,
-    keyedTasks: `SELECT ${recordColumns} FROM unnest($1::text[], $2::text[]) AS wanted (principal, key)
+    keyedTasks: `SELECT ${recordColumns}, wanted.principal, wanted.key FROM unnest($1::text[], $2::text[]) AS wanted (principal, key)
       JOIN ${task} ON coalesce(task.principal, '') = wanted.principal AND task.idempotency_key = wanted.key
         AND task.idempotency_key IS NOT NULL`,
     takenIds: `SELECT id FROM ${task} WHERE id = ANY($1::text[])`,
