@@ -5,7 +5,7 @@ import { latestTime } from "../../task/time.ts";
 import { takeFairly, type FairlyTaken, type FairQuery } from "../fair-order.ts";
 import type { RunnableTasks } from "../facts.ts";
 import type { ReadyTask, ReadyTasks } from "../ready-line.ts";
-import { columnsOf, integer, text, type Row } from "../row.ts";
+import { columnsOf, integer, text, textOrStored, type Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import { recordsOf, type GroupFacts } from "./group-facts.ts";
@@ -68,12 +68,14 @@ async function takeReady(
   for (let rows = Math.min(limit, 8); ; rows *= 8) {
     const names = handlers.map(({ method, tool }) => ({ method, tool: toStored(tool) }));
     const after = handlers.map((handler) => lastTurn(handler, turns));
+    // Of as many principals there may be nothing but what is passed by.
+    const principals = limit + passed.length;
     const values = [
       names.map(({ method }) => method),
       names.map(({ tool }) => tool),
       after,
       own,
-      limit,
+      principals,
       passed,
       rows,
     ];
@@ -97,9 +99,11 @@ async function countLimited(
 }
 
 function lastTurn(handler: ClaimingHandler, { rounds, limited }: Turns): string | null {
-  if (handler.concurrency !== undefined)
-    return limited.find((turn) => hasHandler([handler], turn))?.principal ?? null;
-  return rounds.find(({ priority }) => priority === (handler.priority ?? 0))?.principal ?? null;
+  const turn =
+    handler.concurrency === undefined
+      ? rounds.find(({ priority }) => priority === (handler.priority ?? 0))
+      : limited.find((each) => hasHandler([handler], each));
+  return turn === undefined ? null : toStored(turn.principal);
 }
 
 const at = columnsOf(["owner", "method", "tool", "principal", "lane", "id", "run_after"]);
@@ -138,15 +142,8 @@ class ReadLines {
   }
 
   #add(row: Row): void {
-    // As they are stored: the handler's name is compared with others, the rest only with itself.
-    const [owner, method, , principal, lane, id] = row.map(String) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
+    const [owner, method, , , lane, id] = row.map(String) as [string, string, string, string, string, string];
+    const principal = textOrStored(row, at.principal);
     const handler = { method: method as HandlerName["method"], tool: text(row, at.tool) };
     const name = JSON.stringify([owner, method, handler.tool]);
     const line = this.#lines.get(name) ?? { handler, principals: new Map<string, Lanes>() };

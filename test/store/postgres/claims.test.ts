@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import type { StoreChanges, TaskStore } from "../../../src/store/store.ts";
 import { aHandler, createQueued, noon } from "../../../src/testing/sample-task.ts";
+import { noTurns, withTurn, type Turns } from "../../../src/task/turns.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";
 
@@ -73,4 +74,38 @@ test("owners that claim at the same time keep to the limit of a handler", async 
     }),
   );
   expect(results.flatMap(({ tasks }) => tasks)).toHaveLength(5);
+});
+
+test("damaged tasks of many principals hold up nobody else's", async () => {
+  const fresh = await FreshSchema.inSharedDatabase();
+  const store = await openStore(fresh, "one");
+  onTestFinished(() => fresh.drop());
+  for (const name of ["a", "b", "c", "d"]) await store.write(createQueued(name, { principal: name }));
+  await withClient(fresh.url, (client) =>
+    client.query(`UPDATE ${fresh.schema}.task SET record = '{}' WHERE id <> 'task-d'`),
+  );
+  const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["t"] } as const;
+  expect(await store.write(claim)).toMatchObject({ tasks: [{ id: "task-d" }] });
+});
+
+test("principals may have names that Postgres cannot hold", async () => {
+  const fresh = await FreshSchema.inSharedDatabase();
+  const store = await openStore(fresh, "one");
+  onTestFinished(() => fresh.drop());
+  const principals = ["a\0", "b\ud800", "\ufffec"];
+  for (const [n, principal] of principals.entries()) {
+    for (const turn of [1, 2]) await store.write(createQueued(`${n}-${turn}`, { principal }));
+  }
+  for (const handler of [aHandler, { ...aHandler, concurrency: 99 }]) {
+    const taken: (string | null)[] = [];
+    const limited = [{ ...aHandler, principal: "b\ud800" }];
+    let turns: Turns = { ...withTurn(noTurns, 0, "a\0"), limited };
+    for (const token of ["t1", "t2", "t3"]) {
+      const claim = { type: "claim", now: noon, handlers: [handler], tokens: [token], turns } as const;
+      const claimed = await store.write(claim);
+      taken.push(...claimed.tasks.map(({ principal }) => principal));
+      turns = claimed.turns;
+    }
+    expect(new Set(taken)).toEqual(new Set(principals));
+  }
 });
