@@ -84,7 +84,8 @@ export class GroupWriter {
         if (sqlState(error) === lockTimeout) await this.#locked.find(commands);
         looksForTaken ||= isKeyTaken(error);
         const again = error instanceof NearLimit || isWorthRepeating(error) || isBroken(error);
-        if (isFaultOfData(error) && !isKeyTaken(error)) return this.#separately(commands, error);
+        if (isFaultOfData(error) && (!isKeyTaken(error) || tries === mostTries))
+          return this.#separately(commands, error);
         if (!again || tries === mostTries || performance.now() > until) throw storeFailed(error);
       }
     }

@@ -2,12 +2,9 @@ import type { CommandResult } from "../../task/command-result.ts";
 import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
+import { groupLength } from "./group-length.ts";
 import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
 import { TasksLocked } from "./locked-tasks.ts";
-import { mostCreates } from "./usage-sql.ts";
-
-/** How much one group holds at most. */
-const mostCommands = 200;
 
 /** How long to wait between two questions about a commit (ms). */
 const askAgainMs = 100;
@@ -59,8 +56,7 @@ export class WriteQueue {
   }
 
   #next(): readonly Waiting[] {
-    const count = groupLength(this.#waiting.map(({ command }) => command));
-    return this.#waiting.splice(0, count);
+    return this.#waiting.splice(0, groupLength(commandsOf(this.#waiting)));
   }
 
   async #writeGroup(group: readonly Waiting[]): Promise<void> {
@@ -132,24 +128,8 @@ function isOfCaller({ command }: Waiting): boolean {
   return command.type !== "claim" && (command.type === "create" || !("token" in command));
 }
 
-/** How many of the first commands can be decided together: one alone, of what concerns many tasks or what came for a task by events. */
-function groupLength(commands: readonly TaskCommand[]): number {
-  let creates = 0;
-  const events = new Set<string>();
-  for (const [index, command] of commands.entries()) {
-    if (isAlone(command)) return Math.max(index, 1);
-    if (command.type === "create" && ++creates > mostCreates) return index;
-    if (command.type === "send_event" || command.type === "wait_event") {
-      if (events.has(command.id)) return index;
-      events.add(command.id);
-    }
-    if (index === mostCommands) return index;
-  }
-  return commands.length;
-}
-
-function isAlone({ type }: TaskCommand): boolean {
-  return type === "claim" || type === "wake" || type === "reclaim" || type === "delete_expired";
+function* commandsOf(waiting: readonly Waiting[]): Generator<TaskCommand, void, undefined> {
+  for (const { command } of waiting) yield command;
 }
 
 function failure(error: unknown): HoldfastError {

@@ -5,7 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { MessageResult } from "../message-command.ts";
 import type { SessionResult } from "../session-command.ts";
 import type { TaskChange } from "../store.ts";
-import { commandSize } from "./command-size.ts";
+import { commandSize } from "../command-size.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { WriterOptions } from "./writer-connection.ts";
 import type {
