@@ -8,6 +8,7 @@ import { journalEndOf, journalEntryOf, listedEntryOf } from "../journal-row.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row } from "../row.ts";
 import type { JournalPage, KeyedTask, TaskFilter, WireName } from "../store.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { BatchedReads } from "./batched-reads.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { QueueReader } from "./queue-reader.ts";
@@ -20,7 +21,7 @@ import { recordOf, stored } from "./task-row.ts";
 const behindAllTexts = "\u{10ffff}";
 
 const keyedAt = columnsOf(["id", "idempotency_key"]);
-const requestAt = columnsOf(["origin", "arguments", "prepared"]);
+const requestAt = columnsOf(["task_id", "origin", "arguments", "prepared"]);
 const sweepAt = columnsOf(["at"]);
 
 /** Reads of tasks: what can change is read by one statement, so in one consistent view; pages of tasks take another one where some cannot be read. */
@@ -28,15 +29,21 @@ export class PostgresReader {
   readonly #database: Pick<Database, "read">;
   readonly #sql: ReadStatements;
   readonly #queue: QueueReader;
+  readonly #tasks: BatchedReads;
+  readonly #withOutcomes: BatchedReads;
+  readonly #requests: BatchedReads;
 
   constructor(database: Pick<Database, "read">, names: Names) {
     this.#database = database;
     this.#sql = readStatements(names);
     this.#queue = new QueueReader(database, this.#sql);
+    this.#tasks = new BatchedReads(database, this.#sql.tasks);
+    this.#withOutcomes = new BatchedReads(database, this.#sql.withOutcomes);
+    this.#requests = new BatchedReads(database, this.#sql.requests);
   }
 
   async get(id: string): Promise<TaskRecord | undefined> {
-    const row = await this.#first(this.#sql.task, [toStored(id)]);
+    const row = await this.#tasks.row(toStored(id));
     return row === undefined ? undefined : recordOf(row);
   }
 
@@ -44,6 +51,11 @@ export class PostgresReader {
     id: string,
     isVisible: (task: TaskRecord) => boolean = () => true,
   ): Promise<TaskSnapshot | undefined> {
+    const row = await this.#withOutcomes.row(toStored(id));
+    if (row === undefined) return undefined;
+    // A record and its outcome are written together, and the record says whether there is more to read.
+    const snapshot = readTask(id, () => snapshotOf(row, [], isVisible));
+    if (snapshot === undefined || snapshot.task.openInputs === 0) return snapshot;
     const rows = await this.#database.read(this.#sql.snapshot, [toStored(id)]);
     const [first] = rows;
     return first === undefined ? undefined : readTask(id, () => snapshotOf(first, rows, isVisible));
@@ -63,7 +75,7 @@ export class PostgresReader {
   }
 
   async request(id: string): Promise<TaskRequest | undefined> {
-    const row = await this.#first(this.#sql.request, [toStored(id)]);
+    const row = await this.#requests.row(toStored(id));
     return row === undefined ? undefined : readTask(id, () => requestOf(row));
   }
 

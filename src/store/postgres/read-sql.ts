@@ -22,9 +22,11 @@ export function readStatements(names: Names) {
   const ofPrincipal = (principal: string): string =>
     `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
   return {
-    task: `SELECT ${recordColumns} FROM ${task} WHERE id = $1`,
+    tasks: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[])`,
+    withOutcomes: `SELECT ${recordColumns}, outcome.body FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
+      WHERE task.id = ANY($1::text[])`,
     /**
-     * A row for each open question, or one without: those of the task itself first, and then those of the tasks below it. `OFFSET 0`: these
+     * Of a task that has open questions. A row for each of them, or one without: those of the task itself first, and then those of the tasks below it. `OFFSET 0`: these
      * are looked up one by one, also where Postgres has not yet seen how many questions are open.
      */
     snapshot: `SELECT ${recordColumns}, outcome.body, input.asker, input.key, input.method, input.request, input.asker_record
@@ -53,7 +55,7 @@ export function readStatements(names: Names) {
           AND idempotency_key >= range.first AND idempotency_key < range.last
         ORDER BY idempotency_key LIMIT $4) AS keyed
       ORDER BY keyed.idempotency_key LIMIT $4`,
-    request: `SELECT origin, arguments, prepared FROM ${request} WHERE task_id = $1`,
+    requests: `SELECT task_id, origin, arguments, prepared FROM ${request} WHERE task_id = ANY($1::text[])`,
     /** The length of a text is known without reading it. */
     journal: `SELECT ${entry(journalHeadColumns)}, seq,
         coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes

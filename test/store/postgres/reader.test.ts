@@ -90,6 +90,41 @@ describe("a task", () => {
   });
 });
 
+describe("tasks that are asked for in one turn", () => {
+  test("are read together, however many ask for one of them", async () => {
+    const [a, b] = [named("a"), settled("b")];
+    await schema.put(a);
+    await schema.put(b);
+    const statements: string[] = [];
+    const together = new PostgresReader(
+      {
+        read: (sql, values) => {
+          statements.push(sql);
+          return schema.database.read(sql, values);
+        },
+      },
+      schema.names,
+    );
+    const found = await Promise.all(["task-a", "task-b", "task-c", "task-a"].map((id) => together.get(id)));
+    expect(found).toEqual([a, b, undefined, a]);
+    expect(statements).toHaveLength(1);
+  });
+
+  test("all fail with the statement that was to read them", async () => {
+    const problem = new Error("no database");
+    const broken = new PostgresReader({ read: () => Promise.reject(problem) }, schema.names);
+    const found = ["task-a", "task-b"].map((id) => expect(broken.get(id)).rejects.toBe(problem));
+    await Promise.all(found);
+  });
+
+  test("are all read, however many there are", async () => {
+    const ids = Array.from({ length: 300 }, (_, n) => `task-${n}`);
+    await schema.put(named("299"));
+    const found = await Promise.all(ids.map((id) => reader.get(id)));
+    expect(namesOf(found.filter((task) => task !== undefined))).toBe("299");
+  });
+});
+
 describe("a snapshot", () => {
   test("shows the questions of a task in the order of their asking, and no answered one", async () => {
     await schema.put(named("a", { openInputs: 2 }));

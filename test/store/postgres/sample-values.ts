@@ -79,7 +79,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "fact.lockRunning": ["owner-2", id(10), now, limit],
   "fact.secret": ["name"],
 
-  "read.task": [id(7)],
+  "read.tasks": [[id(7), id(8)]],
+  "read.withOutcomes": [[id(18), id(20)]],
   "read.snapshot": [id(18)],
   "read.snapshot of a finished one": [id(20)],
   "read.idByWireId": ["sep-1686", "scope-10", "wire-10"],
@@ -89,7 +90,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
     ["key-3\u{10ffff}", '\ufffe"key-3\u{10ffff}'],
     limit,
   ],
-  "read.request": [id(18)],
+  "read.requests": [[id(18), id(19)]],
   "read.journal": [id(18), "", limit],
   "read.journalEnds": [id(18), ["key-1", "key-2", "x"]],
   "read.journalEntry": [id(18), "key-1"],
