@@ -1,4 +1,5 @@
 import { performance } from "node:perf_hooks";
+import { inTurn } from "./in-turn.ts";
 import { withClients, type Effort, type Side } from "./load.ts";
 import { median, percentile } from "./statistics.ts";
 
@@ -41,7 +42,7 @@ export interface Tails {
   readonly ratios: readonly number[];
 }
 
-/** The p99 of both, in turn, so that what else the machine does meets both alike. */
+/** The p99 of both, measured in turn. */
 export async function compareTails(
   subject: Side,
   reference: Side,
@@ -50,16 +51,11 @@ export async function compareTails(
 ): Promise<Tails> {
   const tail = async (side: Side): Promise<number> => percentile(await latencies(side, round), 0.99);
   for (const side of [subject, reference]) await latencies(side, { ...round, ms: warmUpMs });
-  const pairs: { readonly subject: number; readonly reference: number }[] = [];
-  for (let n = 0; n < rounds; n++) {
-    if (n % 2 === 0) {
-      const first = await tail(subject);
-      pairs.push({ subject: first, reference: await tail(reference) });
-    } else {
-      const first = await tail(reference);
-      pairs.push({ reference: first, subject: await tail(subject) });
-    }
-  }
+  const pairs = await inTurn(
+    () => tail(subject),
+    () => tail(reference),
+    rounds,
+  );
   return {
     measured: median(pairs.map((pair) => pair.subject)),
     reference: median(pairs.map((pair) => pair.reference)),

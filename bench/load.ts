@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { Connection } from "./client/connection.ts";
+import { inTurn } from "./in-turn.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { median } from "./statistics.ts";
 
@@ -92,7 +93,6 @@ function cpuMsOf({ servers }: Side): number | undefined {
   return each.reduce((sum, ms) => (sum === undefined || ms === undefined ? undefined : sum + ms), 0);
 }
 
-/** Loads both in turn, so that what else the machine does meets both alike. */
 export async function compare(
   subject: Side,
   reference: Side,
@@ -100,16 +100,11 @@ export async function compare(
 ): Promise<Rates> {
   await round(subject, warmUpMs);
   await round(reference, warmUpMs);
-  const pairs: { subject: Round; reference: Round }[] = [];
-  for (let n = 0; n < rounds; n++) {
-    if (n % 2 === 0) {
-      const first = await round(subject, roundMs);
-      pairs.push({ subject: first, reference: await round(reference, roundMs) });
-    } else {
-      const first = await round(reference, roundMs);
-      pairs.push({ reference: first, subject: await round(subject, roundMs) });
-    }
-  }
+  const pairs = await inTurn(
+    () => round(subject, roundMs),
+    () => round(reference, roundMs),
+    rounds,
+  );
   return {
     measured: median(pairs.map((pair) => pair.subject.perSecond)),
     reference: median(pairs.map((pair) => pair.reference.perSecond)),

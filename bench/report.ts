@@ -15,9 +15,11 @@ const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const amount = (value: number, unit: string): string =>
   unit === "/s" ? `${whole.format(value)}/s` : `${value.toFixed(1)} ${unit}`;
 
-function reaches({ goal }: Figure, { ratios }: Measurement): boolean {
-  const ratio = median(ratios);
-  return "atLeast" in goal ? ratio >= goal.atLeast : ratio <= goal.atMost;
+/** Undefined where there is nothing to reach. */
+function reaches({ goal }: Figure, { measured, ratios }: Measurement): boolean | undefined {
+  if (goal === undefined) return undefined;
+  if ("atLeast" in goal) return median(ratios) >= goal.atLeast;
+  return (goal.of === "measured" ? measured : median(ratios)) <= goal.atMost;
 }
 
 /** Between which values the middle half of the rounds lies: how far the figure can be trusted. */
@@ -27,7 +29,8 @@ function spreadText({ ratios, reference }: Measurement, unit: string): string {
 }
 
 const goalText = ({ goal, against, unit }: Figure): string => {
-  const of = against === "" ? ` ${unit}` : "";
+  if (goal === undefined) return "";
+  const of = against === "" || ("of" in goal && goal.of === "measured") ? ` ${unit}` : "";
   return "atLeast" in goal ? `≥ ${goal.atLeast}${of}` : `≤ ${goal.atMost}${of}`;
 };
 
@@ -36,6 +39,7 @@ function cells({ figure, outcome }: Row): string[] {
   const goal = goalText(figure);
   if (outcome instanceof Error) return [name, title, "void", against, "", "", "", "", goal, ""];
   const { measured, reference, cpuRatios = [] } = outcome;
+  const reached = reaches(figure, outcome);
   const compared = reference === undefined ? "" : amount(reference, unit);
   return [
     name,
@@ -47,7 +51,7 @@ function cells({ figure, outcome }: Row): string[] {
     spreadText(outcome, unit),
     cpuRatios.length === 0 ? "" : median(cpuRatios).toFixed(2),
     goal,
-    reaches(figure, outcome) ? "yes" : "no",
+    reached === undefined ? "" : reached ? "yes" : "no",
   ];
 }
 

@@ -25,8 +25,8 @@ export interface Figure {
   readonly title: string;
   readonly against: string;
   readonly unit: "/s" | "ms" | "MiB";
-  /** Of the median ratio. */
-  readonly goal: { readonly atLeast: number } | { readonly atMost: number };
+  /** Of the median ratio, or of what was measured itself; left out where the figure only says how it is. */
+  readonly goal?: { readonly atLeast: number } | { readonly atMost: number; readonly of?: "measured" };
   /** Rejects when an answer is wrong: then there is no figure. */
   readonly measure: (run: Run) => Promise<Measurement>;
 }

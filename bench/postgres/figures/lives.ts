@@ -1,0 +1,24 @@
+import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
+import { compareRates, inFlight } from "../in-flight.ts";
+import { withSchemas } from "../place.ts";
+import { PlainQueue } from "../plain-queue.ts";
+import { TaskNode } from "../task-node.ts";
+import type { PostgresFigure } from "./figure.ts";
+
+export const lives: PostgresFigure = {
+  name: "lives",
+  title: `whole lives of tasks, ${inFlight} at a time: made, run, settled, read`,
+  against: "jobs of graphile-worker, added and run one by one",
+  unit: "/s",
+  goal: { atLeast: 5 },
+  measure: ({ place, effort }) =>
+    withSchemas(place, async (freshName) => {
+      await using node = await TaskNode.start(postgresStore(place.url, { schema: freshName() }));
+      await using queue = await PlainQueue.start(place.url, freshName());
+      return await compareRates(
+        () => node.life(),
+        () => queue.life(),
+        effort,
+      );
+    }),
+};

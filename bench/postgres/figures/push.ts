@@ -1,0 +1,60 @@
+import { Client } from "pg";
+import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
+import { compareTimes } from "../in-flight.ts";
+import { withSchemas } from "../place.ts";
+import { newId, TaskNode } from "../task-node.ts";
+import type { PostgresFigure } from "./figure.ts";
+
+export const push: PostgresFigure = {
+  name: "push",
+  title: "from a change on one node, before its commit, until a listener on another one hears of it; p99",
+  against: "a bare NOTIFY",
+  unit: "ms",
+  goal: { atMost: 20, of: "measured" },
+  measure: ({ place, effort }) =>
+    withSchemas(place, async (freshName) => {
+      const schema = freshName();
+      await using changing = await TaskNode.start(postgresStore(place.url, { schema }), ["serve"]);
+      await using listening = await TaskNode.start(postgresStore(place.url, { schema }), ["serve"]);
+      const change = async (): Promise<void> => {
+        const id = newId();
+        const heard = Promise.withResolvers<void>();
+        const unwatch = listening.watch(id, heard.resolve);
+        await Promise.all([changing.create(id), heard.promise]);
+        unwatch();
+      };
+      await using bare = await BareNotify.connect(place.url, freshName());
+      return await compareTimes(change, () => bare.notify(), effort);
+    }),
+};
+
+/** Two connections, of which one tells the other something. */
+class BareNotify implements AsyncDisposable {
+  readonly #from: Client;
+  readonly #to: Client;
+  readonly #channel: string;
+
+  private constructor(url: string, channel: string) {
+    this.#from = new Client({ connectionString: url });
+    this.#to = new Client({ connectionString: url });
+    this.#channel = channel;
+  }
+
+  static async connect(url: string, channel: string): Promise<BareNotify> {
+    const found = new BareNotify(url, channel);
+    await found.#from.connect();
+    await found.#to.connect();
+    await found.#to.query(`listen ${channel}`);
+    return found;
+  }
+
+  async notify(): Promise<void> {
+    const heard = Promise.withResolvers<void>();
+    this.#to.once("notification", () => heard.resolve());
+    await Promise.all([this.#from.query("select pg_notify($1, 'x')", [this.#channel]), heard.promise]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#from.end(), this.#to.end()]);
+  }
+}

@@ -1,0 +1,67 @@
+import { performance } from "node:perf_hooks";
+import type { Measurement } from "../figures/figure.ts";
+import { inTurn } from "../in-turn.ts";
+import type { Effort, Unit } from "../load.ts";
+import { median, percentile } from "../statistics.ts";
+
+export const inFlight = 50;
+
+/** Units per second, with so many at a time for so long. */
+export async function rateOf(unit: Unit, ms: number): Promise<number> {
+  const begin = performance.now();
+  let done = 0;
+  const keepBusy = async (): Promise<void> => {
+    for (; performance.now() - begin < ms; done++) await unit();
+  };
+  await Promise.all(Array.from({ length: inFlight }, keepBusy));
+  return (done / (performance.now() - begin)) * 1_000;
+}
+
+/** How long each unit takes, in ms, one after another for so long. */
+export async function timesOf(unit: Unit, ms: number): Promise<readonly number[]> {
+  const found: number[] = [];
+  const end = performance.now() + ms;
+  for (let begin = performance.now(); begin < end; begin = performance.now()) {
+    await unit();
+    found.push(performance.now() - begin);
+  }
+  return found;
+}
+
+/** The rates of both, measured in turn. */
+export async function compareRates(subject: Unit, reference: Unit, effort: Effort): Promise<Measurement> {
+  return compare(
+    (ms) => rateOf(subject, ms),
+    (ms) => rateOf(reference, ms),
+    effort,
+  );
+}
+
+/** The p99 of both, measured in turn. */
+export async function compareTimes(subject: Unit, reference: Unit, effort: Effort): Promise<Measurement> {
+  const tail = async (unit: Unit, ms: number): Promise<number> => percentile(await timesOf(unit, ms), 0.99);
+  return compare(
+    (ms) => tail(subject, ms),
+    (ms) => tail(reference, ms),
+    effort,
+  );
+}
+
+export async function compare(
+  subject: (ms: number) => Promise<number>,
+  reference: (ms: number) => Promise<number>,
+  { rounds, roundMs, warmUpMs }: Effort,
+): Promise<Measurement> {
+  await subject(warmUpMs);
+  await reference(warmUpMs);
+  const pairs = await inTurn(
+    () => subject(roundMs),
+    () => reference(roundMs),
+    rounds,
+  );
+  return {
+    measured: median(pairs.map((pair) => pair.subject)),
+    reference: median(pairs.map((pair) => pair.reference)),
+    ratios: pairs.map((pair) => pair.subject / pair.reference),
+  };
+}

@@ -1,0 +1,52 @@
+// Measures the store on Postgres beside references in the same run: npm run bench:postgres [-- NAME...] [--json | --markdown] [--quick]
+// [--url URL]. What the figures mean is in docs/guides/scaling.md.
+import { tmpdir } from "node:os";
+import { parseArgs } from "node:util";
+import { OwnServer } from "../../test/postgres/own-server.ts";
+import type { Figure } from "../figures/figure.ts";
+import { benchOptions, runBench } from "../run-bench.ts";
+import { creates, createsBehindBacklog } from "./figures/creates.ts";
+import type { PostgresFigure } from "./figures/figure.ts";
+import { idle, idleApart } from "./figures/idle.ts";
+import { lives } from "./figures/lives.ts";
+import { apart, severalNodes } from "./figures/nodes.ts";
+import { push } from "./figures/push.ts";
+import type { Place } from "./place.ts";
+
+const all: readonly PostgresFigure[] = [
+  creates,
+  createsBehindBacklog,
+  lives,
+  severalNodes(2),
+  severalNodes(4),
+  apart,
+  idle,
+  idleApart,
+  push,
+];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  // Another database than one that is made for the run: schemas are made in it and dropped.
+  options: { ...benchOptions, url: { type: "string" } },
+});
+
+await using servers = new AsyncDisposableStack();
+
+/** Started for the first figure, at the same settings as the tests, which are those of Postgres but for their size. */
+let own: Promise<Place> | undefined;
+async function startOwn(): Promise<Place> {
+  const server = servers.use(await OwnServer.start());
+  return { url: server.url, pid: server.pid };
+}
+function placeOf(url: string | undefined): Promise<Place> {
+  own ??= url === undefined ? startOwn() : Promise.resolve({ url });
+  return own;
+}
+
+const figures = all.map((figure): Figure => ({
+  ...figure,
+  measure: async (run) => figure.measure({ ...run, place: await placeOf(values.url) }),
+}));
+// The folder is where the server that is started has its data, too: TMPDIR names another one.
+await runBench({ ...values, figures, names: positionals, folder: tmpdir() });

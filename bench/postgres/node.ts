@@ -1,0 +1,21 @@
+// A node of several, started by another process, with which it ends: it has lives of tasks come, as long as it is told: node node.ts SETTINGS.
+import { setTimeout as pause } from "node:timers/promises";
+import { postgresStore } from "../../src/store/postgres/postgres-store.ts";
+import { rateOf } from "./in-flight.ts";
+import type { Done, NodeSettings, Order } from "./node-process.ts";
+import { TaskNode } from "./task-node.ts";
+
+const { url, schema, roles } = JSON.parse(process.argv[2] ?? "{}") as NodeSettings;
+const serves = roles?.includes("serve") ?? true;
+const node = await TaskNode.start(postgresStore(url, { schema }), roles);
+
+async function obey({ ms }: Order): Promise<void> {
+  const before = process.cpuUsage();
+  const perSecond = serves ? await rateOf(() => node.life(), ms) : await pause(ms, 0);
+  const { user, system } = process.cpuUsage(before);
+  process.send?.({ perSecond, cpuMs: (user + system) / 1_000 } satisfies Done);
+}
+
+process.on("message", (order: Order) => void obey(order));
+process.on("disconnect", () => void node[Symbol.asyncDispose]());
+process.send?.("ready");

@@ -1,0 +1,68 @@
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { Role } from "../../src/runtime/options.ts";
+import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import { isTerminal } from "../../src/task/status.ts";
+import { taskId } from "../../src/task/task-id.ts";
+
+const nobody: Requestor = { generation: "2026-07-28", principal: null };
+const call: TaskCall = { ...nobody, tool: "add", arguments: { a: 19, b: 23 }, origin: { capabilities: {} } };
+
+/** A process of the library without its front: tasks are made, run and read through its runtime. */
+export class TaskNode implements AsyncDisposable {
+  readonly #runtime: Runtime;
+
+  private constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** With the default options, but for the number of tasks that may wait. Without `work` in its roles it leaves its tasks to others. */
+  static async start(store: TaskStore, roles: readonly Role[] = ["serve", "work"]): Promise<TaskNode> {
+    const registry = new Registry();
+    registry.add("add", {}, async () => ({ content: [{ type: "text", text: "42" }] }));
+    const options = { roles, maxUnfinished: null };
+    const runtime = createRuntime({ store, registry, options });
+    await runtime.start();
+    return new TaskNode(runtime);
+  }
+
+  /** Makes a task; resolves when it is durable. */
+  async create(id = newId()): Promise<void> {
+    await this.#runtime.create({ ...call, id });
+  }
+
+  /** The whole life of a task, as its client sees it: made, run by whichever process, and read once it has settled. */
+  async life(): Promise<void> {
+    const id = newId();
+    let changed = Promise.withResolvers<void>();
+    const unwatch = this.watch(id, () => changed.resolve());
+    try {
+      await this.create(id);
+      for (;;) {
+        changed = Promise.withResolvers();
+        await changed.promise;
+        const { task, outcome } = await this.#runtime.get(id, nobody);
+        if (!isTerminal(task.state)) continue;
+        if (outcome?.kind !== "result") throw new Error(`A task ended otherwise: ${JSON.stringify(task)}`);
+        return;
+      }
+    } finally {
+      unwatch();
+    }
+  }
+
+  /** Calls `watcher` for each change of a task that is there or will be. */
+  watch(id: string, watcher: () => void): () => void {
+    return this.#runtime.watch([id], watcher);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#runtime.stop();
+  }
+}
+
+export function newId(): string {
+  return taskId(systemClock.now(), (size) => systemClock.randomBytes(size));
+}
