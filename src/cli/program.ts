@@ -9,6 +9,7 @@ import { forget } from "./command/forget.ts";
 import { get } from "./command/get.ts";
 import { exportTask, listStored, type ExportOptions } from "./command/journal.ts";
 import { list, type ListOptions } from "./command/list.ts";
+import { migrate, type MigrateOptions } from "./command/migrate.ts";
 import { tools } from "./command/tools.ts";
 import { result, watch } from "./command/watch.ts";
 import type { Context, ServerOptions, TaskOptions } from "./context.ts";
@@ -111,6 +112,16 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .action(async (store: string, id: string, options: ExportOptions) =>
       end(await exportTask(context, { store, id, options })),
     );
+
+  program
+    .command("migrate")
+    .description("bring the schema of a store in Postgres up to date")
+    .argument("<url>", "postgres://HOST/DATABASE, with a role that may; PGPASSWORD can have its password")
+    .option("--schema <name>", "the store's schema, if not holdfast")
+    .option("--dry-run", "only say what would be done")
+    .option("--no-queue", "leave the schema of graphile-worker alone, for stores without a queue")
+    .option("--json", jsonHelp)
+    .action(async (url: string, options: MigrateOptions) => end(await migrate(context, { url, options })));
 
   command(program, "tools", "list a server's tools")
     .argument("<server>", serverForms)

@@ -42,6 +42,19 @@ export async function readStore<T>(
   return readDatabase(resolve(path), read);
 }
 
+/** The database and the schema of a `postgres:` URL; throws `store_url` for any other. */
+export function databaseOfStore(store: string): PostgresPlace {
+  const place = postgresUrl(store);
+  if (place !== undefined) return place;
+  if (store === "memory:" || sqlitePath(store) !== undefined || !namesScheme.test(store)) {
+    throw new HoldfastError(
+      "store_url",
+      "Only the schema of a Postgres database is migrated apart; a SQLite file is when it is opened, and memory: has none.",
+    );
+  }
+  throw noStore(store);
+}
+
 /** Of two letters and more: `C:` is a drive. */
 const namesScheme = /^[a-z][a-z\d+.-]+:/i;
 
@@ -53,9 +66,12 @@ function sqlitePath(url: string): string | undefined {
   return rest;
 }
 
-function postgresUrl(
-  given: string,
-): { readonly url: string; readonly options: { readonly schema?: string } } | undefined {
+interface PostgresPlace {
+  readonly url: string;
+  readonly options: { readonly schema?: string };
+}
+
+function postgresUrl(given: string): PostgresPlace | undefined {
   if (!/^postgres(?:ql)?:\/\//i.test(given) || !URL.canParse(given)) return undefined;
   const url = new URL(given);
   const schema = url.searchParams.get("schema");

@@ -132,7 +132,7 @@ it("reads a Postgres database, too", async () => {
   url.searchParams.set("schema", "nobodys");
   expect(await runMain(["journal", "ls", url.href])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("Schema nobodys of the database has version 0") as string,
+    stderr: expect.stringContaining("The database has no schema nobodys with tasks") as string,
   });
 });
 

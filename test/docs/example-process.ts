@@ -44,8 +44,13 @@ export async function serveExample(
 }
 
 /** Runs an example to its end; what it wrote to stdout and stderr. */
-export async function runExample(name: string, args: readonly string[], cwd: string): Promise<string> {
-  const { stdout, stderr } = start(name, args, cwd);
+export async function runExample(
+  name: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  const { stdout, stderr } = start(name, args, cwd, env);
   if (stdout === null || stderr === null) throw new Error("The example has no pipes.");
   return (await Promise.all([text(stdout), text(stderr)])).join("");
 }

@@ -58,11 +58,12 @@ it("lists every option of createTasks with its default", async () => {
   expect(missing).toEqual([]);
 });
 
-it("names every option of serveHttp, serveStdio and sqliteStore", async () => {
+it("names every option of serveHttp, serveStdio and the stores", async () => {
   const stdio = await membersOf("src/server/stdio/serve-stdio.ts", "StdioOptions");
   const sqlite = await membersOf("src/store/sqlite/sqlite-store.ts", "SqliteStoreOptions");
-  expect([stdio.length, sqlite.length].every((count) => count > 1)).toBe(true);
-  const names = [...Object.keys(httpOptions), ...stdio, ...sqlite];
+  const postgres = await membersOf("src/store/postgres/options.ts", "PostgresStoreOptions");
+  expect([stdio.length, sqlite.length, postgres.length].every((count) => count > 1)).toBe(true);
+  const names = [...Object.keys(httpOptions), ...stdio, ...sqlite, ...postgres];
   const page = configuration ?? "";
   expect(names.filter((name) => !new RegExp(`\`${name}\\b`).test(page))).toEqual([]);
 });

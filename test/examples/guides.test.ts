@@ -2,8 +2,9 @@ import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "holdfast/client";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { example, newFolder, runExample, serveExample } from "../docs/example-process.ts";
+import { FreshDatabase } from "../postgres/test-database.ts";
 
 it("shows a server and clients that do what the guides say", async () => {
   const folder = await newFolder();
@@ -75,4 +76,13 @@ it("shows a tool that waits for a webhook, through a restart, and a webhook that
   expect(await send(payment)).toBe(410);
   await client.close();
   expect(await second.stop()).toEqual([0, null]);
+});
+
+it("shows a script that migrates a database", async () => {
+  const database = await FreshDatabase.create();
+  onTestFinished(() => database.drop());
+  const env = { DATABASE_URL: database.url };
+  const migrate = async (): Promise<string> => runExample("guides/migrate.ts", [], await newFolder(), env);
+  expect(await migrate()).toBe("holdfast went from version 0 to 1.\n");
+  expect(await migrate()).toBe("holdfast is up to date.\n");
 });

@@ -70,6 +70,18 @@ export interface StoredTaskJson {
   readonly createdAt: string;
 }
 
+/** What `migrate --json` prints. */
+export interface MigrationJson {
+  readonly schema: string;
+  /** The version that the schema had, 0 for none, and the one that it has now, or would have. */
+  readonly from: number;
+  readonly to: number;
+  /** The schema of the queue; `null` where that was left alone. */
+  readonly queue: string | null;
+  /** Whether nothing was done. */
+  readonly dryRun: boolean;
+}
+
 /** What `tools --json` prints. */
 export interface ToolsJson {
   readonly server: { readonly name: string; readonly version: string };

@@ -1,6 +1,7 @@
 import type * as Driver from "pg";
 import type { Client, Pool } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
+import { Database } from "./database.ts";
 import { messageOf } from "./postgres-error.ts";
 
 /** How much longer a call waits than its statement may take (ms): the database says better what is wrong than a timer does. */
@@ -18,8 +19,16 @@ async function driver(): Promise<typeof Driver> {
   }
 }
 
+export interface PoolSetup {
+  readonly url: string;
+  readonly max: number;
+  /** How long a connection and, but for a patient pool, a statement may take (ms). */
+  readonly timeoutMs: number;
+  readonly isPatient?: boolean;
+}
+
 /** Connections on which statements are sent without waiting for those before them. Nothing is connected yet. */
-export async function openPool(url: string, max: number, timeoutMs: number | null): Promise<Pool> {
+export async function openPool({ url, max, timeoutMs, isPatient = false }: PoolSetup): Promise<Pool> {
   const pg = await driver();
   // An integer of eight bytes would come as text; those of ours are all safe as numbers.
   const types = new pg.TypeOverrides();
@@ -31,10 +40,8 @@ export async function openPool(url: string, max: number, timeoutMs: number | nul
     pipeline: true,
     keepAlive: true,
     application_name: name,
-    ...(timeoutMs !== null && {
-      connectionTimeoutMillis: timeoutMs,
-      query_timeout: timeoutMs + graceMs,
-    }),
+    connectionTimeoutMillis: timeoutMs,
+    ...(!isPatient && { query_timeout: timeoutMs + graceMs }),
   });
 }
 
@@ -51,16 +58,29 @@ export async function connectDirectly(url: string, timeoutMs: number): Promise<C
   return client;
 }
 
-/** `store_unusable` with where the database is; what says more about one task or the schema is left as it is. */
-export function unusableAt(url: string, error: unknown): unknown {
-  if (error instanceof HoldfastError && error.code !== "store_failed") return error;
-  const cause = error instanceof HoldfastError ? error.cause : error;
-  return new HoldfastError("store_unusable", `${withoutPassword(url)} cannot be used: ${messageOf(cause)}.`, {
-    cause: error,
-  });
+/** A connection for what takes as long as it takes, and is closed then. */
+export async function withPatience<T>(
+  url: string,
+  timeoutMs: number,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = new Database(await openPool({ url, max: 1, timeoutMs, isPatient: true }), timeoutMs);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
 }
 
-/** Messages end up in logs. */
+/** `store_unusable` with where the database is; what says more about one task or the schema is left as it is. */
+export function unusableAt(url: string, error: unknown): HoldfastError {
+  if (error instanceof HoldfastError && error.code !== "store_failed") return error;
+  const cause = error instanceof HoldfastError ? error.cause : error;
+  const problem = `${withoutPassword(url)} cannot be used: ${messageOf(cause)}.`;
+  return new HoldfastError("store_unusable", problem, { cause: error });
+}
+
+/** Messages end up in logs; a password may be among the parameters, too. */
 function withoutPassword(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, "//");
+  return url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/s, "");
 }

@@ -81,8 +81,9 @@ export class Transaction implements Queries {
 
   constructor(client: PoolClient, timeoutMs: number) {
     this.#client = client;
+    // A role or a database may have another level for its default, with which statements do not see what others did while they waited for locks.
     void this.#send(
-      `BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`,
+      `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`,
     );
   }
 

@@ -1,66 +1,111 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Database, Transaction } from "./database.ts";
+import type { Database, Queries, Transaction } from "./database.ts";
 import { tasks } from "./migrations/0001-tasks.ts";
-import type { Names } from "./names.ts";
-import { messageOf, sqlState } from "./postgres-error.ts";
-import type { Row } from "../row.ts";
+import { defaultSchema, type Names } from "./names.ts";
+import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
 
-/** A change of the schema. */
+/**
+ * A change of the schema. Processes of the version before go on while it is made and after it: it waits for locks no longer than a moment, and they for it no longer than it
+ * takes. So it adds, and leaves what they use as it is; an index on a table that may be large is none of a migration's, whose transaction would keep all from writing.
+ */
 export interface Migration {
+  /** Its statements, which are sent as one text. */
   readonly sql: (names: Names) => string;
-  /** The oldest schema whose processes can go on with what it makes. */
+  /** The oldest version whose processes can go on with what it makes: the one before it, or an older one. */
   readonly goodFor: number;
 }
 
 /** In order: a schema has the number of those that it went through. */
 export const migrations: readonly Migration[] = [{ sql: tasks, goodFor: 1 }];
 
-/** The schema of a database, and the oldest one whose processes it serves; 0 for one without tasks. */
-interface SchemaVersion {
+/** Which migrations a schema went through, and the oldest version whose processes can use it; 0 for one without tasks. */
+export interface SchemaVersion {
   readonly version: number;
   readonly goodFor: number;
 }
 
-/** Brings a schema up to date, if `migrates`; rejects with `store_unusable` where that is needed and not allowed, or where the schema is too new. */
+/** How long a migration waits for a lock at a time (ms): all who come after it wait behind it. */
+const lockTimeoutMs = 1_000;
+/** How long it tries to get its locks (ms). */
+const patienceMs = 60_000;
+
+/** Of the database. */
+const oldestPostgres = 14;
+
+export interface MigrateSetup {
+  readonly known?: readonly Migration[];
+  readonly patienceMs?: number;
+}
+
+/**
+ * Has a schema brought up to date, if it needs that and there is somebody to do it. Rejects with `store_unusable` where there is not, and where the schema is too new.
+ */
 export async function prepareSchema(
-  database: Database,
+  database: Queries,
   names: Names,
-  migrates: boolean,
+  migrate: (() => Promise<unknown>) | undefined,
   known: readonly Migration[] = migrations,
 ): Promise<void> {
-  const found = await versionOf(database, names);
-  if (found.version < known.length) {
-    if (!migrates) throw behind(names, found.version, known.length);
-    await migrateSchema(database, names, known);
-  } else if (found.goodFor > known.length) throw ahead(names, found);
+  const { version } = await usableVersion(database, names, known);
+  if (version >= known.length) return;
+  if (migrate === undefined) throw behind(names, version, known.length);
+  await migrate();
+}
+
+/** Rejects with `store_unusable` where processes of this version cannot use it. */
+export async function usableVersion(
+  queries: Queries,
+  names: Names,
+  known: readonly Migration[] = migrations,
+): Promise<SchemaVersion> {
+  await assertSuitable(queries);
+  const found = await versionOf(queries, names);
+  if (found.goodFor > known.length) throw ahead(names, found);
+  return found;
 }
 
 /** Brings a schema up to date, one process at a time, each migration whole or not at all; resolves with the number of migrations that it made. */
 export async function migrateSchema(
-  database: Database,
+  database: Pick<Database, "begin">,
   names: Names,
-  known: readonly Migration[] = migrations,
+  { known = migrations, patienceMs: patience = patienceMs }: MigrateSetup = {},
 ): Promise<number> {
-  for (let made = 0; ; made++) {
-    const transaction = await database.begin();
+  const until = performance.now() + patience;
+  for (let made = 0; ;) {
     try {
-      await transaction.query("SET LOCAL lock_timeout = 0");
-      await transaction.query("SET LOCAL statement_timeout = 0");
-      await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
-        `${names.schema} migration`,
-      ]);
-      const { version } = await versionOf(transaction, names);
-      const next = known[version];
-      if (next === undefined) {
-        await transaction.rollback();
-        return made;
-      }
-      await apply(transaction, names, version, next);
-      await transaction.commit();
+      if (!(await makeNext(database, names, known))) return made;
+      made++;
     } catch (error) {
-      await transaction.rollback();
-      throw unusable(names, error);
+      if (!isWorthRepeating(error) || performance.now() >= until) throw unusable(names, error);
+      await pause(Math.min(lockTimeoutMs, patience)); // others come on meanwhile
     }
+  }
+}
+
+/** Resolves with false where there is none to make. */
+async function makeNext(
+  database: Pick<Database, "begin">,
+  names: Names,
+  known: readonly Migration[],
+): Promise<boolean> {
+  const transaction = await database.begin();
+  try {
+    await transaction.query("SET LOCAL statement_timeout = 0");
+    // Whoever migrates is waited for, however long that takes.
+    await transaction.query("SET LOCAL lock_timeout = 0");
+    await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `${names.schema} migration`,
+    ]);
+    await transaction.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+    const { version } = await usableVersion(transaction, names, known);
+    const next = known[version];
+    if (next === undefined) return false;
+    await apply(transaction, names, version, next);
+    await transaction.commit();
+    return true;
+  } finally {
+    await transaction.rollback();
   }
 }
 
@@ -72,38 +117,67 @@ async function apply(
 ): Promise<void> {
   if (version === 0) {
     // A role that may not make schemas can be given one.
-    const [schema] = await transaction.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [names.schema]);
+    const [schema] = await transaction.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [
+      names.schema,
+    ]);
     if (schema === undefined) await transaction.query(`CREATE SCHEMA ${names.quoted}`);
     await transaction.query(`
       CREATE TABLE ${names.migration} (
         version integer PRIMARY KEY, good_for integer NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())`);
   }
-  for (const statement of next.sql(names).split(/;\s*\n/)) {
-    if (statement.trim() !== "") await transaction.query(statement);
-  }
+  // Without values it may be several statements, whose own texts nobody has to understand.
+  await transaction.query(next.sql(names));
   await transaction.query(`INSERT INTO ${names.migration} (version, good_for) VALUES ($1, $2)`, [
     version + 1,
     next.goodFor,
   ]);
 }
 
-async function versionOf(queries: Pick<Database, "query">, names: Names): Promise<SchemaVersion> {
+async function versionOf(queries: Queries, names: Names): Promise<SchemaVersion> {
   // Not to_regclass: in a transaction that waited for a lock, it does not see what others made meanwhile.
   const [there] = await queries.query(
     "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'migration'",
     [names.schema],
   );
   if (there === undefined) return { version: 0, goodFor: 0 };
-  const [row]: (Row | undefined)[] = await queries.query(
-    `SELECT version, good_for FROM ${names.migration} ORDER BY version DESC LIMIT 1`,
+  const [row] = await queries.query(
+    `SELECT coalesce(max(version), 0), coalesce(max(good_for), 0) FROM ${names.migration}`,
   );
-  return { version: Number(row?.[0] ?? 0), goodFor: Number(row?.[1] ?? 0) };
+  return { version: Number(row?.[0]), goodFor: Number(row?.[1]) };
 }
 
-function behind({ schema }: Names, version: number, wanted: number): HoldfastError {
+/** Rejects where the database is none that could keep tasks. */
+async function assertSuitable(queries: Queries): Promise<void> {
+  const [row] = await queries.query(
+    "SELECT current_setting('server_version_num')::integer / 10000, current_setting('server_encoding')",
+  );
+  const [version, encoding] = row ?? [];
+  if (Number(version) < oldestPostgres) {
+    throw new HoldfastError(
+      "store_unusable",
+      `The database is Postgres ${String(version)}; the store needs ${oldestPostgres} or later.`,
+    );
+  }
+  if (encoding !== "UTF8") {
+    throw new HoldfastError(
+      "store_unusable",
+      `The database has the encoding ${String(encoding)}; the store needs one with UTF8.`,
+    );
+  }
+}
+
+/** The command that brings a schema up to date. */
+export function commandFor({ schema }: Names): string {
+  return `holdfast migrate URL${schema === defaultSchema ? "" : ` --schema ${schema}`}`;
+}
+
+function behind(names: Names, version: number, wanted: number): HoldfastError {
+  const { schema } = names;
+  const found =
+    version === 0 ? `has no schema ${schema} with tasks` : `has version ${version} of schema ${schema}`;
   return new HoldfastError(
     "store_unusable",
-    `Schema ${schema} of the database has version ${version}, and this process needs ${wanted}. Run "holdfast migrate", or set migrate to true.`,
+    `The database ${found}, and this process needs version ${wanted}. Run "${commandFor(names)}", or set migrate to true.`,
   );
 }
 
@@ -114,10 +188,17 @@ function ahead({ schema }: Names, { version, goodFor }: SchemaVersion): Holdfast
   );
 }
 
-function unusable({ schema }: Names, error: unknown): HoldfastError {
+function unusable(names: Names, error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  const cannot = sqlState(error) === "42501" ? "may not be migrated by this role" : "cannot be migrated";
-  return new HoldfastError("store_unusable", `Schema ${schema} ${cannot}: ${messageOf(error)}.`, {
-    cause: error,
-  });
+  const { schema } = names;
+  const hints: Readonly<Record<string, string>> = {
+    "42501": `Run "${commandFor(names)}" as a role that may, or give this one its schema: CREATE SCHEMA ${schema} AUTHORIZATION ….`,
+    "55P03": "A transaction that is open for long keeps its tables; pg_stat_activity lists it.",
+  };
+  const hint = hints[sqlState(error) ?? ""];
+  return new HoldfastError(
+    "store_unusable",
+    `Schema ${schema} cannot be migrated: ${messageOf(error)}.${hint === undefined ? "" : ` ${hint}`}`,
+    { cause: error },
+  );
 }

@@ -24,6 +24,8 @@ export type Names = Readonly<Record<(typeof tables)[number], string>> & {
   readonly quoted: string;
 };
 
+export const defaultSchema = "holdfast";
+
 /** Throws `configuration` for a name that is no plain one. */
 export function namesIn(schema: string): Names {
   if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
@@ -35,4 +37,9 @@ export function namesIn(schema: string): Names {
   const quoted = `"${schema}"`;
   const named = Object.fromEntries(tables.map((table) => [table, `${quoted}.${table}`]));
   return { ...(named as Record<(typeof tables)[number], string>), schema, quoted };
+}
+
+/** The schema of the queue that wakes processes. */
+export function queueSchema({ schema }: Names): string {
+  return `${schema}_queue`;
 }

@@ -1,12 +1,12 @@
 import type { StoreOwner } from "../../task/owner.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
-import { connectDirectly, openPool, unusableAt } from "./connections.ts";
+import { connectDirectly, openPool, unusableAt, withPatience } from "./connections.ts";
 import { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { LookAgain } from "./look-again.ts";
-import { prepareSchema } from "./migrate.ts";
-import type { Names } from "./names.ts";
+import { migrateSchema, prepareSchema } from "./migrate.ts";
+import { queueSchema, type Names } from "./names.ts";
 import type { Settings } from "./options.ts";
 import { Owners } from "./owners.ts";
 import { messageOf } from "./postgres-error.ts";
@@ -49,15 +49,11 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
   const { url, settings, names } = setup;
   const { timeoutMs, maxConnections, migrate } = settings;
   try {
-    // A migration takes as long as it takes.
-    const patient = new Database(await openPool(url, 1, null), timeoutMs);
+    const database = new Database(await openPool({ url, max: maxConnections, timeoutMs }), timeoutMs);
+    const patiently = (): Promise<unknown> =>
+      withPatience(url, timeoutMs, (patient) => migrateSchema(patient, names));
     try {
-      await prepareSchema(patient, names, migrate);
-    } finally {
-      await patient.close();
-    }
-    const database = new Database(await openPool(url, maxConnections, timeoutMs), timeoutMs);
-    try {
+      await prepareSchema(database, names, migrate ? patiently : undefined);
       return await join(setup, database);
     } catch (error) {
       await database.close();
@@ -140,7 +136,7 @@ async function openWakeQueue(
     process.emitWarning(`The queue of the store failed: ${messageOf(error)}`, "HoldfastWarning");
   const wakes = new WakeQueue({
     library,
-    schema: `${names.schema}_queue`,
+    schema: queueSchema(names),
     database,
     connection: { connectionString: directUrl },
     askOthers,

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import { defaultSchema } from "./names.ts";
 
 export interface PostgresStoreOptions {
   /** The schema with the store's tables: lower-case letters, digits and `_`. Default `holdfast`. */
@@ -54,7 +55,7 @@ export function settingsOf(url: string, options: PostgresStoreOptions): Settings
       "queue needs a connection to the database itself: set directUrl.",
     );
   }
-  const { schema = "holdfast", directUrl = url, migrate = true } = options;
+  const { schema = defaultSchema, directUrl = url, migrate = true } = options;
   return {
     schema,
     directUrl,

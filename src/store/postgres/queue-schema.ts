@@ -1,9 +1,5 @@
-import type { PoolConfig } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Database, SqlValue } from "./database.ts";
-import { messageOf } from "./postgres-error.ts";
-import type { QueueLibrary } from "./queue-library.ts";
-import { QueuePool } from "./queue-pool.ts";
 
 /** The task of the queue's jobs. They have no contents: whoever gets one looks for something to claim. */
 export const jobTask = "claim";
@@ -34,34 +30,11 @@ export class QueueSchema {
     this.addJob = { sql, values: [jobTask] };
   }
 
-  /** Makes them, or brings them up to date. Rejects with `store_unusable` where that cannot be done. */
-  async migrate(library: QueueLibrary, connection: PoolConfig): Promise<void> {
-    const pgPool = new QueuePool(connection);
-    const transaction = await this.#database.begin();
-    try {
-      // The library has nobody wait while another process migrates, and fails then.
-      await transaction.query("SET LOCAL lock_timeout = 0");
-      await transaction.query("SET LOCAL statement_timeout = 0");
-      await transaction.query("SET LOCAL idle_in_transaction_session_timeout = 0");
-      await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
-        `${this.#name} migration`,
-      ]);
-      const logger = new library.Logger(() => () => undefined);
-      await library.runMigrations({ schema: this.#name, pgPool, logger });
-      await transaction.commit();
-    } catch (error) {
-      await transaction.rollback();
-      throw unusable(`The queue's schema ${this.#name} cannot be made: ${messageOf(error)}.`, error);
-    } finally {
-      await pgPool.end();
-    }
-  }
-
   async assertThere(): Promise<void> {
     const table = `${this.#quoted}.migrations`;
     const [there] = await this.#database.read("SELECT 1 WHERE to_regclass($1) IS NOT NULL", [table]);
     const problem = `The queue's schema ${this.#name} is missing. Run "holdfast migrate", or set migrate to true.`;
-    if (there === undefined) throw unusable(problem);
+    if (there === undefined) throw new HoldfastError("store_unusable", problem);
   }
 
   /** Deletes jobs that were locked or could be taken for so long; resolves with their number, 0 where another process does it. */
@@ -94,9 +67,4 @@ export class QueueSchema {
       await transaction.rollback();
     }
   }
-}
-
-function unusable(problem: string, cause?: unknown): HoldfastError {
-  if (cause instanceof HoldfastError) return cause;
-  return new HoldfastError("store_unusable", problem, { cause });
 }

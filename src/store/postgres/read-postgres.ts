@@ -2,7 +2,7 @@ import type { StoredTasks } from "../export-journal.ts";
 import { openPool, unusableAt } from "./connections.ts";
 import { Database } from "./database.ts";
 import { prepareSchema } from "./migrate.ts";
-import { namesIn } from "./names.ts";
+import { defaultSchema, namesIn } from "./names.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 
 const connections = 2;
@@ -14,13 +14,13 @@ const timeoutMs = 5_000;
  */
 export async function readPostgres<T>(
   url: string,
-  { schema = "holdfast" }: { readonly schema?: string },
+  { schema = defaultSchema }: { readonly schema?: string },
   read: (tasks: StoredTasks) => T | Promise<T>,
 ): Promise<T> {
   const names = namesIn(schema);
-  const database = new Database(await openPool(url, connections, timeoutMs), timeoutMs);
+  const database = new Database(await openPool({ url, max: connections, timeoutMs }), timeoutMs);
   try {
-    await prepareSchema(database, names, false);
+    await prepareSchema(database, names, undefined);
     return await read(new PostgresReader(database, names));
   } catch (error) {
     throw unusableAt(url, error);

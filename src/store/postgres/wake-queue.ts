@@ -1,5 +1,6 @@
 import type { PoolConfig } from "pg";
 import type { Database } from "./database.ts";
+import { migrateQueue } from "./migrate-queue.ts";
 import type { QueueLibrary } from "./queue-library.ts";
 import { QueueSchema, type Statement } from "./queue-schema.ts";
 import type { WorkListener } from "../store.ts";
@@ -45,8 +46,8 @@ export class WakeQueue {
 
   /** Makes the queue's tables, if `migrates`; rejects with `store_unusable` where they are missing and must not be made, or cannot be. */
   async open(migrates: boolean): Promise<void> {
-    const { library, connection } = this.#setup;
-    if (migrates) await this.#schema.migrate(library, connection);
+    const { library, schema, connection } = this.#setup;
+    if (migrates) await migrateQueue(library, schema, connection);
     else await this.#schema.assertThere();
     this.#cleaning = setInterval(() => void this.clean(), this.#staleMs).unref();
   }

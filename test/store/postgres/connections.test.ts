@@ -4,7 +4,10 @@ import { Database } from "../../../src/store/postgres/database.ts";
 import { sharedDatabase } from "../../postgres/test-database.ts";
 
 test("a statement for which nobody waits may fail", async () => {
-  const database = new Database(await openPool(await sharedDatabase(), 2, 5_000), 5_000);
+  const database = new Database(
+    await openPool({ url: await sharedDatabase(), max: 2, timeoutMs: 5_000 }),
+    5_000,
+  );
   onTestFinished(() => database.close());
   const unhandled: unknown[] = [];
   const hear = (error: unknown): void => void unhandled.push(error);

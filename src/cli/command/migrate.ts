@@ -1,0 +1,59 @@
+import { TaskClientError } from "../../client/task-client-error.ts";
+import { databaseOfStore } from "../../store/from-url.ts";
+import { migratePostgres, type PostgresMigration } from "../../store/postgres/migrate-postgres.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import type { MigrationJson } from "../output/json-shapes.ts";
+
+export interface MigrateOptions {
+  readonly schema?: string;
+  readonly dryRun?: boolean;
+  /** False with `--no-queue`. */
+  readonly queue: boolean;
+}
+
+/** `holdfast migrate URL`: brings the schema of a store in Postgres up to date. */
+export async function migrate(
+  { output }: Context,
+  { url, options }: { readonly url: string; readonly options: MigrateOptions },
+): Promise<ExitCode> {
+  const { dryRun = false } = options;
+  const done = await run(url, options);
+  if (output.json) {
+    const document: MigrationJson = { ...done, dryRun };
+    await output.printJson(document);
+  } else await output.print(`${described(done, options)}\n`);
+  return exitCodes.done;
+}
+
+async function run(
+  given: string,
+  { schema, dryRun = false, queue }: MigrateOptions,
+): Promise<PostgresMigration> {
+  try {
+    const { url, options } = databaseOfStore(given);
+    return await migratePostgres(url, {
+      ...options,
+      ...(schema !== undefined && { schema }),
+      ...(!queue && { queue }),
+      dryRun,
+    });
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    if (error.code === "store_unusable") throw new TaskClientError("connection", error.message);
+    throw new UsageError(error.message);
+  }
+}
+
+function described(
+  { schema, from, to, queue }: PostgresMigration,
+  { dryRun = false, queue: wanted }: MigrateOptions,
+): string {
+  const is = dryRun ? "would be" : "was";
+  const step = from === 0 ? `${is} made: version ${to}` : `${is} migrated: version ${from} to ${to}`;
+  const tasks = `Schema ${schema} ${from >= to ? `is up to date: version ${from}` : step}.`;
+  if (queue !== null) return `${tasks}\nSchema ${queue} of the queue ${is} brought up to date.`;
+  return wanted ? `${tasks}\nThere is no queue: graphile-worker is not installed here.` : tasks;
+}

@@ -1,0 +1,79 @@
+import { expect, it, onTestFinished } from "vitest";
+import { FreshDatabase } from "../postgres/test-database.ts";
+import { withClient } from "../postgres/with-client.ts";
+import { holdfast } from "./run-cli.ts";
+import { runMain } from "./run-main.ts";
+
+async function freshDatabase(): Promise<string> {
+  const fresh = await FreshDatabase.create();
+  onTestFinished(() => fresh.drop());
+  return fresh.url;
+}
+
+const schemasOf = (url: string): Promise<string[]> =>
+  withClient(url, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      "select nspname as name from pg_namespace where nspname not like 'pg\\_%' and nspname not in ('public', 'information_schema') order by 1",
+    );
+    return rows.map(({ name }) => name);
+  });
+
+it("makes the schemas of tasks and of the queue, once", { timeout: 30_000 }, async () => {
+  const url = await freshDatabase();
+  const first = await runMain(["migrate", url, "--dry-run"]);
+  expect(first).toEqual({
+    code: 0,
+    stdout:
+      "Schema holdfast would be made: version 1.\nSchema holdfast_queue of the queue would be brought up to date.\n",
+    stderr: "",
+  });
+  expect(await schemasOf(url)).toEqual([]);
+  const made = await holdfast(["migrate", url]);
+  expect(made).toEqual({
+    code: 0,
+    stdout:
+      "Schema holdfast was made: version 1.\nSchema holdfast_queue of the queue was brought up to date.\n",
+    stderr: "",
+  });
+  expect(await schemasOf(url)).toEqual(["holdfast", "holdfast_queue"]);
+  const again = await runMain(["migrate", url, "--json"]);
+  expect(JSON.parse(again.stdout)).toEqual({
+    schema: "holdfast",
+    from: 1,
+    to: 1,
+    queue: "holdfast_queue",
+    dryRun: false,
+  });
+});
+
+it("takes the schema from the URL or an option, and can leave the queue alone", async () => {
+  const url = await freshDatabase();
+  const inUrl = await runMain(["migrate", `${url}?schema=other`, "--no-queue"]);
+  expect(inUrl.stdout).toBe("Schema other was made: version 1.\n");
+  const option = await runMain(["migrate", `${url}?schema=other`, "--schema", "third", "--no-queue"]);
+  expect(option.stdout).toBe("Schema third was made: version 1.\n");
+  expect(await schemasOf(url)).toEqual(["other", "third"]);
+});
+
+it.each(["sqlite:tasks.db", "memory:", "tasks.db"])("says of %s that it is not migrated so", async (url) => {
+  expect(await runMain(["migrate", url])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr:
+      "holdfast: Only the schema of a Postgres database is migrated apart; a SQLite file is when it is opened, and memory: has none.\n",
+  });
+});
+
+it("is told why it cannot, without the password", async () => {
+  const url = "postgres://ann:se@cret@127.0.0.1:1/tasks?password=other";
+  expect(await runMain(["migrate", url])).toEqual({
+    code: 6,
+    stdout: "",
+    stderr:
+      "holdfast: postgres://127.0.0.1:1/tasks cannot be used: connect ECONNREFUSED 127.0.0.1:1.\n",
+  });
+  const { code, stderr } = await runMain(["migrate", "postgres://127.0.0.1:1/tasks", "--schema", "Tasks"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('schema "Tasks" has to begin with a letter');
+  expect((await runMain(["migrate", "mysql://127.0.0.1/tasks"])).stderr).toContain("names no store");
+});
