@@ -19,7 +19,15 @@ import {
 import type { Names } from "./names.ts";
 import type { Owners } from "./owners.ts";
 import { factStatements, type FactStatements } from "./task-sql.ts";
-import { hasMargin, limitsOf, principalKey, totalKey, usageStatements } from "./usage-sql.ts";
+import {
+  countedUnder,
+  countLock,
+  hasMargin,
+  limitsOf,
+  principalKey,
+  totalKey,
+  usageStatements,
+} from "./usage-sql.ts";
 
 /** How many counts are remembered as near their limits. */
 const mostNear = 10_000;
@@ -63,11 +71,14 @@ export class GroupReader {
     const query = queryOf(commands, looksForTaken);
     const facts = noFacts();
     const counted = countedBy(query);
+    const made = countsOf(query);
     const alone = [
-      ...counted.filter((key) => this.#near.has(key)).map((key) => this.#countLock(key)),
+      ...made.filter((key) => this.#near.has(key)).map((key) => countLock(this.#names.schema, key)),
       ...commands.flatMap((command) => this.#locksOf(command)),
     ];
-    const shared = counted.filter((key) => !this.#near.has(key)).map((key) => this.#countLock(key));
+    const shared = made
+      .filter((key) => !this.#near.has(key))
+      .map((key) => countLock(this.#names.schema, key));
     const locks = [
       queries.query(this.#owners.sql.lockShared, [[this.#owners.lockName(this.#owners.id), ...shared]]),
       ...(alone.length > 0
@@ -90,10 +101,6 @@ export class GroupReader {
     }
     this.#checkMargins(query, facts);
     return { facts, xid: String(row[0]) };
-  }
-
-  #countLock(key: string): string {
-    return `${this.#names.schema} usage ${key}`;
   }
 
   #locksOf(command: TaskCommand): readonly string[] {
@@ -176,6 +183,14 @@ function usageOf(row: Row): [string, { unfinished: number; retained: number }] {
   return [String(row[0]), counts];
 }
 
+/** The counts of tasks that are made, with limits or without: they must not be deleted meanwhile. */
+function countsOf({ creates }: GroupQuery): readonly string[] {
+  return [...new Set(creates.flatMap(({ task }) => countedUnder({ ...task, parent: null })))].sort(
+    compareNames,
+  );
+}
+
+/** Those among them that have limits. */
 function countedBy({ creates }: GroupQuery): readonly string[] {
   const keys = new Set<string>();
   for (const { quota, task } of creates) {

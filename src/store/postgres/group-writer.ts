@@ -41,6 +41,8 @@ export interface GroupWriterSetup {
   readonly timeoutMs: number;
   /** Called with tasks that could not be claimed since others had them locked. */
   readonly onPassed: (ids: readonly string[]) => void;
+  /** Called after a commit with the counts of principals who have fewer tasks than before. */
+  readonly onFewer?: (keys: readonly string[]) => void;
   /** Sent in the transaction of a group that made tasks which any owner may claim. */
   readonly wake?:
     (() => { readonly sql: string; readonly values: readonly SqlValue[] } | undefined) | undefined;
@@ -142,6 +144,7 @@ export class GroupWriter {
       }
       this.#send(transaction, tables);
       await this.#commit(transaction, xid, { answers, changes });
+      this.#setup.onFewer?.(tables.deltas.fewer);
       return { answers, changes };
     } catch (error) {
       await transaction.rollback();

@@ -3,6 +3,7 @@ import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openPool, unusableAt, withPatience } from "./connections.ts";
 import { Database } from "./database.ts";
+import { EmptyCounts } from "./empty-counts.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { LookAgain } from "./look-again.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
@@ -74,12 +75,14 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     wakes?.ask();
   });
   const onPassed = (ids: readonly string[]): void => lookAgain.add(ids);
+  const emptyCounts = new EmptyCounts(database, names);
   const writer = new GroupWriter({
     database,
     names,
     owners,
     timeoutMs,
     onPassed,
+    onFewer: (keys) => emptyCounts.add(keys),
     wake: () => wakes?.statement,
   });
   const queue = new WriteQueue({ writer, timeoutMs, onCommit });
@@ -116,6 +119,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await owners.leave().catch(() => undefined); // the others find out by its lease
     channel.tell("gap");
     await end();
+    await emptyCounts.close();
     await database.close();
   };
   return { owner: owner.id, database, owners, reader, queue, channel, wakes, close };

@@ -14,6 +14,11 @@ export function principalKey(principal: string): string {
   return `p${toStored(principal)}`;
 }
 
+/** Whoever makes tasks locks their counts, together with others or alone. */
+export function countLock(schema: string, key: string): string {
+  return `${schema} usage ${key}`;
+}
+
 /** The counts that a task is part of: those that other tasks made are part of none. */
 export function countedUnder({
   parent,
@@ -37,6 +42,11 @@ export class UsageDeltas {
   /** A record instead of another one. */
   replaced(before: TaskRecord, after: TaskRecord): void {
     this.add(after, Number(isTerminal(before.state)) - Number(isTerminal(after.state)), 0);
+  }
+
+  /** The counts of principals who have fewer tasks than before. */
+  get fewer(): readonly string[] {
+    return [...this.#deltas].flatMap(([key, { retained }]) => (retained < 0 && key !== totalKey ? key : []));
   }
 
   of(key: string): Usage {
@@ -88,6 +98,9 @@ export function usageStatements({ usage }: Names) {
       FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS delta (key, unfinished, retained)
       ON CONFLICT (key, slot) DO UPDATE SET
         unfinished = usage.unfinished + excluded.unfinished, retained = usage.retained + excluded.retained`,
+    /** Locks alone what nobody else has locked. */
+    tryLock: `SELECT key FROM unnest($1::text[], $2::text[]) AS each (key, name)
+      WHERE pg_try_advisory_xact_lock(hashtextextended(name, 0))`,
     /** Of principals who have nothing left; whoever deletes them holds the lock of their creates alone. */
     deleteEmpty: `DELETE FROM ${usage} WHERE key = ANY($1::text[]) AND key IN (
       SELECT key FROM ${usage} WHERE key = ANY($1::text[]) GROUP BY key HAVING sum(unfinished) = 0 AND sum(retained) = 0)`,

@@ -128,6 +128,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "owner.forget": ["owner-1", now],
   "usage.read": [["t", "pann"]],
   "usage.add": [1, ["t", "pann"], [1, 1], [1, 1]],
+  "usage.tryLock": [["pann"], ["holdfast usage pann"]],
   "usage.deleteEmpty": [["pann"]],
   "session.select": ["session-1"],
   "session.lockPuts": ["one"],
