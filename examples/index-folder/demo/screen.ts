@@ -45,10 +45,9 @@ export class Screen {
   }
 
   /** The same place on a terminal each time; elsewhere a line for each quarter. */
-  bar(done: number, total: number): void {
+  bar(done: number, total: number, one = "file"): void {
     const share = total === 0 ? 1 : done / total;
-    const label =
-      `${Math.floor(share * 100)} %`.padStart(5) + `  ${count(done)} of ${counted(total, "file")}`;
+    const label = `${Math.floor(share * 100)} %`.padStart(5) + `  ${count(done)} of ${counted(total, one)}`;
     const quarter = Math.floor(share * 4);
     if (!this.#isTerminal) {
       if (quarter > this.#quarter) this.#write(`${margin}${label.trim()}`);

@@ -1,11 +1,8 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { DemoSetup } from "./demo-setup.ts";
 
-const script = fileURLToPath(new URL("./demo-server.ts", import.meta.url));
-
-/** One process of the server, from its start on. */
+/** One process of a server, from its start on: a script that is given its setup, and prints its URL once it serves. */
 export class ServerProcess {
   /** Rejects if the process ends without being asked to, and says what it said last. */
   readonly unasked: Promise<never>;
@@ -13,8 +10,9 @@ export class ServerProcess {
   readonly #exited: Promise<unknown>;
   #isAsked = false;
 
-  constructor(setup: DemoSetup) {
-    const child = spawn(process.execPath, [script, JSON.stringify(setup)], { stdio: "pipe" });
+  constructor(script: URL, setup: object) {
+    const args = [fileURLToPath(script), JSON.stringify(setup)];
+    const child = spawn(process.execPath, args, { stdio: "pipe" });
     let stderr = "";
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     this.#child = child;

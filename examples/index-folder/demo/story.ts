@@ -9,6 +9,8 @@ import type { Screen } from "./screen.ts";
 import { ServerProcess } from "./server-process.ts";
 import { untilReading } from "./until-reading.ts";
 
+const script = new URL("./demo-server.ts", import.meta.url);
+
 interface StoryOptions {
   readonly folder: string;
   readonly setup: DemoSetup;
@@ -122,7 +124,7 @@ export class Story {
   }
 
   #spawn(port: number): ServerProcess {
-    const server = new ServerProcess({ ...this.#options.setup, port });
+    const server = new ServerProcess(script, { ...this.#options.setup, port });
     this.#options.onServer(server);
     server.unasked.catch((error: unknown) => this.#lostServer.abort(error));
     return server;
