@@ -65,8 +65,19 @@ export class WriteQueue {
     } catch (error) {
       if (error instanceof InDoubt) await this.#findOut(group, error);
       else if (error instanceof TasksLocked) await this.#writeUnlocked(group, error);
-      else for (const { reject } of group) reject(failure(error));
+      else {
+        for (const { reject } of group) reject(failure(error));
+        this.#giveUpWaiting(failure(error));
+      }
     }
+  }
+
+  /** Callers wait for no longer than the database may take, however many groups before theirs fail one after the other. */
+  #giveUpWaiting(error: HoldfastError): void {
+    const until = performance.now() - this.#setup.timeoutMs;
+    const late = new Set(this.#waiting.filter((each) => isOfCaller(each) && each.since <= until));
+    this.#waiting = this.#waiting.filter((each) => !late.has(each));
+    for (const { reject } of late) reject(error);
   }
 
   /** Whoever keeps a task locked holds up its commands, and no others. */
@@ -98,9 +109,8 @@ export class WriteQueue {
       const until = performance.now() - this.#setup.timeoutMs;
       const late = since > until ? [] : group.filter(isOfCaller);
       for (const each of late) told.add(each);
-      const waiting = this.#waiting.filter((each) => isOfCaller(each) && each.since <= until);
-      this.#waiting = this.#waiting.filter((each) => !waiting.includes(each));
-      for (const { reject } of [...late, ...waiting]) reject(doubt);
+      for (const { reject } of late) reject(doubt);
+      this.#giveUpWaiting(doubt);
     };
     const timer = setInterval(look, askAgainMs);
     let committed: boolean | undefined;
