@@ -70,16 +70,27 @@ function room(usage: Usage, { unfinished, retained }: Allowance): number {
   );
 }
 
-/** The limits of a group of creates, by the rows that count towards them. */
+/** The limits of a group of creates, by the rows that count towards them: of several the lowest, since each is to be kept to. */
 export function limitsOf(
   creates: readonly { readonly principal: string | null; readonly quota: Quota }[],
 ): ReadonlyMap<string, Allowance> {
   const limits = new Map<string, Allowance>();
   for (const { principal, quota } of creates) {
-    limits.set(totalKey, quota.total);
-    if (principal !== null) limits.set(principalKey(principal), quota.perPrincipal);
+    limits.set(totalKey, lower(quota.total, limits.get(totalKey)));
+    if (principal === null) continue;
+    const key = principalKey(principal);
+    limits.set(key, lower(quota.perPrincipal, limits.get(key)));
   }
   return limits;
+}
+
+function lower(one: Allowance, other: Allowance = one): Allowance {
+  const least = (a: number | null, b: number | null): number | null =>
+    a === null || b === null ? (a ?? b) : Math.min(a, b);
+  return {
+    unfinished: least(one.unfinished, other.unfinished),
+    retained: least(one.retained, other.retained),
+  };
 }
 
 /** Whether all that `owners` could have in flight beside this has room, so that counts that are a little behind are good enough. */
