@@ -1,5 +1,6 @@
 import type { NewTask, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { compareNames } from "../../task/turns.ts";
 import { StoreLost } from "../lost-store.ts";
 import { columnsOf, idOf, integer, text, type Row } from "../row.ts";
@@ -135,10 +136,9 @@ export class GroupReader {
     if (runnable !== undefined)
       facts.runnable = await lockRunnable(queries, this.#claims, runnable, own, facts);
     if (toWake !== undefined) {
-      facts.toWake = recordsOf(
-        await queries.query(this.#facts.lockToWake, [toWake.now, toWake.limit]),
-        facts,
-      );
+      const rows = await queries.query(this.#facts.lockToWake, [toWake.now, toWake.limit]);
+      const { tasks, unreadable } = recordsOf(rows, facts);
+      facts.toWake = { tasks: tasks.toSorted(byRunAfter), unreadable };
     }
     if (deletable !== undefined) {
       const rows = await queries.query(this.#facts.lockDeletable, [deletable.now, deletable.limit]);
@@ -191,6 +191,11 @@ function countsOf({ creates }: GroupQuery): readonly string[] {
 }
 
 /** Those among them that have limits. */
+/** They were locked in the order of their ids. */
+function byRunAfter(a: TaskRecord, b: TaskRecord): number {
+  return (a.runAfter ?? 0) - (b.runAfter ?? 0) || compareNames(a.id, b.id);
+}
+
 function countedBy({ creates }: GroupQuery): readonly string[] {
   const keys = new Set<string>();
   for (const { quota, task } of creates) {

@@ -172,3 +172,20 @@ test("what a database cannot hold fails alone, and others get their own answers"
     else expect(answer).toMatchObject({ status: "fulfilled", value: { task: { id: `task-${name}` } } });
   }
 });
+
+test("tasks are woken in the order in which their time came", async () => {
+  const store = await openStore(await freshSchema(), "one");
+  for (const [name, until] of [
+    ["a", noon + 2],
+    ["b", noon + 1],
+  ] as const) {
+    await store.write(createRunning(name));
+    await store.write({ type: "release", ...held(name), until });
+  }
+  const told: string[] = [];
+  store.subscribe((changes) => {
+    if (changes !== "gap") told.push(...changes.map(({ id }) => id));
+  });
+  expect(await store.write({ type: "wake", now: noon + 9, limit: 9 })).toMatchObject({ woken: 2 });
+  expect(told).toEqual(["task-b", "task-a"]);
+});
