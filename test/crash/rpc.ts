@@ -10,6 +10,7 @@ const meta = {
 export interface SeenTask {
   readonly taskId?: string;
   readonly status: string;
+  readonly lastUpdatedAt: string;
   readonly statusMessage?: string;
   readonly inputRequests?: Record<string, unknown>;
   readonly result?: { readonly content: readonly [{ readonly text: string }] };
