@@ -174,7 +174,7 @@ export class GroupTables implements TaskTables {
       for (const name of [task.id, wireName(task)]) taken.delete(name);
       if (task.idempotencyKey !== null) keyed.delete(keyName(task.principal, task.idempotencyKey));
     }
-    for (const of of [tasks, entries, children]) of.delete(id);
+    for (const each of [tasks, entries, children]) each.delete(id);
     for (const name of events.keys()) if (name.startsWith(`${id} `)) events.delete(name);
     this.writes.remove(id);
   }
