@@ -3,6 +3,8 @@ import type { Measurement } from "../figures/figure.ts";
 import { inTurn } from "../in-turn.ts";
 import type { Effort, Unit } from "../load.ts";
 import { median, percentile } from "../statistics.ts";
+import { cpuMsBelow } from "./cpu-below.ts";
+import type { PostgresRun } from "./figures/figure.ts";
 
 export const inFlight = 50;
 
@@ -28,13 +30,29 @@ export async function timesOf(unit: Unit, ms: number): Promise<readonly number[]
   return found;
 }
 
-/** The rates of both, measured in turn. */
-export async function compareRates(subject: Unit, reference: Unit, effort: Effort): Promise<Measurement> {
-  return compare(
-    (ms) => rateOf(subject, ms),
-    (ms) => rateOf(reference, ms),
+/** The rates of both, measured in turn, and what a unit of each costs this process and the database together. */
+export async function compareRates(
+  subject: Unit,
+  reference: Unit,
+  { place, effort }: Pick<PostgresRun, "place" | "effort">,
+): Promise<Measurement> {
+  const costs = { subject: [] as number[], reference: [] as number[] };
+  const measured = async (unit: Unit, of: number[], ms: number): Promise<number> => {
+    const spent = (): number =>
+      process.cpuUsage().user + process.cpuUsage().system + cpuMsBelow(place.pid) * 1_000;
+    const before = spent();
+    const rate = await rateOf(unit, ms);
+    of.push((spent() - before) / rate);
+    return rate;
+  };
+  const found = await compare(
+    (ms) => measured(subject, costs.subject, ms),
+    (ms) => measured(reference, costs.reference, ms),
     effort,
   );
+  // The first of each is that of the warm-up.
+  const cpuRatios = costs.subject.map((cost, n) => (costs.reference[n] ?? 0) / cost).slice(1);
+  return { ...found, cpuRatios: cpuRatios.filter((ratio) => !Number.isNaN(ratio)) };
 }
 
 /** The p99 of both, measured in turn. */

@@ -14,11 +14,11 @@ export const creates: PostgresFigure = {
   against: "bare INSERTs of one row",
   unit: "/s",
   goal: { atLeast: 1 },
-  measure: ({ place, effort }) =>
-    withSchemas(place, async (freshName) => {
+  measure: (run) =>
+    withSchemas(run.place, async (freshName) => {
       const schema = freshName();
-      await using node = await TaskNode.start(postgresStore(place.url, { schema }), ["serve"]);
-      const pool = new Pool({ connectionString: place.url, max: inFlight });
+      await using node = await TaskNode.start(postgresStore(run.place.url, { schema }), ["serve"]);
+      const pool = new Pool({ connectionString: run.place.url, max: inFlight });
       try {
         const table = `${freshName()}.task`;
         await pool.query(`create schema ${table.split(".")[0]}`);
@@ -27,7 +27,7 @@ export const creates: PostgresFigure = {
         );
         const insert = `insert into ${table} values ($1, 'working', '{"a":19,"b":23}')`;
         const bare = async (): Promise<void> => void (await pool.query(insert, [randomUUID()]));
-        return await compareRates(() => node.create(), bare, effort);
+        return await compareRates(() => node.create(), bare, run);
       } finally {
         await pool.end();
       }
@@ -40,13 +40,13 @@ export const createsBehindBacklog: PostgresFigure = {
   against: "with none at first",
   unit: "/s",
   goal: { atLeast: 0.8 },
-  measure: ({ place, effort }) =>
-    withSchemas(place, async (freshName) => {
+  measure: (run) =>
+    withSchemas(run.place, async (freshName) => {
       const start = (): Promise<TaskNode> =>
-        TaskNode.start(postgresStore(place.url, { schema: freshName() }), ["serve"]);
+        TaskNode.start(postgresStore(run.place.url, { schema: freshName() }), ["serve"]);
       await using full = await start();
       await using empty = await start();
-      let left = waiting * effort.share;
+      let left = waiting * run.effort.share;
       const fill = async (): Promise<void> => {
         while (left-- > 0) await full.create();
       };
@@ -54,7 +54,7 @@ export const createsBehindBacklog: PostgresFigure = {
       return await compareRates(
         () => full.create(),
         () => empty.create(),
-        effort,
+        run,
       );
     }),
 };

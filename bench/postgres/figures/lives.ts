@@ -11,14 +11,14 @@ export const lives: PostgresFigure = {
   against: "jobs of graphile-worker, added and run one by one",
   unit: "/s",
   goal: { atLeast: 5 },
-  measure: ({ place, effort }) =>
-    withSchemas(place, async (freshName) => {
-      await using node = await TaskNode.start(postgresStore(place.url, { schema: freshName() }));
-      await using queue = await PlainQueue.start(place.url, freshName());
+  measure: (run) =>
+    withSchemas(run.place, async (freshName) => {
+      await using node = await TaskNode.start(postgresStore(run.place.url, { schema: freshName() }));
+      await using queue = await PlainQueue.start(run.place.url, freshName());
       return await compareRates(
         () => node.life(),
         () => queue.life(),
-        effort,
+        run,
       );
     }),
 };
