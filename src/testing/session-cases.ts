@@ -152,6 +152,8 @@ export const sessionCases = storeCases("sessions", {
       await fromSession(store, "b", "s", 1);
       await fromSession(store, "c", "s", "1");
       await fromSession(store, "d", "other", 1);
+      const long = Array.from({ length: 3_000 }, (_, n) => ((n * 7_919) % 9_973).toString(36)).join("");
+      await fromSession(store, "long", "other", long);
       await store.write(createRunning("e"));
       await store.write({ type: "cancel", now: noon, id: "task-a" });
       assert.deepEqual(await sessions.tasksOf("s", 10, 1), ["task-b", "task-a"]);
@@ -160,6 +162,7 @@ export const sessionCases = storeCases("sessions", {
       assert.deepEqual((await sessions.tasksOf("s", 10)).toSorted(), ["task-b", "task-c"]);
       assert.equal((await sessions.tasksOf("s", 1)).length, 1);
       assert.deepEqual(await sessions.tasksOf("none", 10), []);
+      assert.deepEqual(await sessions.tasksOf("other", 10, long), ["task-long"]);
       await store.write({ type: "delete", now: noon, id: "task-a" });
       assert.deepEqual(await sessions.tasksOf("s", 10, 1), ["task-b"]);
     },

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Row } from "../row.ts";
@@ -70,7 +71,11 @@ function isRecord(value: unknown): value is TaskRecord {
   return isNamed && [version, createdAt, attempt].every((each) => Number.isSafeInteger(each));
 }
 
-/** The id of the request that a task came from, as `request` holds it: 1 and "1" are two. */
+/** No longer than fits into an index. */
+const longestId = 500;
+
+/** The id of the request that a task came from, as `request` holds it: 1 and "1" are two, and a long one is its hash. */
 export function requestIdText(id: string | number): string {
-  return JSON.stringify(id);
+  const json = JSON.stringify(id);
+  return json.length <= longestId ? json : createHash("sha256").update(json).digest("hex");
 }
