@@ -3,6 +3,7 @@ import type { TaskStore } from "../store/store.ts";
 import type { CommandResult } from "../task/command-result.ts";
 import type { ClaimingHandler } from "../task/owner.ts";
 import type { Turns } from "../task/turns.ts";
+import { assertMembers } from "./assert-members.ts";
 import { reclaimGone } from "./reclaim-gone.ts";
 import { aHandler, createQueued, createRunning, noHandler, noon } from "./sample-task.ts";
 import { ownerCases, storeCases } from "./store-case.ts";
@@ -130,6 +131,7 @@ export const turnCases = [
       );
       assert.equal(await store.hasClaimable([limited]), false);
       assert.equal(await store.hasClaimable([aHandler]), true);
+      assertMembers(await claim(store, limited, 0), { tasks: [], heldBack: true });
       assert.deepEqual((await claim(store, limited)).tasks, []);
       assert.equal((await claim(store, { ...limited, concurrency: 3 })).tasks.length, 1);
     },

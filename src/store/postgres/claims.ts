@@ -65,7 +65,7 @@ async function takeReady(
 ): Promise<FairlyTaken<ReadyTask>> {
   const { handlers, turns, limit } = query;
   const counts = countLimited(queries, sql, limitedOf(handlers));
-  for (let rows = Math.min(limit, 8); ; rows *= 8) {
+  for (let rows = Math.max(1, Math.min(limit, 8)); ; rows *= 8) {
     const names = handlers.map(({ method, tool }) => ({ method, tool: toStored(tool) }));
     const after = handlers.map((handler) => lastTurn(handler, turns));
     // Of as many principals there may be nothing but what is passed by.
