@@ -6,3 +6,8 @@ export function taskId(now: number, randomBytes: (size: number) => Uint8Array): 
   const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
   return time + Buffer.from(randomBytes(16)).toString("base64url");
 }
+
+/** Whether nobody can have guessed an id. */
+export function isTaskId(id: string): boolean {
+  return /^[\da-f]{12}[\w-]{22}$/.test(id);
+}

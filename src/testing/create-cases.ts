@@ -144,6 +144,14 @@ export const createCases = storeCases("create", {
     assert.equal(await store.request("task-b"), undefined);
   },
 
+  "an id is taken that is the wire id of another task, and the other way round": async ({ store }) => {
+    const taken = { ok: false, reason: "taken" };
+    await store.write(createQueued("a", { wireId: "task-b" }));
+    assert.deepEqual(await store.write(createQueued("b")), taken);
+    await store.write(createQueued("c"));
+    assert.deepEqual(await store.write(createQueued("d", { wireId: "task-c" })), taken);
+  },
+
   "a wire id does not run into the scope beside it": async ({ store }) => {
     await store.write(createQueued("a", { scope: "ab", wireId: "c" }));
     const other = await store.write(createQueued("b", { scope: "a", wireId: "bc" }));

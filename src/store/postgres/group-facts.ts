@@ -4,6 +4,7 @@ import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { isTaskId } from "../../task/task-id.ts";
 import {
   factsFor,
   type EventFacts,
@@ -142,7 +143,7 @@ export async function readTasks(
     });
   }
   // An id of the server's own is as good as never taken; one that a client chose may be that of any task.
-  const isChosen = made.some(({ id, wireId }) => id !== wireId);
+  const isChosen = made.some(({ id, wireId }) => id !== wireId || !isTaskId(id));
   if (looksForTaken || isChosen) work.push(readTaken(queries, sql, made, into));
   await Promise.all(work);
 }
