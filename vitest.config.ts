@@ -4,18 +4,23 @@ import { defineConfig } from "vitest/config";
 
 const src = fileURLToPath(new URL("./src/", import.meta.url));
 
+// Suites that take any store take Postgres with HOLDFAST_TEST_STORE=postgres.
+const inPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres.ts", import.meta.url));
+const onPostgres = process.env["HOLDFAST_TEST_STORE"] === "postgres";
+
 // vitest reads its configuration from a default export only.
 export default defineConfig({
   resolve: {
     // In-process tests run the sources. Children started by a test resolve "holdfast" through `exports`, to dist.
     alias: [
+      ...(onPostgres ? [{ find: /^holdfast\/memory$/, replacement: inPostgres }] : []),
       { find: /^holdfast$/, replacement: `${src}index.ts` },
       { find: /^holdfast\/([a-z-]+)$/, replacement: `${src}$1.ts` },
     ],
   },
   test: {
     include: ["test/**/*.test.ts"],
-    setupFiles: ["test/seed.ts"],
+    setupFiles: ["test/seed.ts", ...(onPostgres ? [inPostgres] : [])],
     globalSetup: ["test/postgres/global-setup.ts"],
     // Processes, since suites end children, locks and databases. Files share one, and with it its modules: none keeps
     // state in a module, and loading the sources for each file would take longer than its tests.

@@ -2,13 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { newPlace } from "../places/place.ts";
 import { expectHonestEnd } from "./honest-end.ts";
 import { readLog, repeatedSteps, runsOf } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
 import { Rests } from "./needless-runs.ts";
-import { Onlooker } from "./onlooker.ts";
+import { onlookerAt, type Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
 import { toldCancels } from "./told-cancels.ts";
@@ -32,11 +33,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout: limitMs }, async () => {
   const random = seededRandom(seed);
   const logFile = join(folder, "log");
-  const database = join(folder, "tasks.db");
-  const onlooker = new Onlooker(database);
+  const place = await newPlace(folder);
+  onTestFinished(() => place.remove());
+  const onlooker = onlookerAt(place.at);
   const work = new Work(random);
   const rests = new Rests();
-  const start = (): Victim => new Victim({ database, logFile, maxParkedFrames: Math.floor(random() * 3) });
+  const start = (): Victim => new Victim({ place, logFile, maxParkedFrames: Math.floor(random() * 3) });
 
   for (let kill = 0; kill < kills; kill++) {
     work.add(kill < kills / 3);
@@ -49,8 +51,8 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
       await workUntilKilled(victim, work, random);
     }
     expect(victim.stderr).toBe("");
-    rests.add(onlooker.resting());
-    expect([...onlooker.problems(work.jobs), ...work.violations]).toEqual([]);
+    rests.add(await onlooker.resting());
+    expect([...(await onlooker.problems(work.jobs)), ...work.violations]).toEqual([]);
   }
 
   work.add(false);
@@ -63,16 +65,16 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
   expect(rests.needlessRuns(lines, work.jobs)).toEqual([]);
   expect(toldCancels(work.jobs, lines).missed).toEqual([]);
   expect(repeatedSteps(lines)).toEqual([]);
-  expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
-  expect(wrongTries(onlooker.tried(), lines)).toEqual([]);
+  expect(wrongNaps(lines, await onlooker.napDeadlines())).toEqual([]);
+  expect(wrongTries(await onlooker.tried(), lines)).toEqual([]);
   const runsOfOnce = runsOf(lines, "whole");
   expect(runsOfOnce).toEqual([...new Set(runsOfOnce)]);
   for (const job of work.jobs) expectHonestEnd(job, lines);
 
   await expectSameAfterRestart(start(), work);
-  expect(onlooker.problems(work.jobs)).toEqual([]);
+  expect(await onlooker.problems(work.jobs)).toEqual([]);
   // No lost answer has made a second task.
-  expect(onlooker.count("idempotency_key IS NOT NULL")).toBe(work.jobs.filter(({ key }) => key).length);
+  expect(await onlooker.count("keyed")).toBe(work.jobs.filter(({ key }) => key).length);
 });
 
 async function serverOf(victim: Victim, work: Work): Promise<Server> {
@@ -100,9 +102,9 @@ async function workUntilKilled(victim: Victim, work: Work, random: () => number)
 async function finish(victim: Victim, work: Work, onlooker: Onlooker): Promise<void> {
   const patience = AbortSignal.timeout(patienceAtEndMs);
   await work.drive(await serverOf(victim, work), patience);
-  const unfinished = (): number => onlooker.count("state IN ('queued', 'running')");
-  while (unfinished() > 0 && !patience.aborted) await pause(20);
-  expect(unfinished()).toBe(0);
+  const unfinished = (): Promise<number> => onlooker.count("unfinished");
+  while ((await unfinished()) > 0 && !patience.aborted) await pause(20);
+  expect(await unfinished()).toBe(0);
   await pause(1_000); // handlers may hear of a cancel after their tasks have ended
   await victim.kill();
 }

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { createTasks } from "holdfast";
-import { sqliteStore } from "holdfast/sqlite";
 import { expect, it } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { newPlace } from "../places/place.ts";
+import { storeAt } from "../places/store-at.ts";
 import { EventStreams, type Sender } from "./event-streams.ts";
 import { readLog, repeatedSteps } from "./log.ts";
 import { overlappingAttempts } from "./overlaps.ts";
@@ -26,14 +27,16 @@ it(
     const folder = await mkdtemp(join(tmpdir(), "holdfast-events-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     const random = seededRandom(seed);
-    const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
+    const place = await newPlace(folder);
+    onTestFinished(() => place.remove());
+    const logFile = join(folder, "log");
     const streams = new EventStreams(random);
-    const start = (): Victim => new Victim({ database, logFile, maxParkedFrames: Math.floor(random() * 3) });
+    const start = (): Victim => new Victim({ place, logFile, maxParkedFrames: Math.floor(random() * 3) });
 
     // Half of the events come from a process that runs no handlers, and that nobody kills.
     const complaints: unknown[] = [];
     const tasks = createTasks({
-      store: sqliteStore(database),
+      store: storeAt(place.at),
       roles: ["serve"],
       unregisteredGraceMs: 3_600_000,
       onError: (error) => complaints.push(error),

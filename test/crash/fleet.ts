@@ -11,7 +11,7 @@ export interface Member {
   readonly gone: AbortSignal;
 }
 
-/** Places for server processes that share one file; in each runs one process, or none. Dispose of it: that ends them all. */
+/** Places for server processes that share their tasks; in each runs one process, or none. Dispose of it: that ends them all. */
 export class Fleet implements AsyncDisposable {
   /** What processes had to say that nobody expects. */
   readonly complaints: string[] = [];
@@ -85,7 +85,7 @@ export class Fleet implements AsyncDisposable {
    * Stops the process of a place, which then is killed or goes on. With `holds` it is stopped anew until that says that the
    * process holds something that the others need, or seems never to do so.
    */
-  async stop(place: number, ms: number, thenKill: boolean, holds?: () => boolean): Promise<void> {
+  async stop(place: number, ms: number, thenKill: boolean, holds?: () => Promise<boolean>): Promise<void> {
     const victim = this.#places[place]?.victim;
     await this.#disturb(async () => {
       victim?.stop();
@@ -130,9 +130,9 @@ export class Fleet implements AsyncDisposable {
 }
 
 /** Whether it is so for longer than others take for a write. */
-async function lasts(holds: () => boolean): Promise<boolean> {
+async function lasts(holds: () => Promise<boolean>): Promise<boolean> {
   for (let n = 0; n < 4; n++) {
-    if (!holds()) return false;
+    if (!(await holds())) return false;
     await pause(4);
   }
   return true;

@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { newPlace } from "../places/place.ts";
 import { Fleet } from "./fleet.ts";
 import { expectHonestEnd } from "./honest-end.ts";
 import type { Job } from "./job.ts";
 import { readLog, repeatedSteps, runsOf } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
 import { Rests } from "./needless-runs.ts";
-import { Onlooker } from "./onlooker.ts";
+import { onlookerAt, type Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
 import { toldCancels } from "./told-cancels.ts";
@@ -31,21 +32,23 @@ const refusals = /The task store does not answer now|The server (is stopping|sto
 
 // Most of their time is spent waiting for processes that are stopped.
 it.concurrent.for([2, 3])(
-  `keeps every promise between %i processes on one file, through ${blows} kills and stops (CRASH_SEED=${seed})`,
+  `keeps every promise between %i processes at one place, through ${blows} kills and stops (CRASH_SEED=${seed})`,
   { timeout: limitMs },
   async (size, { onTestFinished }) => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-many-owners-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     const random = seededRandom(seed);
-    const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
-    const onlooker = new Onlooker(database);
+    const shared = await newPlace(folder);
+    onTestFinished(() => shared.remove());
+    const logFile = join(folder, "log");
+    const onlooker = onlookerAt(shared.at);
     const rests = new Rests();
     const work = new Work(random, ({ message }) => fleet.isDisturbed && refusals.test(message));
-    const optionsOf = (place: number): VictimOptions => ({
-      database,
+    const optionsOf = (member: number): VictimOptions => ({
+      place: shared,
       logFile,
       busyTimeoutMs: 300,
-      onlyServes: place === 2,
+      onlyServes: member === 2,
       maxParkedFrames: Math.floor(random() * 3),
     });
     await using fleet = new Fleet(size, optionsOf, (url) => work.serverAt(url, patienceMs));
@@ -73,8 +76,8 @@ it.concurrent.for([2, 3])(
           .catch((error: unknown) => void fleet.complaints.push(String(error)))
           .finally(() => underWay.delete(place)),
       );
-      rests.add(onlooker.resting());
-      if (blow % 8 === 7) expect(onlooker.problems(work.jobs)).toEqual([]);
+      rests.add(await onlooker.resting());
+      if (blow % 8 === 7) expect(await onlooker.problems(work.jobs)).toEqual([]);
       expect([...fleet.complaints, ...work.violations]).toEqual([]);
     }
     await Promise.all(underWay.values());
@@ -83,12 +86,12 @@ it.concurrent.for([2, 3])(
     add(false);
     const patience = setTimeout(() => over.abort(), patienceAtEndMs);
     await Promise.all(driven);
-    const unfinished = (): number => onlooker.count("state IN ('queued', 'running')");
-    while (unfinished() > 0 && !over.signal.aborted) await pause(20);
+    const unfinished = (): Promise<number> => onlooker.count("unfinished");
+    while ((await unfinished()) > 0 && !over.signal.aborted) await pause(20);
     clearTimeout(patience);
     expect([...fleet.complaints, ...work.violations]).toEqual([]);
     expect(work.open).toEqual([]);
-    expect(unfinished()).toBe(0);
+    expect(await unfinished()).toBe(0);
 
     await pause(patienceMs); // handlers may hear of a cancel after their tasks have ended
 
@@ -97,8 +100,8 @@ it.concurrent.for([2, 3])(
     expect(toldCancels(work.jobs, lines).missed).toEqual([]);
     expect(overlappingAttempts(lines)).toEqual([]);
     expect(repeatedSteps(lines)).toEqual([]);
-    expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
-    expect(wrongTries(onlooker.tried(), lines)).toEqual([]);
+    expect(wrongNaps(lines, await onlooker.napDeadlines())).toEqual([]);
+    expect(wrongTries(await onlooker.tried(), lines)).toEqual([]);
     const runsOfOnce = runsOf(lines, "whole");
     expect(runsOfOnce).toEqual([...new Set(runsOfOnce)]);
     for (const job of work.jobs) expectHonestEnd(job, lines);
@@ -109,15 +112,15 @@ it.concurrent.for([2, 3])(
       const shown = await Promise.all(tasks.map((job) => work.endAt(server, job)));
       expect(shown).toEqual(tasks.map(({ ended }) => ended));
     }
-    expect(onlooker.problems(work.jobs)).toEqual([]);
+    expect(await onlooker.problems(work.jobs)).toEqual([]);
     // No lost answer, and no call that came to two processes, has made a second task.
-    expect(onlooker.count("idempotency_key IS NOT NULL")).toBe(work.jobs.filter(({ key }) => key).length);
+    expect(await onlooker.count("keyed")).toBe(work.jobs.filter(({ key }) => key).length);
   },
 );
 
 /** Kills or stops one process, or lets it end; afterwards one serves in its place again. */
 async function strike(fleet: Fleet, place: number, random: () => number, onlooker: Onlooker): Promise<void> {
-  const inWrite = random() < 0.6 ? (): boolean => onlooker.isBeingWritten() : undefined;
+  const inWrite = random() < 0.6 ? (): Promise<boolean> => onlooker.isBeingWritten() : undefined;
   const blow = random();
   if (blow < 0.4) await fleet.kill(place);
   else if (blow < 0.9) await fleet.stop(place, 30 + random() * 1_200, random() < 0.3, inWrite);

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { DatabaseSync } from "node:sqlite";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { newPlace } from "../places/place.ts";
 import { isFinal, type WireStatus } from "../../src/generation/sep-1686/wire-task.ts";
 import { readLog, repeatedSteps } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
 import { Rests } from "./needless-runs.ts";
-import { Onlooker } from "./onlooker.ts";
+import { onlookerAt, type Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
 import { SepRpc } from "./sep-rpc.ts";
@@ -42,13 +42,15 @@ it(
   { timeout: limitMs },
   async () => {
     const random = seededRandom(seed);
-    const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
+    const place = await newPlace(folder);
+    onTestFinished(() => place.remove());
+    const logFile = join(folder, "log");
     const jobs: Job[] = [];
     const violations: string[] = [];
-    const onlooker = new Onlooker(database);
+    const onlooker = onlookerAt(place.at);
     const rests = new Rests();
     const start = (): Victim =>
-      new Victim({ database, logFile, anonymous: "shared", maxParkedFrames: Math.floor(random() * 3) });
+      new Victim({ place, logFile, anonymous: "shared", maxParkedFrames: Math.floor(random() * 3) });
     for (let kill = 0; kill < kills; kill++) {
       while (jobs.filter(({ ended }) => ended === undefined).length < 8) {
         jobs.push(anyJob(random));
@@ -61,8 +63,8 @@ it(
       await victim.kill();
       dead.abort();
       await Promise.all(driven);
-      rests.add(onlooker.resting());
-      expect([victim.stderr, ...violations, ...wrongLives(database)]).toEqual([""]);
+      rests.add(await onlooker.resting());
+      expect([victim.stderr, ...violations, ...(await wrongLives(onlooker))]).toEqual([""]);
     }
 
     const victim = start();
@@ -80,13 +82,13 @@ it(
       expect(error?.message).toBe("Task id is already in use");
     }
     await last.kill();
-    expect([...violations, ...wrongLives(database)]).toEqual([]);
+    expect([...violations, ...(await wrongLives(onlooker))]).toEqual([]);
     const lines = readLog(logFile);
     expect(overlappingAttempts(lines)).toEqual([]);
     expect(repeatedSteps(lines)).toEqual([]);
-    expect(wrongNaps(lines, onlooker.napDeadlines())).toEqual([]);
+    expect(wrongNaps(lines, await onlooker.napDeadlines())).toEqual([]);
     expect(rests.needlessRuns(lines, [])).toEqual([]);
-    expect(rows(database)).toHaveLength(jobs.length);
+    expect(await onlooker.lives()).toHaveLength(jobs.length);
   },
 );
 
@@ -135,28 +137,12 @@ async function endOf(rpc: SepRpc, taskId: string): Promise<string> {
   return JSON.stringify({ task, result });
 }
 
-interface Row {
-  readonly wire_id: string;
-  readonly finished_at: number | null;
-  readonly sweep_at: number | null;
-  readonly run_until: number;
-  readonly expiry_ms: number;
-}
-
-function rows(database: string): Row[] {
-  const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
-  try {
-    return db.prepare("SELECT * FROM task WHERE generation = 'sep-1686'").all() as unknown as Row[];
-  } finally {
-    db.close();
-  }
-}
-
 /** Tasks whose time does not count from their end, or that would expire while they run; there are none. */
-function wrongLives(database: string): string[] {
-  return rows(database)
-    .filter(({ finished_at, sweep_at, run_until, expiry_ms }) =>
-      finished_at === null ? sweep_at !== run_until : sweep_at !== finished_at + expiry_ms,
+async function wrongLives(onlooker: Onlooker): Promise<string[]> {
+  const lives = await onlooker.lives();
+  return lives
+    .filter(({ finishedAt, sweepAt, runUntil, expiryMs }) =>
+      finishedAt === null ? sweepAt !== runUntil : sweepAt !== finishedAt + expiryMs,
     )
-    .map((row) => JSON.stringify(row));
+    .map((life) => JSON.stringify(life));
 }

@@ -6,7 +6,7 @@ import { inspect } from "node:util";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, HoldfastError } from "holdfast";
 import { serveHttp } from "holdfast/http";
-import { sqliteStore } from "holdfast/sqlite";
+import { storeAt } from "../places/store-at.ts";
 import type { EventToSend, SentEvent } from "./event-streams.ts";
 import type { LogLine } from "./log.ts";
 import { cancelGraceMs } from "./told-cancels.ts";
@@ -18,7 +18,7 @@ const [database = "", logFile = "", anonymous, busyTimeoutMs, roles, maxParkedFr
 process.stdin.on("close", () => process.exit(1)).resume();
 
 const tasks = createTasks({
-  store: sqliteStore(database, { busyTimeoutMs: Number(busyTimeoutMs) }),
+  store: storeAt(database, { busyTimeoutMs: Number(busyTimeoutMs) }),
   roles: roles === "serve" ? ["serve"] : ["serve", "work"],
   pollIntervalMs: 50,
   crashBackoffMs: 10,

@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { newPlace } from "../places/place.ts";
 import { readLog, repeatedSteps, runsOf, type LogLine } from "./log.ts";
+import { onlookerAt, type Leftovers } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { seededRandom } from "./random.ts";
 import { Rpc } from "./rpc.ts";
@@ -19,26 +20,7 @@ const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9)
 const patienceAtEndMs = 50_000;
 const limitMs = 180_000 + kills * 3_000;
 
-/** What is left in the database of tasks below others, and of unfinished ones: there must be nothing once all have ended. */
-function leftovers(database: string): Record<string, number> {
-  const db = new DatabaseSync(database, { readOnly: true });
-  try {
-    const count = (sql: string): number => Number(db.prepare(sql).get()?.["n"] ?? 0);
-    return {
-      children: count("SELECT count(*) AS n FROM child"),
-      tasks: count("SELECT count(*) AS n FROM task WHERE parent IS NOT NULL OR generation = 'child'"),
-      entries: count("SELECT count(*) AS n FROM journal WHERE task_id NOT IN (SELECT id FROM task)"),
-      unfinished: count("SELECT sum(unfinished) AS n FROM usage"),
-      waits: count(
-        "SELECT count(*) AS n FROM task WHERE open_inputs > 0 OR child_inputs > 0 OR open_waits > 0",
-      ),
-    };
-  } finally {
-    db.close();
-  }
-}
-
-const nothing = { children: 0, tasks: 0, entries: 0, unfinished: 0, waits: 0 };
+const nothing: Leftovers = { children: 0, tasks: 0, entries: 0, unfinished: 0, waits: 0 };
 
 /** Whether a tree has come to what its leaves have come to: each of them once, by what is in the log. */
 function problemsOf({ args, word, cancelled, ended, taskId }: Tree, lines: readonly LogLine[]): string[] {
@@ -67,9 +49,12 @@ it(
     const folder = await mkdtemp(join(tmpdir(), "holdfast-trees-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     const random = seededRandom(seed);
-    const [database, logFile] = [join(folder, "tasks.db"), join(folder, "log")];
+    const place = await newPlace(folder);
+    onTestFinished(() => place.remove());
+    const logFile = join(folder, "log");
+    const onlooker = onlookerAt(place.at);
     const trees = new Trees(random);
-    const start = (): Victim => new Victim({ database, logFile, maxParkedFrames: Math.floor(random() * 4) });
+    const start = (): Victim => new Victim({ place, logFile, maxParkedFrames: Math.floor(random() * 4) });
     const rpcOf = async (victim: Victim): Promise<Rpc> => {
       const url = await victim.ready();
       if (url === undefined) throw new Error(`The server did not start: ${victim.stderr}`);
@@ -101,10 +86,10 @@ it(
     onTestFinished(() => last.kill());
     await trees.drive(await rpcOf(last), AbortSignal.timeout(patienceAtEndMs));
     expect(trees.open).toEqual([]);
-    await expect.poll(() => leftovers(database), { timeout: patienceAtEndMs }).toEqual(nothing);
+    await expect.poll(() => onlooker.leftovers(), { timeout: patienceAtEndMs }).toEqual(nothing);
     await last.kill();
     expect(last.stderr).toBe("");
-    expect(leftovers(database)).toEqual(nothing);
+    expect(await onlooker.leftovers()).toEqual(nothing);
     const lines = readLog(logFile);
     expect(trees.violations).toEqual([]);
     expect(trees.all.flatMap((tree) => problemsOf(tree, lines))).toEqual([]);

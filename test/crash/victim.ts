@@ -5,11 +5,12 @@ import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
 import type { EventToSend, SentEvent } from "./event-streams.ts";
 import type { LogLine } from "./log.ts";
+import type { Place } from "../places/place.ts";
 
 const script = fileURLToPath(new URL("./server.ts", import.meta.url));
 
 export interface VictimOptions {
-  readonly database: string;
+  readonly place: Place;
   readonly logFile: string;
   readonly anonymous?: "isolated" | "shared";
   readonly busyTimeoutMs?: number;
@@ -21,6 +22,7 @@ export interface VictimOptions {
 /** One process of the server, to be stopped and killed. */
 export class Victim {
   readonly #logFile: string;
+  readonly #place: Place;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   /** Events of which it has not said what became of them. */
@@ -28,7 +30,7 @@ export class Victim {
   #stderr = "";
 
   constructor({
-    database,
+    place,
     logFile,
     anonymous = "isolated",
     busyTimeoutMs = 5_000,
@@ -36,9 +38,10 @@ export class Victim {
     maxParkedFrames = 1,
   }: VictimOptions) {
     this.#logFile = logFile;
+    this.#place = place;
     const args = [
       script,
-      database,
+      place.at,
       logFile,
       anonymous,
       String(busyTimeoutMs),
@@ -105,6 +108,7 @@ export class Victim {
     this.#log("killed");
     this.#child.kill(signal);
     await this.#exited;
+    if (signal === "SIGKILL") await this.#place.killed(this.pid);
   }
 
   /** The first one is its URL. */

@@ -8,20 +8,23 @@ import { fileURLToPath } from "node:url";
 import { connect, type ConnectOptions, type TaskClient, type TaskHandle } from "holdfast/client";
 import { expect, onTestFinished } from "vitest";
 import { Signals } from "../peers/signals.ts";
+import { newPlace, type Place } from "../places/place.ts";
 
 const script = fileURLToPath(new URL("./server.ts", import.meta.url));
 
 /** What tools answer in text. */
 export const text = (said: string): object => ({ content: [{ type: "text", text: said }] });
 
-/** One process that serves the file over HTTP. */
+/** One process that serves the tasks of the place over HTTP. */
 export class Owner {
   readonly url: string;
   readonly pid: number;
   readonly #child: ChildProcess;
+  readonly #place: Place;
 
-  constructor(child: ChildProcess, url: string) {
+  constructor(child: ChildProcess, url: string, place: Place) {
     this.url = url;
+    this.#place = place;
     this.pid = child.pid ?? Number.NaN;
     this.#child = child;
   }
@@ -40,22 +43,30 @@ export class Owner {
     const ended = once(this.#child, "exit");
     this.#child.kill(signal);
     if (signal === "SIGKILL" || signal === "SIGTERM") await ended;
+    if (signal === "SIGKILL") await this.#place.killed(this.pid);
   }
 }
 
-/** One file, for any number of server processes; the file and the processes end with the test. */
+/** One place for tasks, for any number of server processes; the place and the processes end with the test. */
 export class Owners extends Signals {
-  readonly database: string;
+  readonly #place: Place;
 
-  private constructor(folder: string) {
+  private constructor(folder: string, place: Place) {
     super(folder);
-    this.database = join(folder, "tasks.db");
+    this.#place = place;
+  }
+
+  /** For `storeAt`. */
+  get database(): string {
+    return this.#place.at;
   }
 
   static async inNewFolder(): Promise<Owners> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-owners-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-    return new Owners(folder);
+    const place = await newPlace(folder);
+    onTestFinished(() => place.remove());
+    return new Owners(folder, place);
   }
 
   /** What starts a process that serves the one client which started it. */
@@ -90,7 +101,7 @@ export class Owners extends Signals {
     onTestFinished(kill);
     const line = await Promise.race([once(createInterface(child.stdout), "line"), ended]);
     ended.catch(() => undefined);
-    return new Owner(child, String(line[0]));
+    return new Owner(child, String(line[0]), this.#place);
   }
 
   /** The processes that ran the handler of this word, in order. */

@@ -1,14 +1,14 @@
-// One of several server processes on one file: node server.ts http|http-only|stdio DATABASE FOLDER TOOL... with the tools that it knows,
+// One of several server processes at one place: node server.ts http|http-only|stdio DATABASE FOLDER TOOL... with the tools that it knows,
 // `gated@2` for version 2 of one.
 // Prints its URL once it serves HTTP. It runs one handler at a time, and waits neither long for tools that nobody has nor for
 // handlers when it ends. With `http-only` it runs none.
 import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
 import { createTasks, HoldfastError, type TaskContext } from "holdfast";
 import { serveHttp } from "holdfast/http";
-import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
 import * as z from "zod";
 import { Gates } from "../peers/gates.ts";
+import { storeAt } from "../places/store-at.ts";
 
 const [way = "", database = "", folder = "", ...names] = process.argv.slice(2);
 const gates = new Gates(folder);
@@ -18,7 +18,7 @@ const requestedSchema = { type: "object" as const, properties: { name: { type: "
 const expected: readonly string[] = ["store_failed", "newer_version"];
 
 const tasks = createTasks({
-  store: sqliteStore(database, { busyTimeoutMs: 500 }),
+  store: storeAt(database, { busyTimeoutMs: 500 }),
   roles: way === "http-only" ? ["serve"] : ["serve", "work"],
   concurrency: 1,
   crashBackoffMs: 10,

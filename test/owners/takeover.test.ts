@@ -56,35 +56,39 @@ it.each(["SIGCONT", "SIGKILL"] as const)(
   },
 );
 
-it("refuses calls, and reads on, while a process that is stopped holds the file", { timeout }, async () => {
-  const owners = await Owners.inNewFolder();
-  const serving = [await owners.start("gated"), await owners.start("gated")];
-  const clients = await Promise.all(serving.map((owner) => owner.client()));
-  const [first, second] = clients;
-  if (first === undefined || second === undefined) throw new Error("There are two.");
-  const running = await first.startTool("gated", { word: "running" });
-  await owners.logged("(waits)", "running");
+it(
+  "refuses calls, and reads on, while a process that is stopped holds the database",
+  { timeout },
+  async () => {
+    const owners = await Owners.inNewFolder();
+    const serving = [await owners.start("gated"), await owners.start("gated")];
+    const clients = await Promise.all(serving.map((owner) => owner.client()));
+    const [first, second] = clients;
+    if (first === undefined || second === undefined) throw new Error("There are two.");
+    const running = await first.startTool("gated", { word: "running" });
+    await owners.logged("(waits)", "running");
 
-  const holds = await holdFile(owners.database);
-  owners.openGate("running"); // the second step cannot be stored now
-  for (const client of clients) {
-    const refused = await client.startTool("gated", { word: "refused" }).catch((error: unknown) => error);
-    expect(refused).toMatchObject({
-      code: "rpc",
-      message: expect.stringContaining("store does not answer now"),
-    });
-    expect(await (await client.resume(running.reference)).get()).toMatchObject({ status: "working" });
-  }
-  await holds.end();
-  owners.openGate("later");
-  for (const client of clients) {
-    const handle = await client.resume(running.reference);
-    expect(await handle.result({ timeoutMs: 20_000 })).toMatchObject(text("RUNNING running"));
-    expect(await client.callTool("gated", { word: "later" })).toMatchObject(text("LATER later"));
-  }
-  expect(owners.stepsOf("running")).toEqual(["first", "second"]);
-  expect(owners.stepsOf("refused")).toEqual([]);
-});
+    const holds = await holdDatabase(owners.database);
+    owners.openGate("running"); // the second step cannot be stored now
+    for (const client of clients) {
+      const refused = await client.startTool("gated", { word: "refused" }).catch((error: unknown) => error);
+      expect(refused).toMatchObject({
+        code: "rpc",
+        message: expect.stringContaining("store does not answer now"),
+      });
+      expect(await (await client.resume(running.reference)).get()).toMatchObject({ status: "working" });
+    }
+    await holds.end();
+    owners.openGate("later");
+    for (const client of clients) {
+      const handle = await client.resume(running.reference);
+      expect(await handle.result({ timeoutMs: 20_000 })).toMatchObject(text("RUNNING running"));
+      expect(await client.callTool("gated", { word: "later" })).toMatchObject(text("LATER later"));
+    }
+    expect(owners.stepsOf("running")).toEqual(["first", "second"]);
+    expect(owners.stepsOf("refused")).toEqual([]);
+  },
+);
 
 it("carries answers, cancels and results between processes", { timeout }, async () => {
   const owners = await Owners.inNewFolder();
@@ -126,9 +130,9 @@ it("joins a call without tasks that is repeated at another process", { timeout }
   expect(owners.stepsOf("joined")).toEqual(["first", "second"]);
 });
 
-/** Another process that has begun to write to the file and is stopped. */
-async function holdFile(database: string): Promise<{ end(): Promise<void> }> {
-  const script = fileURLToPath(new URL("./hold-file.ts", import.meta.url));
+/** Another process that has begun to write to the database and is stopped. */
+async function holdDatabase(database: string): Promise<{ end(): Promise<void> }> {
+  const script = fileURLToPath(new URL("./hold-database.ts", import.meta.url));
   const child = spawn(process.execPath, [script, database], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
   const end = async (): Promise<void> => {
@@ -136,7 +140,8 @@ async function holdFile(database: string): Promise<{ end(): Promise<void> }> {
     await ended;
   };
   onTestFinished(end);
-  await once(child.stdout, "data");
+  const [said] = await Promise.race([once(child.stdout, "data"), ended]);
+  expect(String(said)).toBe("held\n");
   child.kill("SIGSTOP");
   return { end };
 }
