@@ -4,7 +4,7 @@ import type { Renewal, TaskChange } from "../../src/store/store.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import { assertHears } from "./mirror.ts";
 import { end, isAlive, join, renewal } from "./model-owners.ts";
-import { applyAll, type Group, type Written } from "./model-groups.ts";
+import { applyAll, applyInAnyOrder, byTask, withoutLuck, type Group, type Written } from "./model-groups.ts";
 import { emptyModel, type Answer, type Model } from "./model-state.ts";
 import type { Act, Move } from "./moves.ts";
 import type { StoreSubject } from "./store-subject.ts";
@@ -18,6 +18,13 @@ export interface Place {
   kill(id: string): Promise<void>;
   /** Whether a killed owner can write until its tasks are reclaimed, as a process can that has lost its lock. */
   readonly outlivesKill: boolean;
+  /** Whether a killed owner lives again with the next renewal, until its tasks are reclaimed. */
+  readonly revives: boolean;
+  /**
+   * Whether what one owner asks for at once is done at once. Otherwise commands of others come between, and those that look for tasks pass by
+   * what others are writing.
+   */
+  readonly wholeGroups: boolean;
 }
 
 /** Hears of each command and what it came to, and of what commands did to other tasks than their own. */
@@ -78,7 +85,9 @@ class Owners {
         for (const id of Array.from(this.#open.keys())) await this.#close(id);
         return this.#join(act.handlers);
       case "renew":
-        return void (await this.#renew(pick([...this.#open.keys()], act.by)));
+        return void (await this.#renew(
+          pick(this.#place.revives ? this.#living() : [...this.#open.keys()], act.by),
+        ));
       case "take_over":
         await this.#takeOver(pick(this.#living(), act.by), act);
         // What was queued for one that is gone can be claimed now, and no later change must be what tells.
@@ -138,15 +147,15 @@ class Owners {
     this.#model = end(this.#model, id, !this.#place.outlivesKill);
   }
 
-  /** Groups of different owners are written at the same time: either may be first, and nothing of the other comes in between. */
+  /** Groups of different owners are written at the same time. */
   async #write(...asked: readonly Group[]): Promise<readonly Written[]> {
-    const groups = withoutReuse(this.#model, asked);
+    const { wholeGroups } = this.#place;
+    const groups = withoutReuse(this.#model, wholeGroups ? asked : withoutLuck(asked));
     const found = await Promise.all(groups.map((group) => this.#writeGroup(group)));
-    const first = applyAll(this.#model, groups);
-    const other = applyAll(this.#model, groups.toReversed());
-    const swapped = { ...other, written: other.written.toReversed() };
-    const fits = [first, swapped].filter(({ written }) => isDeepStrictEqual(found, written));
-    const { model, written, around } = (await this.#whichCame(fits)) ?? first;
+    const orders = applyInAnyOrder(this.#model, groups, wholeGroups);
+    const fits = orders.filter(({ written }) => isDeepStrictEqual(found, written));
+    const { model, written, around } =
+      (await this.#whichCame(fits)) ?? orders[0] ?? applyAll(this.#model, groups);
     assert.deepEqual(found, written);
     this.#model = model;
     for (const what of around) this.#note.around(what);
@@ -158,10 +167,10 @@ class Owners {
   async #whichCame<Order extends { readonly model: Model }>(
     orders: readonly Order[],
   ): Promise<Order | undefined> {
-    const [one, other] = orders;
+    const [one, ...others] = orders;
     const [looks] = this.#living();
-    if (one === undefined || other === undefined || looks === undefined) return one;
-    if (isDeepStrictEqual(one.model.owners, other.model.owners)) return one;
+    if (one === undefined || looks === undefined) return one;
+    if (others.every(({ model }) => isDeepStrictEqual(one.model.owners, model.owners))) return one;
     const found = await this.#owner(looks).renew();
     return orders.find(({ model }) => isDeepStrictEqual(found, renewal(model, looks))) ?? one;
   }
@@ -178,7 +187,8 @@ class Owners {
   async #writeGroup({ by, commands }: Group): Promise<Written> {
     const owner = this.#owner(by);
     const answers = await owner.write(commands);
-    return { answers, changes: owner.toldOfOwn() };
+    const changes = owner.toldOfOwn();
+    return { answers, changes: this.#place.wholeGroups ? changes : byTask(changes) };
   }
 
   async #renew(id: string): Promise<Renewal> {

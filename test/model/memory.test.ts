@@ -16,6 +16,8 @@ function place(): Place {
     open: (id, handlers) => StoreSubject.open(memoryStore(database), id, handlers),
     kill: async (id) => database.kill(id),
     outlivesKill: false,
+    revives: false,
+    wholeGroups: true,
   };
 }
 

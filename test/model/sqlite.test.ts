@@ -18,6 +18,8 @@ test("SQLite stores of one file do what the model does", { timeout: modelTimeout
         StoreSubject.open(sqliteStore(path), id, handlers),
       kill: (id: string) => rm(join(`${path}.owners`, id)),
       outlivesKill: true,
+      revives: false,
+      wholeGroups: true,
     };
     try {
       await follow(place, moves);

@@ -21,9 +21,9 @@ export class StoreChild {
   readonly #waiting: ((line: string | undefined) => void)[] = [];
   #ended = false;
 
-  private constructor(path: string, id: string, handlers: readonly HandlerName[]) {
+  private constructor(at: string, id: string, handlers: readonly HandlerName[]) {
     this.id = id;
-    this.#child = StoreChild.spawn(path, id, handlers);
+    this.#child = StoreChild.spawn(at, id, handlers);
     this.#closed = once(this.#child, "close");
     this.#problems = text(this.#child.stderr);
     // It may be gone before it has read all.
@@ -32,14 +32,14 @@ export class StoreChild {
   }
 
   /** Resolves when the store is open. */
-  static async open(path: string, id: string, handlers: readonly HandlerName[]): Promise<StoreChild> {
-    const child = new StoreChild(path, id, handlers);
+  static async open(at: string, id: string, handlers: readonly HandlerName[]): Promise<StoreChild> {
+    const child = new StoreChild(at, id, handlers);
     await child.renew();
     return child;
   }
 
-  static spawn(path: string, id: string, handlers: readonly HandlerName[]) {
-    const args = [program, path, id, JSON.stringify(handlers)];
+  static spawn(at: string, id: string, handlers: readonly HandlerName[]) {
+    const args = [program, at, id, JSON.stringify(handlers)];
     return spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"] });
   }
 
@@ -58,6 +58,10 @@ export class StoreChild {
 
   async renew(): Promise<Renewal> {
     return (await this.#must({ renew: true })) as Renewal;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? Number.NaN;
   }
 
   async kill(): Promise<void> {

@@ -9,6 +9,7 @@ import type { StoreCommand } from "./model.ts";
 import { afterDeath, type Asked, type Death } from "./orders.ts";
 import { StoreChild } from "./store-child.ts";
 import { handlers, viewOfModel, type Look } from "./view.ts";
+import type { Place } from "../places/place.ts";
 
 /** What a process is given to do. */
 export interface Work {
@@ -17,13 +18,13 @@ export interface Work {
   readonly ahead: number;
 }
 
-export type Place = 0 | 1;
+export type Seat = 0 | 1;
 
 const backoff = { baseMs: 5, maxMs: 12, maxCrashes: 5 };
 
-/** Two processes on one file, either of which may be killed while both write, and what the file may hold by then. */
+/** Two processes at one place, either of which may be killed while both write, and what the place may hold by then. */
 export class StorePair {
-  readonly #path: string;
+  readonly #place: Place;
   #children: readonly StoreChild[] = [];
   /** As far as the answers tell; mostly it is one. */
   #possible: readonly Model[] = [emptyModel];
@@ -31,8 +32,8 @@ export class StorePair {
   /** Counts what is asked and what is answered. */
   #moment = 0;
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   async start(): Promise<void> {
@@ -40,7 +41,7 @@ export class StorePair {
   }
 
   /** Both do their work at the same time, and one is killed once it has answered so many groups. */
-  async work(works: readonly [Work, Work], dying: Place, awaited: number): Promise<void> {
+  async work(works: readonly [Work, Work], dying: Seat, awaited: number): Promise<void> {
     const victim = this.#child(dying);
     const { groups, ahead } = works[dying];
     const enough = Math.min(awaited, groups.length);
@@ -59,9 +60,9 @@ export class StorePair {
   }
 
   /** Another process comes in the place of one that was killed. */
-  async replace(place: Place, of: readonly HandlerName[]): Promise<void> {
+  async replace(seat: Seat, of: readonly HandlerName[]): Promise<void> {
     const child = await this.#open(of);
-    this.#children = this.#children.with(place, child);
+    this.#children = this.#children.with(seat, child);
   }
 
   /** Both end at once, in the middle of nothing, and others come. */
@@ -73,7 +74,7 @@ export class StorePair {
     await this.start();
   }
 
-  /** Both see the same, which is something that the file may hold. */
+  /** Both see the same, which is something that the place may hold. */
   async assertSame(look: Look): Promise<void> {
     for (const child of this.#children) {
       this.#learn(await child.look(look), (model) => viewOfModel(model, child.id, look));
@@ -81,7 +82,7 @@ export class StorePair {
   }
 
   /** One reclaims, in pages, what was left. */
-  async takeOver(heir: Place, limit: number, now: number): Promise<void> {
+  async takeOver(heir: Seat, limit: number, now: number): Promise<void> {
     const child = this.#child(heir);
     const renewed = await child.renew();
     this.#learn(renewed, (model) => renewal(model, child.id));
@@ -106,13 +107,13 @@ export class StorePair {
 
   async #open(of: readonly HandlerName[]): Promise<StoreChild> {
     const id = `o${++this.#born}`;
-    const child = await StoreChild.open(this.#path, id, of);
+    const child = await StoreChild.open(this.#place.at, id, of);
     this.#possible = this.#possible.map((model) => join(model, id, of));
     return child;
   }
 
-  #child(place: Place): StoreChild {
-    const child = this.#children[place];
+  #child(seat: Seat): StoreChild {
+    const child = this.#children[seat];
     if (child === undefined) throw new Error("No process has been started.");
     return child;
   }
@@ -120,6 +121,7 @@ export class StorePair {
   async #killOne(child: StoreChild): Promise<Death> {
     const from = ++this.#moment;
     await child.kill();
+    await this.#place.killed(child.pid);
     return { by: child.id, from, until: ++this.#moment };
   }
 
@@ -168,6 +170,6 @@ export class StorePair {
   }
 }
 
-function other(place: Place): Place {
-  return place === 0 ? 1 : 0;
+function other(seat: Seat): Seat {
+  return seat === 0 ? 1 : 0;
 }

@@ -1,9 +1,9 @@
-// Keeps a store in SQLite and does what it is told, until it is killed: node store-process.ts PATH OWNER HANDLERS.
+// Has a store and does what it is told, until it is killed: node store-process.ts PLACE OWNER HANDLERS.
 // Each line of its input is a request, and is answered by a line, in order.
 import { createInterface } from "node:readline";
-import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { Renewal } from "../../src/store/store.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
+import { isUrl, storeAt } from "../places/store-at.ts";
 import type { Held } from "./mirror.ts";
 import type { Answer } from "./model-state.ts";
 import type { StoreCommand } from "./model.ts";
@@ -19,8 +19,10 @@ export type StoreRequest =
 
 export type StoreReply = readonly Answer[] | View | Held | Renewal;
 
-const [path = "", id = "", handlers = "[]"] = process.argv.slice(2);
-const subject = await StoreSubject.open(sqliteStore(path), id, JSON.parse(handlers) as HandlerName[]);
+const [at = "", id = "", handlers = "[]"] = process.argv.slice(2);
+// Nobody renews its lease.
+const store = storeAt(at, { leaseMs: 3_600_000 });
+const subject = await StoreSubject.open(store, id, JSON.parse(handlers) as HandlerName[], !isUrl(at));
 
 function reply(request: StoreRequest): Promise<StoreReply> {
   if ("write" in request) return subject.write(request.write);

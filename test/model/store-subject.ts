@@ -1,5 +1,4 @@
 import type { ChangedBy, Renewal, StoreChanges, TaskChange, TaskStore } from "../../src/store/store.ts";
-import { HoldfastError } from "../../src/task/fault.ts";
 import type { HandlerName } from "../../src/task/owner.ts";
 import { Mirror, type Held } from "./mirror.ts";
 import type { Answer } from "./model-state.ts";
@@ -10,22 +9,38 @@ import { viewOfStore, type Look, type View } from "./view.ts";
 export class StoreSubject {
   readonly #store: TaskStore;
   readonly #mirror: Mirror;
+  readonly #ordersMessages: boolean;
   #own: TaskChange[] = [];
   #others: TaskChange[] = [];
 
-  private constructor(store: TaskStore, handlers: readonly HandlerName[]) {
+  private constructor(store: TaskStore, handlers: readonly HandlerName[], ordersMessages: boolean) {
     this.#store = store;
+    this.#ordersMessages = ordersMessages;
     this.#mirror = new Mirror(store, handlers);
     store.subscribe((changes, by) => this.#hear(changes, by));
   }
 
-  static async open(store: TaskStore, id: string, handlers: readonly HandlerName[]): Promise<StoreSubject> {
+  /** Unless the store keeps messages and commands in one order, they wait for each other here. */
+  static async open(
+    store: TaskStore,
+    id: string,
+    handlers: readonly HandlerName[],
+    ordersMessages = true,
+  ): Promise<StoreSubject> {
     await store.open({ id, handlers });
-    return new StoreSubject(store, handlers);
+    return new StoreSubject(store, handlers, ordersMessages);
   }
 
   /** Makes all writes before it waits for any: where it can, the store puts them into one commit. */
-  write(commands: readonly StoreCommand[]): Promise<readonly Answer[]> {
+  async write(commands: readonly StoreCommand[]): Promise<readonly Answer[]> {
+    const place = this.#ordersMessages ? -1 : commands.findIndex(isAboutMessages);
+    if (place === -1) return this.#writeAtOnce(commands);
+    const before = await this.#writeAtOnce(commands.slice(0, place));
+    const answer = await this.#writeAtOnce(commands.slice(place, place + 1));
+    return [...before, ...answer, ...(await this.write(commands.slice(place + 1)))];
+  }
+
+  #writeAtOnce(commands: readonly StoreCommand[]): Promise<readonly Answer[]> {
     return Promise.all(commands.map((command) => this.#perform(command).catch(rejection)));
   }
 
@@ -82,7 +97,13 @@ export class StoreSubject {
   }
 }
 
+export function isAboutMessages({ type }: StoreCommand): boolean {
+  return type === "put_message" || type === "take_messages";
+}
+
 function rejection(error: unknown): Answer {
-  if (error instanceof HoldfastError && error.code === "store_lost") return { rejected: error.code };
+  // By its code: in a process of its own, the store comes from the package.
+  if (error instanceof Error && "code" in error && error.code === "store_lost")
+    return { rejected: error.code };
   throw error;
 }
