@@ -3,6 +3,7 @@ import { postgresStore, type PostgresStoreOptions } from "holdfast/postgres";
 import type { TaskStore } from "holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
 import { createQueued, createRunning, noon, owner } from "../../contract/sample-task.ts";
+import { Peer, serve, withTasks, type WireResponse } from "../../server/peer.ts";
 import { DatabaseProxy } from "../../postgres/database-proxy.ts";
 import { OwnServer } from "../../postgres/own-server.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
@@ -166,4 +167,28 @@ test("somebody who keeps a task locked holds up its commands, and none of other 
     await client.query("rollback");
   });
   expect(await mark("task-a")).toMatchObject({ ok: true });
+});
+
+test("a server tells its clients and its load balancer, and serves again by itself", async () => {
+  const { url, schema } = await freshSchema();
+  const proxy = await DatabaseProxy.before(url);
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  const { http } = await serve({
+    tools: (tasks) => tasks.tool("greet", {}, () => ({ content: [{ type: "text", text: "Hello" }] })),
+    options: { store: postgresStore(proxy.url, { schema, timeoutMs, queue: false }) },
+  });
+  const call = (): Promise<WireResponse> => {
+    const peer = new Peer(http.url);
+    return peer.send("tools/call", { name: "greet", arguments: {} }, { capabilities: withTasks, meta: key });
+  };
+  const key = { "holdfast/idempotencyKey": "the-only-call-of-this-test" };
+  const ready = async (): Promise<number> => (await fetch(new URL("/readyz", http.url))).status;
+  await expect.poll(ready, { timeout: patienceMs }).toBe(200);
+  proxy.fallSilent();
+  expect(await call()).toMatchObject({ error: { code: -32_603, message: expect.stringContaining("store") } });
+  expect(await ready()).toBe(503);
+  proxy.cut();
+  proxy.speak();
+  await expect.poll(ready, { timeout: patienceMs }).toBe(200);
+  expect(await call()).toMatchObject({ result: { status: "working" } });
 });
