@@ -104,6 +104,13 @@ export class Owners extends Signals {
     return new Owner(child, String(line[0]), this.#place);
   }
 
+  /** Kills a process that a client has started. */
+  async kill(pid: number | undefined): Promise<void> {
+    if (pid === undefined) throw new Error("There is no such process.");
+    process.kill(pid, "SIGKILL");
+    await this.#place.killed(pid);
+  }
+
   /** The processes that ran the handler of this word, in order. */
   runnersOf(word: string): readonly number[] {
     return this.eventsOf(word)

@@ -39,7 +39,7 @@ describe.each(["2026-07-28", "2025-11-25"] as const)(
       const [second] = owners.runnersOf("two");
       expect(first).not.toBe(second);
 
-      process.kill(first ?? Number.NaN, "SIGKILL");
+      await owners.kill(first);
       owners.openGate("two"); // its server runs one handler at a time
       expect(await yours.result(patience)).toMatchObject(text("TWO two"));
       await owners.logged("(waits)", "one", 2);
@@ -64,7 +64,7 @@ describe.each(["2026-07-28", "2025-11-25"] as const)(
       expect(await yours.result(patience)).toMatchObject(text("Bob's coat"));
       await expect.poll(() => one.asked).toEqual(["Whose hat?"]);
 
-      process.kill(owners.runnersOf("hat")[0] ?? Number.NaN, "SIGKILL");
+      await owners.kill(owners.runnersOf("hat")[0]);
       const again = await start(owners, "Ann");
       const handle = await again.client.resume(mine.reference);
       expect(await handle.result(patience)).toMatchObject(text("Ann's hat"));
@@ -82,7 +82,7 @@ it("the official client finds its call again when its server was killed", { time
   lost.catch(() => undefined); // awaited below
   await owners.logged("(waits)", "one");
   const [first] = owners.runnersOf("one");
-  process.kill(first ?? Number.NaN, "SIGKILL");
+  await owners.kill(first);
   await expect(lost).rejects.toThrow();
   await owners.logged("(waits)", "one", 2); // the other's server has it
 
