@@ -1,13 +1,6 @@
 import { nameOfProcess } from "../places/store-at.ts";
 import { withClient } from "./with-client.ts";
 
-/** Lets the lease of an owner be over, as it is some time after its process has died. */
-export async function endLease(url: string, schema: string, owner: string): Promise<void> {
-  await withClient(url, (client) =>
-    client.query(`update "${schema}".owner set lease_until = '-infinity' where id = $1`, [owner]),
-  );
-}
-
 /**
  * Has the database know that a process was killed: what it still does for that comes to its end, whichever, and the lease is over. Nobody
  * need wait for that.
