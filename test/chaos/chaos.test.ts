@@ -124,7 +124,10 @@ test.runIf(fullForm)(named("the nodes do not hear each other"), { timeout }, asy
   const proxy = await DatabaseProxy.before(database.url);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   // Listeners are at a database where nobody tells anything, then at none.
-  const scene = await open({ options: { leaseMs, directUrl: proxy.url, queue: false } });
+  const scene = await open({
+    options: { leaseMs, directUrl: proxy.url, queue: false },
+    mayAskAgain: true,
+  });
   await pause(2_000);
   proxy.fallSilent();
   await pause(2_000);
