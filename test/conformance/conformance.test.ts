@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { onPostgres, placeInPostgres, type Place } from "../places/place.ts";
 import { EverythingServer } from "./everything-server.ts";
 import { requiredScenarios, runSuite, type Findings } from "./suite.ts";
 
@@ -43,13 +44,16 @@ const unscoredEarlier = ["server-session-lifecycle", "json-schema-2020-12", "ser
 
 describe("the public conformance suite", { timeout: 120_000 }, () => {
   let server: EverythingServer;
+  let place: Place | undefined;
   let url = "";
   beforeAll(async () => {
-    server = new EverythingServer();
+    if (onPostgres) place = await placeInPostgres();
+    server = new EverythingServer(place && { env: { HOLDFAST_STORE: place.at } });
     url = await server.url;
   });
   afterAll(async () => {
     const { code, stderr } = await server.stop();
+    await place?.remove();
     expect(code).toBe(0);
     expect(stderr).toBe("");
   });
