@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import type { TaskStore } from "../../src/store/store.ts";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { CrashableStore } from "./crashable-store.ts";
 import { FakeClock, rest } from "./fake-clock.ts";
@@ -41,6 +43,27 @@ describe("processes on one store", () => {
     const [atA, atB] = [await a.callId("where"), await b.callId("where", { queued: true })];
     expect(bodyOf(await b.ended(atA))).toEqual(text("a"));
     expect(bodyOf(await a.ended(atB))).toEqual(text("b"));
+  });
+
+  it("serve again after a rejoin that failed on the way back from the store", async () => {
+    const clock = new FakeClock();
+    const { store } = new CrashableStore();
+    let [isTaken, rejoins] = [false, 0];
+    const renew = () => store.renew();
+    const rejoin = async (): Promise<void> => {
+      isTaken = false;
+      if (++rejoins === 1) throw new HoldfastError("store_failed", "The connection broke.");
+    };
+    const rejoining = { ...store, renew: async () => ({ ...(await renew()), held: !isTaken }), rejoin };
+    const registry = new Registry();
+    const runtime = createRuntime({ store: rejoining, registry, clock, onError: () => undefined });
+    await runtime.start();
+    isTaken = true;
+    await clock.advance(second);
+    expect([rejoins, await runtime.ready(second)]).toEqual([1, false]);
+    await clock.advance(second);
+    expect([rejoins, await runtime.ready(second)]).toEqual([2, true]);
+    await runtime.stop();
   });
 
   it("run what waits for a slot of another one, where the store shares their load", async () => {

@@ -72,7 +72,8 @@ export class Ownership {
   async #renew(): Promise<void> {
     const { store, clock } = this.#services;
     const { held, gone, others } = await store.renew();
-    if (!held) return this.#lost();
+    // Where a rejoin failed that had come to its end in the store, all the same nobody here was told of a gap.
+    if (!held || !this.#held) return this.#lost();
     const lost = gone.filter((owner) => !this.#reported.has(owner));
     for (const owner of lost) await this.#reclaim(owner);
     if (lost.length === 0 && others === 0) return;
