@@ -16,6 +16,9 @@ export interface Queries {
 const lockTimeoutMs = 2_000;
 const idleTimeoutMs = 5_000;
 
+/** How many connections in turn may be found to have broken. */
+const mostBroken = 10;
+
 /** The connections of a store to its database. */
 export class Database implements Queries {
   readonly #pool: Pool;
@@ -38,13 +41,14 @@ export class Database implements Queries {
     }
   }
 
-  /** The same of one that may run twice: where the connection had broken, another one is asked. */
+  /** The same of one that may run twice: where the connection had broken, another one is asked, and all of a pool may have. */
   async read(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    try {
-      return await this.#query(sql, values);
-    } catch (error) {
-      if (isBroken(error)) return this.query(sql, values);
-      throw storeFailed(error);
+    for (let broken = 0; ; broken++) {
+      try {
+        return await this.#query(sql, values);
+      } catch (error) {
+        if (broken === mostBroken || !isBroken(error)) throw storeFailed(error);
+      }
     }
   }
 

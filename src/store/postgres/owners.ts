@@ -73,8 +73,9 @@ export class Owners {
   }
 
   async renew(): Promise<Renewal> {
-    const [renewed] = await this.#database.query(this.sql.renew, [this.id, this.#leaseMs]);
-    const others = (await this.all(this.#database)).filter(({ id }) => id !== this.id);
+    const read: Queries = { query: (sql, values) => this.#database.read(sql, values) };
+    const [renewed] = await read.query(this.sql.renew, [this.id, this.#leaseMs]);
+    const others = (await this.all(read)).filter(({ id }) => id !== this.id);
     const gone = others.filter(({ lives }) => !lives);
     return {
       held: renewed !== undefined,
