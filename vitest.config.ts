@@ -1,11 +1,21 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 
 const src = fileURLToPath(new URL("./src/", import.meta.url));
 
 // Suites that take any store take Postgres with HOLDFAST_TEST_STORE=postgres.
 const inPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres.ts", import.meta.url));
+// What strikes whole clusters, foreign clients and long-lived servers takes minutes: only `npm run test:slow` runs it.
+const slowOnly = [
+  "test/chaos/**",
+  "test/peers/**",
+  "test/soak/**",
+  "test/bench/postgres.test.ts",
+  "test/examples/cluster.test.ts",
+  "test/model/crash.test.ts",
+];
+const isSlow = process.env["HOLDFAST_TEST"] === "full";
 const onPostgres = process.env["HOLDFAST_TEST_STORE"] === "postgres";
 
 // vitest reads its configuration from a default export only.
@@ -20,6 +30,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...(isSlow ? [] : slowOnly)],
     setupFiles: ["test/seed.ts", ...(onPostgres ? [inPostgres] : [])],
     globalSetup: ["test/postgres/global-setup.ts"],
     // Processes, since suites end children, locks and databases. Files share one, and with it its modules: none keeps
