@@ -1,5 +1,6 @@
-import { Pool, types } from "pg";
+import type { Pool } from "pg";
 import { journalColumns, journalRowOf } from "../../../src/store/journal-row.ts";
+import { openPool } from "../../../src/store/postgres/connections.ts";
 import { Database, type SqlValue } from "../../../src/store/postgres/database.ts";
 import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
@@ -10,7 +11,7 @@ import type { JournalEntry } from "../../../src/task/journal.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 
-const int8 = 20;
+const patienceMs = 600_000;
 const nothing: JournalEntry = {
   key: "",
   kind: "step",
@@ -33,23 +34,18 @@ export class SomeSchema implements AsyncDisposable {
   readonly #fresh: FreshSchema;
   readonly #sql: WriteStatements;
 
-  private constructor(fresh: FreshSchema) {
+  private constructor(fresh: FreshSchema, pool: Pool) {
     this.#fresh = fresh;
-    this.pool = new Pool({
-      connectionString: fresh.url,
-      max: 2,
-      types: {
-        getTypeParser: (oid: number, format?: "text" | "binary") =>
-          oid === int8 ? Number : (types.getTypeParser(oid, format) as unknown),
-      },
-    });
+    this.pool = pool;
     this.names = namesIn(fresh.schema);
-    this.database = new Database(this.pool, 600_000);
+    this.database = new Database(this.pool, patienceMs);
     this.#sql = writeStatements(this.names);
   }
 
   static async create(): Promise<SomeSchema> {
-    const schema = new SomeSchema(await FreshSchema.inSharedDatabase());
+    const fresh = await FreshSchema.inSharedDatabase();
+    const pool = await openPool({ url: fresh.url, max: 2, timeoutMs: patienceMs, isPatient: true });
+    const schema = new SomeSchema(fresh, pool);
     await migrateSchema(schema.database, schema.names);
     return schema;
   }
