@@ -86,14 +86,14 @@ export class Transaction implements Queries {
   constructor(client: PoolClient, timeoutMs: number) {
     this.#client = client;
     // A role or a database may have another level for its default, with which statements do not see what others did while they waited for locks.
-    void this.#send(
-      `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`,
-    );
+    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`;
+    void this.#send(client.query(begin));
   }
 
   /** What fails fails the commit, too, so that nobody has to wait for it. */
   query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    const rows = this.#send({ text: sql, values: [...values], rowMode: "array" }).then(rowsOf);
+    const statement = { text: sql, values: [...values], rowMode: "array" as const };
+    const rows = this.#send(this.#client.query(statement)).then(rowsOf);
     rows.catch(() => undefined);
     return rows;
   }
@@ -101,7 +101,7 @@ export class Transaction implements Queries {
   /** Rejects with what went wrong first in the transaction, which then has done nothing; with `LostCommit` where that is not known. */
   async commit(): Promise<void> {
     const before = Promise.allSettled(this.#sent);
-    const commit = this.#send("COMMIT");
+    const commit = this.#send(this.#client.query("COMMIT"));
     try {
       for (const each of await before) if (each.status === "rejected") throw each.reason;
       const { command } = await commit;
@@ -118,15 +118,14 @@ export class Transaction implements Queries {
     if (this.#over) return;
     try {
       await Promise.allSettled(this.#sent);
-      await this.#send("ROLLBACK");
+      await this.#send(this.#client.query("ROLLBACK"));
       this.#release();
     } catch (error) {
       this.#release(error);
     }
   }
 
-  #send(query: string | { text: string; values: unknown[]; rowMode: "array" }): Promise<QueryArrayResult> {
-    const sent = this.#client.query(query as never) as unknown as Promise<QueryArrayResult>;
+  #send<Result>(sent: Promise<Result>): Promise<Result> {
     sent.catch(() => undefined); // `commit` says it
     this.#sent.push(sent);
     return sent;
