@@ -7,6 +7,7 @@ export type { TaskCaller } from "./runtime/tool/caller.ts";
 export type { RequestedTtl, Role, RuntimeOptions } from "./runtime/options.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
 export type { Backoff } from "./runtime/backoff.ts";
+export type { DurableTool, ToolChanges } from "./runtime/tool/durable-tool.ts";
 export type { RetryPolicy } from "./runtime/tool/retry-policy.ts";
 export { NonRetryableError } from "./runtime/tool/non-retryable-error.ts";
 export { TaskCallError } from "./runtime/tool/task-call-error.ts";

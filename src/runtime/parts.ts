@@ -5,6 +5,7 @@ import { ChangedTasks } from "./changed-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
+import { HandlerChanges } from "./dispatch/handler-changes.ts";
 import { NewerTasks } from "./dispatch/newer-tasks.ts";
 import { Orphans } from "./dispatch/orphans.ts";
 import { Ownership } from "./dispatch/ownership.ts";
@@ -27,6 +28,7 @@ export interface Parts {
   readonly sweeper: Sweeper;
   readonly ownership: Ownership;
   readonly orphans: Orphans;
+  readonly handlerChanges: HandlerChanges;
   readonly creation: Creation;
   readonly watchers: Watchers;
 }
@@ -52,6 +54,12 @@ export function makeParts(services: Services): Parts {
   const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onUnheld };
   const attempts = new Attempts(setup);
   const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper, newer });
+  const orphans = new Orphans(services);
+  const handlerChanges = new HandlerChanges({
+    services,
+    onChange: () => dispatcher.wake(),
+    onTold: () => orphans.onOthers(),
+  });
   return {
     timers,
     changed: new ChangedTasks(services, [attempts]),
@@ -61,7 +69,8 @@ export function makeParts(services: Services): Parts {
     cancellation: new Cancellation(services, sweeper, onUnheld),
     sweeper,
     ownership: new Ownership(services, sweeper, () => dispatcher.wake()),
-    orphans: new Orphans(services),
+    orphans,
+    handlerChanges,
     creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),
     watchers: new Watchers(),
   };

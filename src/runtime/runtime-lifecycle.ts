@@ -57,10 +57,10 @@ export class RuntimeLifecycle {
 
   async #start(): Promise<void> {
     const { store, registry, clock, options } = this.#services;
-    const { changed, dispatcher, watchers, ownership, orphans, sweeper } = this.#parts;
-    registry.seal();
+    const { changed, dispatcher, watchers, ownership, orphans, sweeper, handlerChanges } = this.#parts;
+    const handlers = registry.handlers();
     try {
-      await store.open({ id: clock.uniqueName(), handlers: registry.handlers() });
+      await store.open({ id: clock.uniqueName(), handlers });
     } catch (error) {
       this.#started = undefined; // what is in the way may go away: another start may succeed
       throw error;
@@ -82,6 +82,7 @@ export class RuntimeLifecycle {
       if (works) this.#offWork = store.onWork?.((tasks) => dispatcher.takeWork(tasks));
       dispatcher.wake();
       void sweeper.start();
+      handlerChanges.start(handlers);
       this.#open = true;
     } catch (error) {
       await this.#close();
@@ -123,9 +124,11 @@ export class RuntimeLifecycle {
   }
 
   async #close(): Promise<void> {
-    const { ownership, orphans, changed, cancellation, cancelled, timers, sweeper } = this.#parts;
+    const { ownership, orphans, changed, cancellation, cancelled, timers, sweeper, handlerChanges } =
+      this.#parts;
     ownership.stop();
     orphans.stop();
+    handlerChanges.stop();
     changed.stop();
     cancellation.stop();
     cancelled.stop();

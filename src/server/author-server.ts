@@ -47,8 +47,8 @@ export class AuthorServers {
   readonly #factory: ServerFactory;
   readonly #registry: Registry;
   readonly #policies: PlainPolicies;
-  readonly #listed = new Map<Tool, ListedTool>();
-  readonly #declareHeaders = new Map<Tool, boolean>();
+  readonly #listed = new WeakMap<Tool, ListedTool>();
+  readonly #declareHeaders = new WeakMap<Tool, boolean>();
 
   constructor(factory: ServerFactory, registry: Registry, policies: PlainPolicies) {
     this.#factory = factory;
@@ -74,7 +74,10 @@ export class AuthorServers {
     for (const method of methods) {
       mcp.server.setRequestHandler(method, { params: unchecked }, async () => neverReached());
     }
-    for (const tool of this.#registry.all()) mcp.registerTool(tool.name, this.#listedAs(tool), neverReached);
+    for (const tool of this.#registry.all()) {
+      const listed = mcp.registerTool(tool.name, this.#listedAs(tool), neverReached);
+      if (!this.#registry.isEnabled(tool)) listed.disable(); // so that the SDK refuses its calls
+    }
     this.#registerPollingTools(mcp, owner);
     return mcp;
   }

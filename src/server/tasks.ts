@@ -6,7 +6,7 @@ import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
-import type { StructuredContent, ToolInput, ToolReference } from "../runtime/tool/tool-reference.ts";
+import type { DurableTool } from "../runtime/tool/durable-tool.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies, type CompanionNames } from "./plain/plain-policies.ts";
@@ -71,7 +71,8 @@ export interface Tasks {
   /**
    * Registers a tool whose calls survive crashes, deploys and reconnects. Its handler gets the validated arguments and
    * the task; a step that finished in `task.step` does not run again after a crash. Returns what the handlers of other
-   * tools call it by. Throws `configuration` for a name that is taken, for wrong options, and after `start`.
+   * tools call it by, and what changes or removes it. Tools may come at any time, also while clients are connected, which hear of it. Throws
+   * `configuration` for a name that is taken, and for wrong options.
    *
    * ```ts
    * tasks.tool(
@@ -94,7 +95,7 @@ export interface Tasks {
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output>,
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
-  ): ToolReference<ToolInput<Input>, StructuredContent<Output>>;
+  ): DurableTool<Input, Prepared, Older, Output>;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and handlers to mount. The factory returns a new server
    * on each call, with tools, resources and prompts of its own. Throws `configuration` where the role `serve` is missing.
@@ -117,7 +118,7 @@ export interface Tasks {
    */
   sendEvent(id: string, name: string, value?: unknown, options?: SendOptions): Promise<boolean>;
   /**
-   * Opens the store and takes over the tasks of an earlier process; no tool can be added after it. `serveHttp` and
+   * Opens the store and takes over the tasks of an earlier process. `serveHttp` and
    * `serveStdio` call it; a handler that is mounted does so with its first request. Idempotent.
    */
   start(): Promise<void>;

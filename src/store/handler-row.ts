@@ -22,6 +22,16 @@ export function handlerOf(row: Row): HandlerName | undefined {
   }
 }
 
+/** The handlers of an owner as JSON text, in which each has one form. */
+export function handlersText(handlers: readonly HandlerName[]): string {
+  return `[${handlers.map(handlerText).join(",")}]`;
+}
+
+/** What the JSON text of an owner's handlers contains where it has this one. */
+export function handlerText({ method, tool }: HandlerName): string {
+  return JSON.stringify({ method, tool });
+}
+
 /** The handlers of an owner, as JSON text says them. None where it is damaged: one owner that cannot be read keeps no other from its work. */
 export function handlersIn(json: string): readonly HandlerName[] {
   try {

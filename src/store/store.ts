@@ -91,6 +91,11 @@ export interface TaskStore {
    * Left out by a store for which its process has to be restarted.
    */
   rejoin?(): Promise<void>;
+  /**
+   * Says what the owner knows from now on, instead of what it said before; others are told of a gap. What it had queued for itself and has no
+   * handler for any more can be claimed by those that have one.
+   */
+  setHandlers(handlers: readonly HandlerName[]): Promise<void>;
 
   /** Applies a command. The command is plain data that must not change until the write has ended. */
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;

@@ -63,7 +63,7 @@ export interface TaskCommands {
   start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
   /**
    * Starts queued tasks that stand in a lane, one under each token as far as there are any: by priorities of `handlers`, and by
-   * turns of principals and lanes (`store/fair-order.ts`). Those that another living owner is to run are not among them, nor are
+   * turns of principals and lanes (`store/fair-order.ts`). Those that another living owner with their handler is to run are not among them, nor are
    * those that none of `handlers` runs, nor those of which as many run as may.
    */
   claim: {

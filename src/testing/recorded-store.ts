@@ -85,6 +85,7 @@ export class RecordedStore implements TaskStore {
   readonly list = notRecorded;
   readonly unfinished = notRecorded;
   readonly hasClaimable = notRecorded;
+  readonly setHandlers = notRecorded;
   readonly orphanedHandlers = notRecorded;
   readonly queued = notRecorded;
   readonly due = notRecorded;

@@ -9,6 +9,7 @@ import { claimCases } from "./claim-cases.ts";
 import { durableCases } from "./durable-cases.ts";
 import { eventCases } from "./event-cases.ts";
 import { forgettingCases } from "./forgetting-cases.ts";
+import { handlerCases, sharedHandlerCases } from "./handler-cases.ts";
 import { journalCases } from "./journal-cases.ts";
 import { lifecycleCases } from "./lifecycle-cases.ts";
 import { listCases } from "./list-cases.ts";
@@ -63,6 +64,8 @@ const casesOfAll = [
   callCancelCases,
   childInputCases,
   ownershipCases,
+  handlerCases,
+  sharedHandlerCases,
   callerCases,
   sharedCallerCases,
   listCases,

@@ -31,6 +31,7 @@ export class CrashableStore {
       }),
     close: () => this.#alive(() => this.#inner.close()),
     renew: () => this.#alive(() => this.#inner.renew()),
+    setHandlers: (handlers) => this.#alive(() => this.#inner.setHandlers(handlers)),
     write: (command) => this.#alive(() => this.#inner.write(command)),
     get: (id) => this.#alive(() => this.#inner.get(id)),
     withKeys: (...keys) => this.#alive(() => this.#inner.withKeys(...keys)),

@@ -14,8 +14,8 @@ it("returns the tool as others call it, with what callers pass and what comes ba
     expectTypeOf(days).toEqualTypeOf<number>();
     return { content: [{ type: "text", text: city }], structuredContent: { degrees: days } };
   });
-  expect(forecast).toEqual({ name: "forecast" });
-  expectTypeOf(forecast).toEqualTypeOf<
+  expect(forecast).toMatchObject({ name: "forecast", enabled: true });
+  expectTypeOf(forecast).toExtend<
     ToolReference<
       { city: string; days?: number | undefined; at?: string | undefined },
       { degrees: number; wind?: string | undefined }
@@ -30,7 +30,7 @@ it("knows nothing of what a tool without schemas takes and returns", () => {
     expectTypeOf(task.prepared).toEqualTypeOf<number>();
     return text("done");
   });
-  expectTypeOf(plain).toEqualTypeOf<ToolReference<Record<string, unknown>, unknown>>();
+  expectTypeOf(plain).toExtend<ToolReference<Record<string, unknown>, unknown>>();
   expectTypeOf<ToolResult<unknown>>().toEqualTypeOf<CallToolResult>();
 });
 

@@ -18,6 +18,7 @@ export function watchedStore(
     open: async (owner) => (await before("open", undefined), inner.open(owner)),
     close: async () => (await before("close", undefined), inner.close()),
     renew: async () => (await before("renew", undefined), inner.renew()),
+    setHandlers: async (handlers) => (await before("setHandlers", undefined), inner.setHandlers(handlers)),
     write: async (command) => {
       await before(command.type, "id" in command ? String(command.id) : undefined);
       return inner.write(command);

@@ -12,6 +12,7 @@ import type { NewerTasks } from "./newer-tasks.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
+import { StartableTools } from "./startable-tools.ts";
 import { WorkOffers } from "./work-offers.ts";
 
 /** The most tasks that one claim takes, so that no transaction grows with the slots. */
@@ -173,7 +174,8 @@ export class Dispatcher {
     while (this.#open && (this.#backlog || this.#looks)) {
       if (this.#backlog && !this.#hasSlot) return;
       this.#offers.onLook();
-      const handlers = this.#handlers();
+      const startable = new StartableTools(this.#setup.services, this.#setup.leaked);
+      const { handlers } = startable;
       if (handlers.length === 0) {
         this.#backlog = false; // until a tool may start handlers again, or another change
         this.#looks = false;
@@ -190,7 +192,7 @@ export class Dispatcher {
         this.#backlog = true;
         return;
       }
-      if (!(await this.#claim(handlers, tokens))) return;
+      if (!(await this.#claim(startable, tokens))) return;
     }
   }
 
@@ -211,9 +213,10 @@ export class Dispatcher {
   }
 
   /** Under the slots of these tokens. False where the server stops: then the tasks stay queued. */
-  async #claim(handlers: readonly ClaimingHandler[], tokens: readonly string[]): Promise<boolean> {
+  async #claim(startable: StartableTools, tokens: readonly string[]): Promise<boolean> {
     const { services, slots } = this.#setup;
     const { store, clock, unreadable, onError } = services;
+    const { handlers } = startable;
     // What is queued while the claim is under way may come too late for it.
     this.#backlog = false;
     let free = tokens.length;
@@ -229,7 +232,7 @@ export class Dispatcher {
       free -= claimed.tasks.length;
       this.#offers.onClaimed(claimed.tasks.length, tokens.length);
       if (free === 0) this.#backlog = true;
-      for (const task of claimed.tasks) this.#track(this.#begin(task));
+      for (const task of claimed.tasks) this.#track(this.#begin(task, startable));
       return true;
     } catch (error) {
       // For good, which is said once and not here: what others queue is told on and on, and each time it would fail again.
@@ -241,9 +244,9 @@ export class Dispatcher {
     }
   }
 
-  async #begin(task: TaskRecord): Promise<void> {
+  async #begin(task: TaskRecord, startable: StartableTools): Promise<void> {
     const { services, attempts, slots, newer } = this.#setup;
-    const tool = services.registry.handlerOf(task);
+    const tool = services.registry.handlerOf(task) ?? startable.of(task);
     const plan = tool && planClaimed(task, tool, services.options, services.clock.now());
     if (plan?.do === "run") return attempts.run(task, plan.tool);
     try {
@@ -276,17 +279,6 @@ export class Dispatcher {
       const { outcome, statusMessage } = plan;
       await store.write({ type: "settle", now, id, token, outcome, statusMessage });
     }
-  }
-
-  #handlers(): readonly ClaimingHandler[] {
-    const { services, leaked } = this.#setup;
-    const { registry, options } = services;
-    return registry.handlers(options.roles).flatMap((handler) => {
-      const tool = registry.handlerOf(handler);
-      if (tool === undefined || leaked.blocks(tool)) return [];
-      const { priority = 0, concurrency, version } = tool;
-      return { ...handler, priority, version, ...(concurrency !== undefined && { concurrency }) };
-    });
   }
 
   #track(work: Promise<void>): void {

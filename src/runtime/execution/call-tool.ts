@@ -79,7 +79,7 @@ export class Calls {
   async #childOf(name: string, args: unknown): Promise<Child> {
     const { services, record, origin } = this.#setup;
     const { registry, options, clock } = services;
-    const tool = registry.get(name);
+    const tool = registry.handlerOf({ method: "tools/call", tool: name });
     if (tool === undefined) throw wrong(`there is no tool "${name}" here`);
     assertCallable(tool, { origin, generation: record.generation });
     const depth = (origin.depth ?? 0) + 1;

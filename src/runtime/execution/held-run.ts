@@ -101,6 +101,12 @@ export class HeldRun {
     };
   }
 
+  /** Whether this process still has a handler that could go on with the task. */
+  get isServed(): boolean {
+    const { services, record } = this.#setup;
+    return services.registry.handlerOf(record) !== undefined;
+  }
+
   /** Lets clients see no longer that the attempt before has failed. */
   sayAttempt(): void {
     const { record, tool } = this.#setup;

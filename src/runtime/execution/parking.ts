@@ -91,6 +91,7 @@ export class Parking {
   #drop(held: HeldRun): void {
     this.forget(held);
     if (!held.run.canPark) return; // it is about to work, and comes back when it rests again
+    if (!held.isServed) return; // its tool was removed: dropped, it could not come back
     this.#setup.onDrop(held);
     const write = this.#park(held).finally(() => this.#writes.delete(write));
     this.#writes.add(write);

@@ -26,7 +26,7 @@ export function toolAtVersion(tool: Tool, version: number): Tool | undefined {
 }
 
 /** An earlier version, of whatever arguments. */
-interface AnyOlderVersion {
+export interface AnyOlderVersion {
   readonly inputSchema?: StandardSchemaV1;
   readonly outputSchema?: StandardSchemaV1;
   readonly prepare?: Prepare<never, unknown>;

@@ -162,7 +162,7 @@ export class PlainCalls {
   }
 
   #deadlineOf(task: TaskRecord): number {
-    return this.policies.deadlineOf(this.#runtime.registry.get(task.tool));
+    return this.policies.deadlineOf(this.#runtime.registry.handlerOf(task));
   }
 }
 

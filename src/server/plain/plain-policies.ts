@@ -36,7 +36,9 @@ export class PlainPolicies {
   readonly #named: readonly (readonly [kind: PollingToolKind, name: string])[];
   readonly #registry: Registry;
   readonly #options: PlainOptions;
-  #hasTickets: boolean | undefined;
+  #hasTickets = false;
+  /** True once the names of the polling tools are held against tools that come later. */
+  #holdsNames = false;
 
   /** Throws `configuration` for invalid options. */
   constructor(registry: Registry, options: PlainOptions) {
@@ -48,6 +50,12 @@ export class PlainPolicies {
     this.#registry = registry;
     this.#options = options;
     this.names = namesFrom(options.companions);
+    const look = (): void => {
+      this.#hasTickets ||= registry.all().some((tool) => this.of(tool) === "ticket");
+    };
+    look();
+    registry.onChange(look);
+    registry.checkEach((tool) => this.#assertFits(tool));
     this.#named = pollingToolKinds.flatMap((kind) => {
       const name = this.names[kind];
       return name === undefined ? [] : [[kind, name] as const];
@@ -55,7 +63,7 @@ export class PlainPolicies {
   }
 
   /** Undefined for a tool whose calls have no task for such a client. */
-  of(tool: Tool): PlainPolicy | undefined {
+  of(tool: Pick<Tool, "task" | "plain" | "outputSchema">): PlainPolicy | undefined {
     if (tool.task !== "optional") return undefined;
     // A ticket does not fit an output schema, and hosts that use one need the result itself.
     return tool.plain ?? this.#options.plain ?? (tool.outputSchema === undefined ? "ticket" : "wait");
@@ -71,13 +79,12 @@ export class PlainPolicies {
     return tool?.plainDeadlineMs ?? this.#options.plainDeadlineMs;
   }
 
-  /** Whether a tool may answer with a ticket, so that there are polling tools. Read it when all tools are registered. */
+  /** Whether a tool may answer with a ticket, so that there are polling tools; or has done so, and was removed since. */
   get hasTickets(): boolean {
-    this.#hasTickets ??= this.#registry.all().some((tool) => this.of(tool) === "ticket");
     return this.#hasTickets;
   }
 
-  /** The polling tools that there are, with their names. Read it when all tools are registered. */
+  /** The polling tools that there are, with their names. */
   get pollingTools(): readonly (readonly [kind: PollingToolKind, name: string])[] {
     if (!this.hasTickets) return [];
     return this.#named;
@@ -88,10 +95,22 @@ export class PlainPolicies {
     return this.pollingTools.find(([, own]) => own === name)?.[0];
   }
 
-  /** Throws `configuration` if a tool has the name of a polling tool. */
+  /** Throws `configuration` if a tool has the name of a polling tool; no tool can come or become so from then on. */
   assertNoCollision(): void {
-    for (const [kind, name] of this.pollingTools) {
-      if (this.#registry.get(name) !== undefined) throw nameTaken(kind, name);
+    this.#assertApart(this.#registry.all(), this.pollingTools);
+    this.#holdsNames = true;
+  }
+
+  /** A tool with tickets brings polling tools along. */
+  #assertFits(tool: Tool): void {
+    if (!this.#holdsNames) return;
+    const hasTickets = this.#hasTickets || this.of(tool) === "ticket";
+    this.#assertApart([...this.#registry.all(), tool], hasTickets ? this.#named : []);
+  }
+
+  #assertApart(tools: readonly Tool[], pollingTools: PlainPolicies["pollingTools"]): void {
+    for (const [kind, name] of pollingTools) {
+      if (tools.some((tool) => tool.name === name)) throw nameTaken(kind, name);
     }
   }
 }

@@ -48,7 +48,7 @@ export class EarlierRequests {
     const { progressToken } = origin;
     const params = progressToken === undefined ? {} : { _meta: { progressToken } };
     const asked = { ...request, params };
-    const tool = runtime.registry.get(task.tool);
+    const tool = runtime.registry.handlerOf(task);
     if (task.generation === plain) return calls.resume(task, tool, asked, session.connection);
     if (task.generation === core) return taskCreated(snapshot, tool, asked, session);
     if (sep === undefined) throw lost();

@@ -1,7 +1,8 @@
-import { hasHandler, type StoreOwner } from "../../task/owner.ts";
+import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
 
 interface Owner extends StoreOwner {
+  handlers: readonly HandlerName[];
   lives: boolean;
   /** Its tasks are being given to others. */
   retired: boolean;
@@ -14,6 +15,11 @@ export class MemoryOwners {
 
   add(owner: StoreOwner): void {
     this.#owners.set(owner.id, { ...owner, lives: true, retired: false });
+  }
+
+  setHandlers(id: string, handlers: readonly HandlerName[]): void {
+    const owner = this.#owners.get(id);
+    if (owner !== undefined) owner.handlers = [...handlers];
   }
 
   /** The owner has closed its store. */
@@ -45,9 +51,10 @@ export class MemoryOwners {
     return this.#owners.get(id)?.lives === true;
   }
 
-  /** Queued tasks of others are left to them until their running ones are reclaimed. */
-  isKnown(id: string): boolean {
-    return this.#owners.get(id)?.retired === false;
+  /** Queued tasks of others are left to them as long as they have a handler, and until their running ones are reclaimed. */
+  keeps(id: string, handler: HandlerName): boolean {
+    const owner = this.#owners.get(id);
+    return owner?.retired === false && hasHandler(owner.handlers, handler);
   }
 
   gone(): readonly string[] {

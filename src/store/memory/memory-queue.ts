@@ -51,8 +51,8 @@ export class MemoryQueue {
   }
 
   /** Those that an owner may take. */
-  runnable(query: FairQuery, mayTake: (owner: string | null) => boolean): FairlyTaken<ReadyTask> {
-    const lines = [...this.#ready.values()].filter(({ owner }) => mayTake(owner));
+  runnable(query: FairQuery, mayTake: (line: MemoryLine) => boolean): FairlyTaken<ReadyTask> {
+    const lines = [...this.#ready.values()].filter(mayTake);
     return takeFairly(lines, query, (handler) => this.#limited.get(nameOf(handler)) ?? 0);
   }
 

@@ -79,6 +79,12 @@ class MemoryStore implements TaskStore {
     };
   }
 
+  async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
+    await this.#commit();
+    this.#tables.owners.setHandlers(this.#owner, handlers);
+    this.#database.publish("gap", this.#owner);
+  }
+
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
     this.#lifecycle.assertOpen();

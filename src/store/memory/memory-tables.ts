@@ -20,6 +20,7 @@ import type {
 import type { TableWrite } from "../table-write.ts";
 import { take } from "../take.ts";
 import { compareText, MemoryLists } from "./memory-lists.ts";
+import type { MemoryLine } from "./memory-line.ts";
 import { MemoryOwners } from "./memory-owners.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryKeys } from "./memory-keys.ts";
@@ -97,7 +98,7 @@ export class MemoryTables implements TaskTables {
   }
 
   runnable(query: FairQuery, owner: string): RunnableTasks {
-    const { tasks, ...rest } = this.queue.runnable(query, (of) => this.#mayTake(of, owner));
+    const { tasks, ...rest } = this.queue.runnable(query, (line) => this.#mayTake(line, owner));
     return { ...rest, tasks: this.#records(tasks.map(({ id }) => id)), unreadable: [] };
   }
 
@@ -248,8 +249,8 @@ export class MemoryTables implements TaskTables {
   }
 
   /** Whether an owner may take what is queued for another one, or for any. */
-  #mayTake(of: string | null, owner: string): boolean {
-    return of === null || of === owner || !this.owners.isKnown(of);
+  #mayTake({ owner: of, handler }: MemoryLine, owner: string): boolean {
+    return of === null || of === owner || !this.owners.keeps(of, handler);
   }
 
   #retire(owner: string, forgetAt: number | null): void {

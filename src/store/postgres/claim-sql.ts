@@ -9,10 +9,11 @@ export function claimStatements({ task, owner }: Names) {
     ORDER BY coalesce(principal, '') LIMIT 1)`;
   return {
     /**
-     * Of each owner and handler the principals after the one who had the last turn, and the first ones; of each of their lanes the first tasks. One
+     * Of each owner whose tasks may be claimed (of another one, where it lives and has the handler, they may not) and handler the principals after the one who had the last turn, and the first ones; of each of their lanes the first tasks. One
      * seek for each of these, however many tasks there are.
      */
-    heads: `WITH RECURSIVE handler (method, tool, after) AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[])),
+    heads: `WITH RECURSIVE handler (method, tool, after, text) AS (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $8::text[])),
       owned (name) AS (
         (SELECT task.owner FROM ${task} WHERE ${ready} ORDER BY task.owner LIMIT 1)
         UNION ALL
@@ -21,7 +22,8 @@ export function claimStatements({ task, owner }: Names) {
       line AS (
         SELECT owned.name AS owner, handler.method, handler.tool, handler.after FROM owned CROSS JOIN handler
         WHERE owned.name IS NOT NULL AND (owned.name = '' OR owned.name = $4
-          OR NOT EXISTS (SELECT 1 FROM ${owner} AS other WHERE other.id = owned.name AND other.retired = 0))),
+          OR NOT EXISTS (SELECT 1 FROM ${owner} AS other WHERE other.id = owned.name AND other.retired = 0
+            AND position(handler.text IN other.handlers) > 0))),
       principal (owner, method, tool, name, place) AS (
         SELECT owner, method, tool, ${principalOf("coalesce(principal, '') >= ''")}, 1 FROM line
         UNION ALL

@@ -4,6 +4,7 @@ import { compareNames, type Turns } from "../../task/turns.ts";
 import { latestTime } from "../../task/time.ts";
 import { takeFairly, type FairlyTaken, type FairQuery } from "../fair-order.ts";
 import type { RunnableTasks } from "../facts.ts";
+import { handlerText } from "../handler-row.ts";
 import type { ReadyTask, ReadyTasks } from "../ready-line.ts";
 import { columnsOf, integer, text, textOrStored, type Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
@@ -78,6 +79,7 @@ async function takeReady(
       principals,
       passed,
       rows,
+      handlers.map(handlerText),
     ];
     const [heads, count] = await Promise.all([queries.query(sql.heads, values), counts]);
     const lines = new ReadLines(heads, rows);

@@ -19,7 +19,8 @@ export function ownerStatements({ owner, committed, task, message }: Names) {
     fence: `SELECT pg_current_xact_id()::text FROM ${owner} WHERE id = $1 AND retired = 0`,
     register: `INSERT INTO ${owner} (id, pid, host, since, handlers, lease_until)
       VALUES ($1, $2, $3, clock_timestamp(), $4, ${until("$5::float8")})
-      ON CONFLICT (id) DO UPDATE SET retired = 0, lease_until = excluded.lease_until`,
+      ON CONFLICT (id) DO UPDATE SET retired = 0, handlers = excluded.handlers, lease_until = excluded.lease_until`,
+    setHandlers: `UPDATE ${owner} SET handlers = $2 WHERE id = $1`,
     renew: `UPDATE ${owner} SET lease_until = ${until("$2::float8")} WHERE id = $1 AND retired = 0 RETURNING 1`,
     /** At once gone. */
     leave: `UPDATE ${owner} SET lease_until = '-infinity' WHERE id = $1`,

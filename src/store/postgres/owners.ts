@@ -1,10 +1,9 @@
 import { hostname } from "node:os";
-import type { StoreOwner } from "../../task/owner.ts";
-import { handlersIn } from "../handler-row.ts";
+import type { HandlerName, StoreOwner } from "../../task/owner.ts";
+import { handlersIn, handlersText } from "../handler-row.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { Renewal } from "../store.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { Database, Queries } from "./database.ts";
 import type { Names } from "./names.ts";
 import { ownerStatements, type OwnerStatements } from "./owner-sql.ts";
@@ -22,7 +21,7 @@ export class Owners {
   readonly sql: OwnerStatements;
   readonly #database: Database;
   readonly #schema: string;
-  readonly #own: StoreOwner;
+  #own: StoreOwner;
   readonly #leaseMs: number;
 
   constructor(database: Database, names: Names, own: StoreOwner, leaseMs: number) {
@@ -48,13 +47,19 @@ export class Owners {
     const transaction = await this.#database.begin();
     try {
       void transaction.query(this.sql.lockAlone, [[this.lockName(id)]]);
-      const values = [id, process.pid, hostname(), toStored(JSON.stringify(handlers)), this.#leaseMs];
+      const values = [id, process.pid, hostname(), handlersText(handlers), this.#leaseMs];
       void transaction.query(this.sql.register, values);
       await transaction.commit();
     } catch (error) {
       await transaction.rollback();
       throw error;
     }
+  }
+
+  /** What it has handlers for from now on, also where it has to register again. */
+  async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
+    this.#own = { ...this.#own, handlers };
+    await this.write((queries) => queries.query(this.sql.setHandlers, [this.id, handlersText(handlers)]));
   }
 
   /** Writes in a transaction. Rejects with `store_lost` where others have taken this owner for dead. */

@@ -101,6 +101,12 @@ class PostgresStore implements TaskStore {
     this.#feed.publish("gap", "others");
   }
 
+  async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
+    const { owners, channel } = this.#open();
+    await owners.setHandlers(handlers);
+    channel.tell("gap");
+  }
+
   async get(id: string): Promise<TaskRecord | undefined> {
     return this.#open().reader.get(id);
   }

@@ -45,6 +45,16 @@ export class ChangeLog {
       this.#insert.run(this.#owner, null, null, toStored(id), told);
       this.#bytes += told?.length ?? 0;
     }
+    this.#deleteOldest();
+  }
+
+  /** Says that whoever holds something is to read it again. */
+  appendGap(): void {
+    this.#insert.run(this.#owner, null, null, null, null);
+    this.#deleteOldest();
+  }
+
+  #deleteOldest(): void {
     const isFull = this.#bytes > keptBytes;
     this.#deleteOld.run(isFull ? 1 : keptChanges);
     if (isFull) this.#bytes = 0;
@@ -75,7 +85,7 @@ export class ChangeLogReader {
     try {
       return this.#ofOthers(rows);
     } catch {
-      return gap; // a damaged row may be about anything
+      return gap; // a row about nothing says so, and a damaged one may be about anything
     }
   }
 

@@ -7,7 +7,7 @@ import { isLost, StoreLost } from "../lost-store.ts";
 import { beginWrite } from "./begin-write.ts";
 import { ChangeLog } from "./change-log.ts";
 import { isLocked } from "./owner-lock.ts";
-import { SqliteOwners } from "./sqlite-owners.ts";
+import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteMessages } from "./sqlite-messages.ts";
 import { SqliteSessions } from "./sqlite-sessions.ts";
@@ -25,6 +25,7 @@ export class GroupWriter {
   readonly #path: string;
   readonly #owner: string;
   readonly #owners: SqliteOwners;
+  readonly #ownerWrites: OwnerWrites;
   readonly #log: ChangeLog;
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
@@ -40,6 +41,7 @@ export class GroupWriter {
     this.#owner = owner;
     this.#tables = new SqliteTables(db, (id) => isLocked(path, id));
     this.#owners = new SqliteOwners(db);
+    this.#ownerWrites = new OwnerWrites(db);
     this.#log = new ChangeLog(db, owner);
     this.#sessions = new SqliteSessions(db);
     this.#messages = new SqliteMessages(db, owner);
@@ -84,6 +86,10 @@ export class GroupWriter {
         return { result: this.#sessions.apply(command.command), changes: [] };
       case "messages":
         return { result: this.#messages.apply(command.command), changes: [] };
+      case "handlers":
+        this.#ownerWrites.setHandlers(this.#owner, command.handlers);
+        this.#log.appendGap();
+        return { result: { ok: true }, changes: [] };
       default:
         return applyCommand(this.#tables, this.#owner, command);
     }

@@ -171,6 +171,7 @@ export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM
 export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
 export const insertOwner = `
   INSERT INTO owner (id, pid, host, since, handlers) VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?)`;
+export const updateHandlers = "UPDATE owner SET handlers = ? WHERE id = ?";
 export const retireOwner = "UPDATE owner SET retired = 1 WHERE id = ?";
 /** Unless some of what it ran may still have to be given back: a cancel that is due can be called off. */
 export const deleteOwner = `

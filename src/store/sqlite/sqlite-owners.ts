@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { hasHandler, type StoreOwner } from "../../task/owner.ts";
+import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { handlersIn } from "../handler-row.ts";
+import { handlersIn, handlersText } from "../handler-row.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, textOrStored, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
@@ -39,10 +39,14 @@ export class SqliteOwners {
     return new Set(this.#selectIds.all().map(idOf));
   }
 
-  /** Whether an owner may take what is queued for another one, or for any (null). */
-  mayTake(own: string): (owner: string | null) => boolean {
-    const owners = this.ids();
-    return (owner) => owner === null || owner === own || !owners.has(owner);
+  /** Whether an owner may take what is queued for another one, or for any (null): it is left to another one that has the handler. */
+  mayTake(own: string): (owner: string | null, handler: HandlerName) => boolean {
+    let known: readonly KnownOwner[] | undefined;
+    const keeps = (owner: string, handler: HandlerName): boolean => {
+      known ??= this.all().filter(({ retired }) => !retired);
+      return known.some(({ id, handlers }) => id === owner && hasHandler(handlers, handler));
+    };
+    return (owner, handler) => owner === null || owner === own || !keeps(owner, handler);
   }
 
   serve(task: Pick<TaskRecord, "method" | "tool">): boolean {
@@ -53,6 +57,7 @@ export class SqliteOwners {
 /** The writes of the table. */
 export class OwnerWrites {
   readonly #insert: StatementSync;
+  readonly #updateHandlers: StatementSync;
   readonly #retire: StatementSync;
   readonly #delete: StatementSync;
   readonly #deleteMessages: StatementSync;
@@ -60,6 +65,7 @@ export class OwnerWrites {
 
   constructor(db: DatabaseSync) {
     this.#insert = db.prepare(sql.insertOwner);
+    this.#updateHandlers = db.prepare(sql.updateHandlers);
     this.#retire = db.prepare(sql.retireOwner);
     this.#delete = db.prepare(sql.deleteOwner);
     this.#deleteMessages = db.prepare(sql.deleteMessagesOfOwner);
@@ -67,7 +73,11 @@ export class OwnerWrites {
   }
 
   add({ id, handlers }: StoreOwner): void {
-    this.#insert.run(id, process.pid, toStored(hostname()), toStored(JSON.stringify(handlers)));
+    this.#insert.run(id, process.pid, toStored(hostname()), handlersText(handlers));
+  }
+
+  setHandlers(id: string, handlers: readonly HandlerName[]): void {
+    this.#updateHandlers.run(handlersText(handlers), id);
   }
 
   /** With `forgetAt`, the time now, it is deleted unless running tasks of it are left. */

@@ -18,7 +18,7 @@ import { toStored } from "../stored-text.ts";
 const wakeAt = columnsOf(["at"]);
 const countAt = columnsOf(["count"]);
 
-type MayTake = (owner: string | null) => boolean;
+type MayTake = (owner: string | null, handler: HandlerName) => boolean;
 
 /** Reads the queue: by owner and handler, since a process takes only its own, and what nobody else is to run. */
 export class SqliteQueue {
@@ -103,9 +103,9 @@ export class SqliteQueue {
     unreadable: UnreadableTask[],
   ): Generator<ReadyTasks<TaskRecord>> {
     for (const owner of this.#owners()) {
-      if (!mayTake(owner)) continue;
       for (const handler of this.#handlersOf(owner)) {
-        if (hasHandler(handlers, handler)) yield this.#line(owner, handler, unreadable);
+        if (hasHandler(handlers, handler) && mayTake(owner, handler))
+          yield this.#line(owner, handler, unreadable);
       }
     }
   }

@@ -145,6 +145,10 @@ class SqliteStore implements TaskStore {
     return result;
   }
 
+  async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
+    await this.#open().writer.write({ type: "handlers", handlers });
+  }
+
   renew(): Promise<Renewal> {
     return this.#read(() => this.#open().others.renew());
   }

@@ -1,5 +1,6 @@
 import type { CommandResult } from "../../task/command-result.ts";
 import type { TaskCommand } from "../../task/command.ts";
+import type { HandlerName } from "../../task/owner.ts";
 import type { FaultCode } from "../../task/fault.ts";
 import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { SessionCommand, SessionResult } from "../session-command.ts";
@@ -9,9 +10,16 @@ import type { TaskChange } from "../store.ts";
 export type SessionWrite = { readonly type: "sessions"; readonly command: SessionCommand };
 export type MessageWrite = { readonly type: "messages"; readonly command: MessageCommand };
 
-export type WriterCommand = TaskCommand | SessionWrite | MessageWrite;
+/** What the owner has handlers for from now on. */
+export type HandlersWrite = { readonly type: "handlers"; readonly handlers: readonly HandlerName[] };
 
-export type WriterResult = CommandResult | SessionResult | MessageResult;
+export interface HandlersResult {
+  readonly ok: true;
+}
+
+export type WriterCommand = TaskCommand | SessionWrite | MessageWrite | HandlersWrite;
+
+export type WriterResult = CommandResult | SessionResult | MessageResult | HandlersResult;
 
 /** What the main thread tells the writer's thread. It sends a group only when the one before it was answered. */
 export type WriterRequest =

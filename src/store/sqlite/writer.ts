@@ -10,6 +10,8 @@ import { messageOf } from "./sqlite-error.ts";
 import type { WriterOptions } from "./writer-connection.ts";
 import type {
   CommandAnswer,
+  HandlersResult,
+  HandlersWrite,
   MessageWrite,
   SessionWrite,
   WriterAnswer,
@@ -80,6 +82,7 @@ export class Writer {
   write(command: TaskCommand): Promise<CommandResult>;
   write(command: SessionWrite): Promise<SessionResult>;
   write(command: MessageWrite): Promise<MessageResult>;
+  write(command: HandlersWrite): Promise<HandlersResult>;
   write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {

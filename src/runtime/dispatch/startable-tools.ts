@@ -1,0 +1,30 @@
+import { hasHandler, type ClaimingHandler } from "../../task/owner.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
+import type { Services } from "../services.ts";
+import type { Tool } from "../tool/tool.ts";
+
+/** The tools that could start handlers when they were looked up, for a claim: one that is removed meanwhile runs what was claimed for it. */
+export class StartableTools {
+  readonly handlers: readonly ClaimingHandler[];
+  readonly #tools = new Map<ClaimingHandler, Tool>();
+
+  constructor({ registry, options }: Pick<Services, "registry" | "options">, leaked: LeakedHandlers) {
+    for (const name of registry.handlers(options.roles)) {
+      const tool = registry.handlerOf(name);
+      if (tool === undefined || leaked.blocks(tool)) continue;
+      const { priority = 0, concurrency, version } = tool;
+      this.#tools.set(
+        { ...name, priority, version, ...(concurrency !== undefined && { concurrency }) },
+        tool,
+      );
+    }
+    this.handlers = [...this.#tools.keys()];
+  }
+
+  /** For a task that was claimed. */
+  of(task: TaskRecord): Tool | undefined {
+    const handler = this.handlers.find((each) => hasHandler([each], task));
+    return handler && this.#tools.get(handler);
+  }
+}
