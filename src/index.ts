@@ -1,6 +1,9 @@
 export { createTasks } from "./server/tasks.ts";
 export type { SendOptions, Tasks, TasksOptions } from "./server/tasks.ts";
 export type { CompanionNames } from "./server/plain/plain-policies.ts";
+export { durable } from "./server/durable/durable.ts";
+export type { DurableServer } from "./server/durable/durable.ts";
+export type { DurableContext, TaskSettings } from "./server/durable/register-tool.ts";
 export type { ServerFactory } from "./server/author-server.ts";
 export type { TaskServer } from "./server/task-server.ts";
 export type { TaskCaller } from "./runtime/tool/caller.ts";

@@ -6,6 +6,7 @@ import type { Outcome } from "../task/outcome.ts";
 import type { GenerationName, Origin, TaskMethod, TaskRecord } from "../task/record.ts";
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
+import type { CallExtras } from "./tool/credentials.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { InlineRun } from "./execution/run-inline.ts";
 import type { Watcher } from "./watchers.ts";
@@ -19,7 +20,7 @@ export interface Requestor {
 }
 
 /** One accepted request that becomes a task. */
-export interface TaskCall extends Requestor {
+export interface TaskCall extends Requestor, CallExtras {
   /** The task's id, from `taskId`, where somebody has to know it before the task runs; by default a new one. */
   readonly id?: string;
   /** Of what kind the request is; by default a tools/call. */
@@ -36,8 +37,6 @@ export interface TaskCall extends Requestor {
    */
   readonly prepareInTask?: true;
   readonly origin: Origin;
-  /** What `authenticate` returned as `credentials`, for the handler; it is not stored. */
-  readonly credentials?: unknown;
   /** The scopes that the task needs, beyond those of every request; by default none. */
   readonly requiredScopes?: readonly string[];
   /**

@@ -4,6 +4,7 @@ import { metaOf } from "../generation/meta.ts";
 import type { MessageExtraInfo } from "@modelcontextprotocol/server";
 import type { Registry } from "../runtime/tool/registry.ts";
 import { taskCaller, type TaskCaller } from "../runtime/tool/caller.ts";
+import { receivedBy, unstoredParts, type TransportInfo } from "./received.ts";
 import { encodeJson } from "../task/json.ts";
 import type { CallerDetails, Origin } from "../task/record.ts";
 
@@ -52,6 +53,7 @@ export interface ToolRequest {
   /** What its sender is allowed to do; left out: everything that its principal may. */
   readonly access?: Access | undefined;
   readonly auth?: AuthContext | undefined;
+  readonly transport?: TransportInfo | undefined;
 }
 
 /** Under which the sender of a request wants progress; undefined: it wants none. */
@@ -85,15 +87,18 @@ function toolScopesOf(access: Access, registry: Registry): NonNullable<Origin["t
 
 /** What a task stores of the request that created it, and of the session in which that came. */
 export function originOf(
-  { id, params, auth, access }: Pick<ToolRequest, "id" | "params" | "auth" | "access">,
+  request: Pick<ToolRequest, "id" | "params" | "auth" | "access" | "transport">,
   capabilities: JsonObject,
   registry: Registry,
   session?: string,
 ): Origin {
+  const { id, params, auth, access } = request;
   const { traceparent, tracestate } = metaOf(params);
   const progressToken = progressTokenOf(params);
   const caller = callerDetails(auth);
   const toolScopes = access === undefined ? {} : toolScopesOf(access, registry);
+  const kept = receivedBy(registry.get(calledTool(params)), request);
+  const received = kept === undefined ? [] : unstoredParts(kept);
   return {
     requestId: id,
     capabilities,
@@ -103,6 +108,7 @@ export function originOf(
       trace: { traceparent, ...(typeof tracestate === "string" && { tracestate }) },
     }),
     ...(session !== undefined && { session }),
+    ...(received.length > 0 && { received }),
     ...(Object.keys(toolScopes).length > 0 && { toolScopes }),
   };
 }

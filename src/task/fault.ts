@@ -37,6 +37,8 @@ export type FaultCode =
   | "outlives_task"
   // what authenticate returned as credentials is not in this process
   | "no_credentials"
+  // the request that a task came with, or the stream to its client, is not in this process
+  | "no_request"
   // the client answered a question with an error
   | "input_failed"
   // a handler goes on although its task has ended, or its caller has left
@@ -104,6 +106,7 @@ const endsOfWork: ReadonlySet<FaultCode> = new Set([
   "event_timeout",
   "input_failed",
   "no_credentials",
+  "no_request",
 ]);
 
 /**

@@ -28,6 +28,9 @@ export interface CallerDetails {
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
+/** A part of a request that is not stored. `_meta`: more than what an origin has of it. */
+export type ReceivedPart = "_meta" | "envelope" | "sessionId" | "http";
+
 /** Where a task came from: what later decides how it may talk to its client. */
 export interface Origin {
   readonly session?: string;
@@ -40,6 +43,8 @@ export interface Origin {
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
   /** The tool's `prepare` runs inside the task, where the creating request has no rounds for its questions. */
   readonly prepareInTask?: true;
+  /** What of the request was kept in memory only, of a handler that was written for the SDK: it is gone after a restart. */
+  readonly received?: readonly ReceivedPart[];
   /** Of a task that another task made: how many tasks are above it. */
   readonly depth?: number;
   /** The scopes that calls of tools need, by their names, where the request was held to such: for the tools that the task calls. */

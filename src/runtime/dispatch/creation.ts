@@ -100,6 +100,7 @@ export class Creation {
       call: {
         caller: taskCaller(call.principal, call.origin.caller),
         credentials: () => credentialsOf(call.credentials),
+        received: call.received,
       },
       signal,
       promoteAfterMs,
@@ -116,7 +117,7 @@ export class Creation {
         const result = await store.write({ type: "create", now: clock.now(), ...fresh, token, version });
         if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
         sweeper.consider(result.task.sweepAt);
-        credentials.keep(result.task.id, call.credentials); // for a later run, where this one is parked
+        credentials.keep(result.task.id, call); // for a later run, where this one is parked
         snapshot = { task: result.task, inputs: [], outcome: null };
         return attempts.hold(run, result.task, tool, call.origin);
       },
@@ -168,7 +169,7 @@ export class Creation {
     }
     if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
-    credentials.keep(result.task.id, call.credentials);
+    credentials.keep(result.task.id, call);
     if (token === null) dispatcher.queued(tool);
     else dispatcher.run(result.task, tool, fresh.request);
     return { task: result.task, inputs: [], outcome: null };

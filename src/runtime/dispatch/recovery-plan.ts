@@ -38,9 +38,7 @@ export function planClaimed(
     );
   }
   if (!mayRun(task, tool)) {
-    return failed(
-      `The server stopped while "${task.tool}" ran. The tool is not known to be safe to run again, so how far it came is not known.`,
-    );
+    return failed(interrupted(task.tool));
   }
   return { do: "run", tool: runs };
 }
@@ -48,6 +46,11 @@ export function planClaimed(
 /** What becomes of a task whose tool did not come back within the grace. */
 export function orphanFailure(tool: string): Failure {
   return failed(`This server no longer has a tool "${tool}".`);
+}
+
+/** Why a task fails that cannot be run again. */
+export function interrupted(tool: string): string {
+  return `The server stopped while "${tool}" ran. The tool is not known to be safe to run again, so how far it came is not known.`;
 }
 
 /** Whether the tool allows that the task is run, maybe again. */

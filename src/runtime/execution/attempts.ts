@@ -96,6 +96,7 @@ export class Attempts implements TaskHolder {
     const call: CallContext = {
       caller: taskCaller(task.principal, origin.caller),
       credentials: () => this.#setup.credentials.of(task.id),
+      received: this.#setup.credentials.received(task.id),
     };
     const running = runHandler(run, held, tool, loaded, call, this.#services);
     const gone = running.then(() => run.stepsEnd());

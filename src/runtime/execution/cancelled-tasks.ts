@@ -13,6 +13,7 @@ import { runVersions, toolAtVersion } from "../tool/tool-versions.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { loadTask } from "./load-task.ts";
+import type { CallContext } from "./make-context.ts";
 import { runHandler } from "./run-handler.ts";
 
 export interface CancelledTasksSetup {
@@ -45,6 +46,7 @@ export class CancelledTasks {
     // Before they are forgotten, since the task has ended.
     const credentials = this.#setup.credentials.of(cancelled.id);
     credentials.catch(() => undefined);
+    const received = this.#setup.credentials.received(cancelled.id);
     // A token that no task has: the store refuses whatever is written under it.
     const task = { ...cancelled, token: services.clock.uniqueName(), attempt: cancelled.attempt + 1 };
     const { unreadable, onError } = services;
@@ -53,7 +55,7 @@ export class CancelledTasks {
     if (tool === undefined || !services.options.roles.includes("work")) return;
     if (!mayRun(task, tool)) return;
     try {
-      await this.#limit.run(() => this.#run(task, tool, credentials));
+      await this.#limit.run(() => this.#run(task, tool, { credentials: () => credentials, received }));
     } catch (error) {
       if (this.#stopped.signal.aborted) return;
       if (!isUnreadable(error)) onError(error);
@@ -71,7 +73,7 @@ export class CancelledTasks {
     return task !== undefined;
   }
 
-  async #run(record: TaskRecord, tool: Tool, credentials: Promise<unknown>): Promise<void> {
+  async #run(record: TaskRecord, tool: Tool, extras: Omit<CallContext, "caller">): Promise<void> {
     const { services, timers, leaked } = this.#setup;
     if (this.#stopped.signal.aborted || leaked.blocks(tool)) return;
     const loaded = await loadTask(record, services, this.#stopped.signal);
@@ -90,10 +92,7 @@ export class CancelledTasks {
       onEnd: ignore,
     };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
-    const call = {
-      caller: taskCaller(record.principal, origin.caller),
-      credentials: () => credentials,
-    };
+    const call = { caller: taskCaller(record.principal, origin.caller), ...extras };
     const leak = Promise.withResolvers<void>();
     const unwatch = leaked.watch(run, tool, leak.resolve);
     const cancelled = new HoldfastError("fenced", `Task ${taskId} was cancelled.`);

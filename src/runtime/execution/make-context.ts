@@ -17,6 +17,7 @@ import { assertStepOptions, runStep } from "./step.ts";
 import { assertOutsideStep, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
+import type { ReceivedRequest } from "../tool/received-request.ts";
 import type {
   AllOptions,
   CalledTool,
@@ -55,6 +56,7 @@ type StepFn<T> = (step: StepContext) => T | Promise<T>;
 export interface CallContext {
   readonly caller: TaskCaller;
   readonly credentials: () => Promise<unknown>;
+  readonly received?: ReceivedRequest | undefined;
 }
 
 /** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */

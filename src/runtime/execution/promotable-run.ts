@@ -8,6 +8,7 @@ import type { HeldRun } from "./held-run.ts";
 import type { Clock } from "../clock.ts";
 import type { HandlerChanges } from "./handler-updates.ts";
 import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
+import { keepDetails } from "../tool/received-request.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
 import type { Timers } from "../timers.ts";
 import type { TaskContext } from "../tool/task-context.ts";
@@ -133,7 +134,9 @@ export class PromotableRun {
 
   async #runHandler(): Promise<PromotableEnd> {
     const { tool, call, prepared, clock, maxBodyBytes } = this.#setup;
-    const context = (): TaskContext => makeContext(this.run, this.#effects(), clock, call, prepared);
+    const { received } = call;
+    const context = (): TaskContext =>
+      keepDetails(makeContext(this.run, this.#effects(), clock, call, prepared), { received });
     const running = runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
     const gone = running.then(() => this.run.stepsEnd());
     void gone.then(() => this.#setup.onEnd());

@@ -1,5 +1,6 @@
 import type { Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
+import { keepDetails } from "../tool/received-request.ts";
 import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -22,7 +23,8 @@ export function runHandler(
       loaded.origin.prepareInTask === true
         ? await prepareInTask(tool, validated, run, held.effects, call.caller)
         : loaded.prepared;
-    return makeContext(run, held.effects, clock, call, prepared);
+    const context = makeContext(run, held.effects, clock, call, prepared);
+    return keepDetails(context, { received: call.received, ...loaded });
   };
   return runToEnd(tool, loaded.arguments, contextFor, options.maxBodyBytes);
 }

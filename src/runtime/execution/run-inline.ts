@@ -8,7 +8,8 @@ import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
 import type { TaskCaller } from "../tool/caller.ts";
-import { credentialsOf } from "../tool/credentials.ts";
+import { credentialsOf, type CallExtras } from "../tool/credentials.ts";
+import { keepDetails } from "../tool/received-request.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
@@ -21,12 +22,10 @@ import { withinTime, workLimitOf } from "./within-time.ts";
 /** Puts a question of a handler to its client and resolves with the answer's result object. */
 export type Ask = ContextEffects["ask"];
 
-export interface InlineRun {
+export interface InlineRun extends CallExtras {
   readonly tool: Tool;
   readonly arguments: unknown;
   readonly caller: TaskCaller;
-  /** What `authenticate` returned as `credentials`. */
-  readonly credentials?: unknown;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared?: string | null;
   /** True where the tool's `prepare` did not run before: it runs now, and asks through `ask` as the handler does. */
@@ -95,7 +94,8 @@ export async function runInline(
         ? await prepareInTask(call.tool, args, run, effects, call.caller)
         : (call.prepared ?? null);
     const credentials = (): Promise<unknown> => credentialsOf(call.credentials);
-    return makeContext(run, effects, clock, { caller: call.caller, credentials }, prepared);
+    const context = makeContext(run, effects, clock, { caller: call.caller, credentials }, prepared);
+    return keepDetails(context, { received: call.received });
   };
   const running = runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
   const { outcome } = await withinTime(running, run, call.tool);

@@ -1,16 +1,30 @@
 import { HoldfastError } from "../../task/fault.ts";
+import type { ReceivedRequest } from "./received-request.ts";
 
-/** What `authenticate` returned as `credentials`, by the task of the call: in memory only, until the task has ended. */
+/** What comes with a call and is not stored. */
+export interface CallExtras {
+  /** What `authenticate` returned as `credentials`, for the handler. */
+  readonly credentials?: unknown;
+  /** The request itself, for a handler that was written for the SDK. */
+  readonly received?: ReceivedRequest | undefined;
+}
+
+/** What came with calls, by their tasks: in memory only, until the task has ended. */
 export class Credentials {
-  readonly #byTask = new Map<string, unknown>();
+  readonly #byTask = new Map<string, CallExtras>();
 
-  keep(taskId: string, credentials: unknown): void {
-    if (credentials !== undefined) this.#byTask.set(taskId, credentials);
+  keep(taskId: string, { credentials, received }: CallExtras = {}): void {
+    if (credentials !== undefined || received !== undefined)
+      this.#byTask.set(taskId, { credentials, received });
   }
 
   /** A task that another one made has those of that one. */
   share(taskId: string, child: string): void {
     this.keep(child, this.#byTask.get(taskId));
+  }
+
+  received(taskId: string): ReceivedRequest | undefined {
+    return this.#byTask.get(taskId)?.received;
   }
 
   forget(taskId: string): void {
@@ -27,7 +41,7 @@ export class Credentials {
   }
 
   of(taskId: string): Promise<unknown> {
-    return credentialsOf(this.#byTask.get(taskId));
+    return credentialsOf(this.#byTask.get(taskId)?.credentials);
   }
 }
 

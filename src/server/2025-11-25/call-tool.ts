@@ -9,6 +9,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Answer } from "../answer.ts";
 import { notRepeatable, toolNotFound } from "../faults.ts";
 import { refusedAsTask } from "../plain/capabilities.ts";
+import { receivedBy } from "../received.ts";
 import { type ToolRequest, originOf, progressTokenOf } from "../request.ts";
 import { requestorWith, type TaskSession } from "../sessions/task-session.ts";
 
@@ -72,6 +73,7 @@ export async function createTask(tool: Tool, request: ToolRequest, session: Task
     arguments: params["arguments"],
     origin,
     credentials: auth?.credentials,
+    received: receivedBy(tool, request),
     ...(task?.ttlMs === undefined ? {} : { ttlMs: task.ttlMs }),
     ...(tool.prepare === undefined ? {} : { prepareInTask: true }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),

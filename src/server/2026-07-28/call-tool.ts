@@ -11,6 +11,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import { becomesTask } from "./admission.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
+import { receivedBy } from "../received.ts";
 import { callerOf, originOf, type Caller, type ToolRequest } from "../request.ts";
 import { plainCall } from "./plain-call.ts";
 import { prepareCall } from "./prepare-call.ts";
@@ -56,6 +57,7 @@ export async function callTool(
     ask,
     caller: callerOf(request, caller.principal),
     credentials: request.auth?.credentials,
+    received: receivedBy(tool, request),
   };
   return completeAnswerOf(await runtime.runInline(run));
 }
@@ -94,6 +96,7 @@ function taskCall(
     arguments: params["arguments"],
     origin: originOf(request, capabilities, registry),
     credentials: auth?.credentials,
+    received: receivedBy(tool, request),
     principal,
     scopes: access?.scopes,
     requiredScopes: access?.neededFor(tool.name) ?? [],

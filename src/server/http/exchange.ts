@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { ExactMessage } from "../2026-07-28/exact-message.ts";
 import type { RequestStream } from "../2026-07-28/request-stream.ts";
-import type { Owner } from "../request.ts";
 import type { AnswerEnd } from "../dispatch/after-answers.ts";
 import { legacyMissingCapability } from "../faults.ts";
 import type { TaskServer } from "../task-server.ts";
+import type { Sender } from "./identify.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
 import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
@@ -138,7 +138,11 @@ export class TaskRequests {
   }
 
   /** Begins to answer `message`. The server's identity has to be known. Whoever calls it says when the client is gone. */
-  begin({ id, method, params }: ExactMessage, { principal, access, auth }: Owner): Exchange {
+  begin(
+    { id, method, params }: ExactMessage,
+    { principal, access, auth, authInfo }: Sender,
+    http: () => Request | undefined,
+  ): Exchange {
     const { dispatcher, identity, legacyErrorCodes } = this.#server;
     const exchange = new Exchange((cut) => this.#unread.open(principal, cut));
     this.#open.add(exchange);
@@ -150,6 +154,7 @@ export class TaskRequests {
       principal,
       access,
       auth,
+      transport: { authInfo, http },
       stream: exchange,
       serverInfo: identity.known(principal) ?? {},
       get signal() {

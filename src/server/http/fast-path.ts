@@ -150,9 +150,10 @@ export class FastPath {
 
   #responderTo(
     body: JsonObject,
-    { incoming: { headers }, outgoing }: Received,
+    { incoming, outgoing }: Received,
     sender: Sender,
   ): ((admitted: Admitted) => Promise<Outgoing>) | undefined {
+    const { headers } = incoming;
     const { messages } = this.#setup;
     const version = headers["mcp-protocol-version"] as string | undefined;
     if (version !== generation) {
@@ -162,7 +163,7 @@ export class FastPath {
     }
     if (!messages.isReadyFor(body, (name) => headers[name] as string, sender)) return undefined;
     return () => {
-      const exchange = messages.begin(body, sender);
+      const exchange = messages.begin(body, sender, () => fromNode(incoming, goneSignal(outgoing), null));
       outgoing.once("close", () => exchange.close("its client"));
       if (outgoing.destroyed) exchange.close("its client");
       return exchange.begun();

@@ -15,6 +15,7 @@ import type { TaskServer } from "../task-server.ts";
 import { amended } from "./amended.ts";
 import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
 import { FaultsInServing } from "./faults-in-serving.ts";
+import type { Sender } from "./identify.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { sessionLimits } from "./limits.ts";
@@ -86,8 +87,8 @@ export class Messages {
   }
 
   /** Begins to answer a message of ours. Whoever calls it says when the client is gone. */
-  begin(message: ExactMessage, owner: Owner): Exchange {
-    return this.#ours.begin(message, owner);
+  begin(message: ExactMessage, sender: Sender, http: () => Request | undefined): Exchange {
+    return this.#ours.begin(message, sender, http);
   }
 
   /** The principal's session of this id, if there are sessions. */
@@ -167,7 +168,7 @@ export class Messages {
     if ((await this.#identity(incoming)) === undefined) return internalError(idToAnswer(message));
     // A call begins work; for the other methods, the question costs more than the answer.
     if (message.method === "tools/call" && request.signal.aborted) return undefined;
-    const exchange = this.#ours.begin(message, owner);
+    const exchange = this.#ours.begin(message, owner, () => request);
     const leave = (): void => exchange.close("its client");
     // Most answers are there before: to ask for the signal of a request costs more than they do.
     setImmediate(() => {

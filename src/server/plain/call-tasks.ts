@@ -5,6 +5,7 @@ import type { Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError, isUnknownTask, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { receivedBy } from "../received.ts";
 import { originOf } from "../request.ts";
 import { askable } from "./capabilities.ts";
 import { callKey, furtherKey, isCallKey } from "./call-keys.ts";
@@ -169,6 +170,7 @@ function taskCallOf(
     tool: tool.name,
     arguments: request.params["arguments"],
     credentials: request.auth?.credentials,
+    received: receivedBy(tool, request),
     origin: originOf(request, askable(capabilities, policy), registry, session),
     ...(preparation ?? (tool.prepare === undefined ? {} : { prepareInTask: true as const })),
     ...(key === undefined ? {} : { idempotencyKey: key }),

@@ -9,11 +9,15 @@ import type { Tool } from "../../runtime/tool/tool.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { answerOf, type Answer } from "../answer.ts";
 import { refusedAsTask } from "../plain/capabilities.ts";
+import { receivedBy } from "../received.ts";
 import { type ToolRequest, originOf, progressTokenOf } from "../request.ts";
 import { cancelTask, type SepSession } from "./sep-session.ts";
 
 /** What runs as the task. */
-type TaskWork = Pick<TaskCall, "id" | "method" | "tool" | "arguments" | "requiredScopes" | "prepareInTask">;
+type TaskWork = Pick<
+  TaskCall,
+  "id" | "method" | "tool" | "arguments" | "requiredScopes" | "prepareInTask" | "received"
+>;
 
 /** Throws the fault of a call that asks for a task, before its arguments are validated. */
 export function refuseCall(params: JsonObject, tool: Tool, capabilities: JsonObject): void {
@@ -29,7 +33,9 @@ export async function callTool(tool: Tool, request: ToolRequest, session: SepSes
   if (!validated.ok) return answerOf(validated.outcome);
   const requiredScopes = request.access?.neededFor(tool.name) ?? [];
   const prepares = tool.prepare === undefined ? {} : { prepareInTask: true as const };
-  return answerAsTask({ tool: tool.name, arguments: args, requiredScopes, ...prepares }, request, session);
+  const received = receivedBy(tool, request);
+  const work = { tool: tool.name, arguments: args, requiredScopes, received, ...prepares };
+  return answerAsTask(work, request, session);
 }
 
 /**

@@ -11,15 +11,17 @@ import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import { firstAttempt, judgeReply, paramsFor } from "../connection/question-retry.ts";
 import { cannotAsk, lacking } from "../plain/capabilities.ts";
+import { receivedBy } from "../received.ts";
 import { callerOf, progressTokenOf, type ToolRequest } from "../request.ts";
 
 /** Answers a call without a task: progress and questions go out on the stream of the call. */
 export async function runDirectly(
   tool: Tool,
-  { id, params, signal, auth }: ToolRequest,
+  request: ToolRequest,
   connection: Connection,
   runtime: Runtime,
 ): Promise<Outcome> {
+  const { id, params, signal, auth } = request;
   const { capabilities } = connection;
   const missing = lacking(tool, capabilities);
   if (missing.length > 0) {
@@ -62,6 +64,7 @@ export async function runDirectly(
       progress,
       caller: callerOf({ auth }, connection.principal),
       credentials: auth?.credentials,
+      received: receivedBy(tool, request),
     });
   } finally {
     over = true;

@@ -7,6 +7,7 @@ import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import { createTask, refuseCall } from "../2025-11-25/call-tool.ts";
 import { methods } from "../2025-11-25/task-methods.ts";
+import type { TransportInfo } from "../received.ts";
 import { calledTool, type Access, type MessageContext, type ToolRequest } from "../request.ts";
 import type { Answer } from "../answer.ts";
 import type { Handle } from "../dispatch/dispatch-transport.ts";
@@ -52,7 +53,8 @@ export class SessionRequests {
     if (work === undefined) return undefined;
     const answer = work;
     const access = this.#accessOf(extra);
-    return ({ signal }) => answer({ id, params, signal, access, auth: extra?.auth });
+    const transport = this.#transportOf(extra);
+    return ({ signal }) => answer({ id, params, signal, access, auth: extra?.auth, transport });
   }
 
   /** How a request is answered that an earlier process has received; `joined` is the task that it found, if it made none. */
@@ -154,6 +156,12 @@ export class SessionRequests {
       default:
         return method === "tasks/delete";
     }
+  }
+
+  #transportOf({ authInfo, request }: MessageContext = {}): TransportInfo {
+    const hasSession = this.#context.core.connection.streams.sessionKey !== undefined;
+    const sessionId = hasSession ? (request?.headers.get("mcp-session-id") ?? undefined) : undefined;
+    return { authInfo, sessionId, http: () => request };
   }
 
   /** Each request has its own token. */

@@ -1,0 +1,28 @@
+import type { JournalKey } from "../../task/journal.ts";
+
+/** Keys of this form are ours: their questions were asked by a handler that gave them none. */
+const form = /^ctx\.\w+ \d+(?: |$)/;
+
+/**
+ * The keys of questions that a handler asks as the SDK has it, without any: the n-th call of a function has the same key in each attempt. They are
+ * given out when the function is called, so that calls which go on at the same time keep their order.
+ */
+export class AutomaticKeys {
+  readonly #counts = new Map<string, number>();
+
+  next(call: string): { readonly key: JournalKey; readonly place: number } {
+    const place = (this.#counts.get(call) ?? 0) + 1;
+    this.#counts.set(call, place);
+    return { key: `ctx.${call} ${place}`, place };
+  }
+}
+
+/** The key of a question that a round of `inputRequired` asks under a name of the author's. */
+export function roundKey(round: number, name: string): JournalKey {
+  return `ctx.inputRequired ${round} ${name}`;
+}
+
+/** Whether a journal has such a question under the key. */
+export function isAutomatic(key: string): boolean {
+  return form.test(key);
+}

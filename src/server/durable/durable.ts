@@ -1,0 +1,55 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { ServerFactory } from "../author-server.ts";
+import type { TaskServer } from "../task-server.ts";
+import { createTasks, type Tasks, type TasksOptions } from "../tasks.ts";
+import { DurableTools } from "./durable-tools.ts";
+
+/** What `serveHttp`, `serveStdio` and handlers to mount serve, with the tasks behind it. */
+export interface DurableServer extends TaskServer {
+  /** For `sendEvent`, for further tools, and to start and stop without a transport of Holdfast. */
+  readonly tasks: Tasks;
+}
+
+/**
+ * Makes tools of a server on the official SDK durable: those that `factory` registers with `task` in their configs. It is called once at the start,
+ * without a client, for these tools and their handlers, and again for each client. All other tools, resources and prompts stay the SDK's.
+ *
+ * ```ts
+ * const makeServer = () => {
+ *   const server = new McpServer({ name: "reports", version: "1.0.0" });
+ *   server.registerTool(
+ *     "report",
+ *     { task: "optional", description: "Makes a report", inputSchema: z.object({ month: z.string() }) },
+ *     async ({ month }, ctx) => {
+ *       const pages = await ctx.task.step("render", () => render(month));
+ *       return { content: [{ type: "text", text: `${pages.length} pages` }] };
+ *     },
+ *   );
+ *   return server;
+ * };
+ * await serveHttp(durable(makeServer, { store: sqliteStore("tasks.db") }));
+ * ```
+ *
+ * The context of a handler is the SDK's, with the task in `ctx.task`. Its questions are questions of the task, and are kept. What a task cannot
+ * have, as the stream of a call that has ended, throws `no_request`. Throws `configuration` for wrong options, and where a factory registers its tools
+ * for some clients only; with an asynchronous factory, the start rejects with that.
+ */
+export function durable(factory: ServerFactory, options: TasksOptions): DurableServer {
+  if (typeof factory !== "function") {
+    throw new HoldfastError(
+      "configuration",
+      "durable takes the function that makes your server, and then the options: durable(() => new McpServer({ name, version }), { store }).",
+    );
+  }
+  const tasks = createTasks(options);
+  const tools = new DurableTools(factory, tasks);
+  const server = tasks.server((context) => tools.make(context));
+  const collected = tools.collect();
+  collected?.catch(() => undefined); // the start rejects with it
+  const after = (start: () => Promise<void>) => async (): Promise<void> => {
+    await collected;
+    await start();
+  };
+  Object.assign(tasks, { start: after(tasks.start.bind(tasks)) });
+  return Object.assign(server, { start: after(server.start.bind(server)), tasks });
+}

@@ -1,0 +1,98 @@
+import type {
+  CallToolResult,
+  Icon,
+  InputRequiredResult,
+  RegisteredTool,
+  ServerContext,
+  StandardSchemaV1,
+  StandardSchemaWithJSON,
+  ToolAnnotations,
+} from "@modelcontextprotocol/server";
+import type { TaskContext } from "../../runtime/tool/task-context.ts";
+import type { ToolConfig } from "../../runtime/tool/tool.ts";
+
+/** What `task` of a tool's config says besides whether its calls become tasks: the options of `tasks.tool`. */
+export interface TaskSettings extends Pick<
+  ToolConfig,
+  | "requires"
+  | "onCrash"
+  | "park"
+  | "promoteAfterMs"
+  | "immediateResponse"
+  | "plain"
+  | "plainDeadlineMs"
+  | "joinCalls"
+  | "concurrency"
+  | "priority"
+  | "ttlMs"
+  | "pollIntervalMs"
+  | "maxRunMs"
+  | "inputTimeoutMs"
+  | "timeoutMs"
+  | "version"
+  | "retry"
+> {
+  /** Default `optional`. */
+  readonly mode?: "optional" | "required";
+}
+
+/** What the handler of a durable tool gets: the SDK's context, and the task. */
+export type DurableContext = ServerContext & {
+  /** Steps, questions under keys of your own, sleeps, events and calls of other tools. */
+  readonly task: TaskContext;
+};
+
+interface DurableConfig {
+  /** Makes the tool durable, inside of the function that `durable` is given. */
+  readonly task: TaskSettings | "optional" | "required";
+  readonly title?: string;
+  readonly description?: string;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: Icon[];
+  readonly _meta?: Record<string, unknown>;
+}
+
+type Returned = CallToolResult | InputRequiredResult | Promise<CallToolResult | InputRequiredResult>;
+
+type DurableCallback<Input> = Input extends StandardSchemaWithJSON
+  ? (args: StandardSchemaWithJSON.InferOutput<Input>, ctx: DurableContext) => Returned
+  : (ctx: DurableContext) => Returned;
+
+/** A schema by its fields, of which the SDK makes one with `z.object`. */
+type Shape = Readonly<Record<string, StandardSchemaV1>>;
+
+type OptionalFields<Fields extends Shape> = {
+  [Name in keyof Fields]: undefined extends StandardSchemaV1.InferOutput<Fields[Name]> ? Name : never;
+}[keyof Fields];
+
+type ShapeOutput<Fields extends Shape> = {
+  -readonly [Name in Exclude<keyof Fields, OptionalFields<Fields>>]: StandardSchemaV1.InferOutput<
+    Fields[Name]
+  >;
+} & { -readonly [Name in OptionalFields<Fields>]?: StandardSchemaV1.InferOutput<Fields[Name]> };
+
+declare module "@modelcontextprotocol/server" {
+  interface McpServer {
+    /**
+     * Registers a durable tool: with `task` in its config, inside of the function that `durable` of Holdfast is given. Throws
+     * `configuration` outside of one, and for wrong options.
+     */
+    registerTool<
+      Output extends StandardSchemaWithJSON,
+      Input extends StandardSchemaWithJSON | undefined = undefined,
+    >(
+      name: string,
+      config: DurableConfig & { readonly inputSchema?: Input; readonly outputSchema?: Output },
+      handler: DurableCallback<Input>,
+    ): RegisteredTool;
+    /** The same with a schema by its fields: `inputSchema: { month: z.string() }`. */
+    registerTool<Fields extends Shape>(
+      name: string,
+      config: DurableConfig & {
+        readonly inputSchema: Fields;
+        readonly outputSchema?: Shape | StandardSchemaWithJSON;
+      },
+      handler: (args: ShapeOutput<Fields>, ctx: DurableContext) => Returned,
+    ): RegisteredTool;
+  }
+}

@@ -1,0 +1,126 @@
+import type {
+  CreateMessageRequestParams,
+  Notification,
+  Request,
+  RequestOptions,
+} from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../task/fault.ts";
+import type { JournalKey } from "../../task/journal.ts";
+import { detailsOf } from "../../runtime/tool/received-request.ts";
+import type { ElicitParams, QuestionOptions, TaskContext } from "../../runtime/tool/task-context.ts";
+import type { AutomaticKeys } from "./automatic-keys.ts";
+import type { DurableContext } from "./register-tool.ts";
+import { requestParts } from "./request-parts.ts";
+
+/**
+ * What the handler of an SDK server gets, of a task: what it asks and tells its client goes through the task, and survives restarts with it.
+ * `inputResponses` are the answers to what its last round asked for.
+ */
+export function sdkContext(
+  task: TaskContext,
+  keys: AutomaticKeys,
+  inputResponses?: Record<string, unknown>,
+): DurableContext {
+  const details = detailsOf(task);
+  const parts = requestParts(details);
+  const ask = <T>(call: string, options: RequestOptions | undefined, begin: Begin<T>): Promise<T> =>
+    handled(askUnder(keys.next(call), call, options, begin));
+  const elicitInput = (params: ElicitParams, options?: RequestOptions) =>
+    ask("elicitInput", options, (key, question) => task.elicit(key, params, question));
+  const requestSampling = (params: CreateMessageRequestParams, options?: RequestOptions) =>
+    ask("requestSampling", options, (key, question) => task.sample(key, params, question));
+  const put = ({ method, params = {} }: Request, options: RequestOptions | undefined): Promise<unknown> => {
+    switch (method) {
+      case "elicitation/create":
+        return elicitInput(params as ElicitParams, options);
+      case "sampling/createMessage":
+        return requestSampling(params as CreateMessageRequestParams, options);
+      case "roots/list":
+        return ask("listRoots", options, (key, question) => task.roots(key, question));
+      default:
+        return Promise.reject(noStream(`send a request ${method}`));
+    }
+  };
+  const send = (request: Request, second?: object, third?: RequestOptions): Promise<never> => {
+    // A result of another schema than the protocol's cannot come of a question.
+    const hasSchema = second !== undefined && "~standard" in second;
+    if (hasSchema) return handled(Promise.reject(noStream("send requests with schemas of its own")));
+    return handled(put(request, third ?? second)) as Promise<never>;
+  };
+  const mcpReq: DurableContext["mcpReq"] = {
+    ...parts.mcpReq,
+    id: details.received?.id ?? details.origin?.requestId ?? task.id,
+    method: "tools/call",
+    ...(inputResponses !== undefined && { inputResponses }),
+    requestState: () => undefined,
+    signal: task.signal,
+    send,
+    notify: (notification) => handled(tell(task, notification)),
+    log: async () => undefined,
+    elicitInput,
+    requestSampling,
+  };
+  // No copy, for which each part would be read.
+  return Object.assign(parts.context, { task, mcpReq });
+}
+
+type Begin<T> = (key: JournalKey, options: QuestionOptions) => Promise<T>;
+
+async function askUnder<T>(
+  { key, place }: ReturnType<AutomaticKeys["next"]>,
+  call: string,
+  options: RequestOptions | undefined,
+  begin: Begin<T>,
+): Promise<T> {
+  try {
+    return await begin(key, questionOptions(call, options));
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "replay_mismatch") throw error;
+    throw new HoldfastError(
+      "replay_mismatch",
+      `The handler runs again after a restart, and question ${place} of ctx.mcpReq.${call} is another one than before. Ask with ctx.task.elicit or ctx.task.sample, under a key of your own, what may change.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Throws `configuration` for options that would end with the process. */
+function questionOptions(
+  call: string,
+  { timeout, maxTotalTimeout, signal, onprogress }: RequestOptions = {},
+): QuestionOptions {
+  const given = signal !== undefined ? "signal" : onprogress !== undefined ? "onprogress" : undefined;
+  if (given !== undefined) {
+    throw new HoldfastError(
+      "configuration",
+      `ctx.mcpReq.${call} takes no ${given} in a task: its question stays open over restarts. Give timeout.`,
+    );
+  }
+  const timeoutMs = Math.min(timeout ?? Infinity, maxTotalTimeout ?? Infinity);
+  return timeoutMs === Infinity ? {} : { timeoutMs };
+}
+
+async function tell(task: TaskContext, { method, params = {} }: Notification): Promise<void> {
+  switch (method) {
+    case "notifications/progress": {
+      const { progress, total, message } = params;
+      task.progress(progress as number, total as number | undefined, message as string | undefined);
+      return;
+    }
+    default:
+      throw noStream(`send ${method}`);
+  }
+}
+
+function noStream(what: string): HoldfastError {
+  return new HoldfastError(
+    "no_request",
+    `A task has no stream to its client, so its handler cannot ${what}. It can ask, with ctx.mcpReq.elicitInput or ctx.task, report progress and log.`,
+  );
+}
+
+/** A promise that a handler may leave alone, as those of the task's own questions. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

@@ -1,0 +1,76 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  LOG_LEVEL_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  type AuthInfo,
+} from "@modelcontextprotocol/server";
+import type { JsonObject } from "../generation/json-object.ts";
+import { metaOf } from "../generation/meta.ts";
+import { isReader, type ReceivedRequest } from "../runtime/tool/received-request.ts";
+import type { Tool } from "../runtime/tool/tool.ts";
+import type { ReceivedPart } from "../task/record.ts";
+
+/** Those keys of `_meta` that the SDK shows to handlers as the envelope. */
+const envelopeKeys: readonly string[] = [
+  PROTOCOL_VERSION_META_KEY,
+  CLIENT_INFO_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+];
+
+/** Those keys of `_meta` that are stored with a task. */
+const storedKeys: readonly string[] = ["progressToken", "traceparent", "tracestate"];
+
+/** What the transport knows of a request, for handlers that were written for the SDK. */
+export interface TransportInfo {
+  readonly authInfo?: AuthInfo | undefined;
+  /** Of the session in which it came. */
+  readonly sessionId?: string | undefined;
+  /** Over HTTP; its body is not looked at. */
+  readonly http?: (() => Request | undefined) | undefined;
+}
+
+interface OpenRequest {
+  readonly id: string | number;
+  readonly params: JsonObject;
+  readonly transport?: TransportInfo | undefined;
+}
+
+/** What is kept of a request in memory; undefined where the tool's handler has no use for it. */
+export function receivedBy(tool: Tool | undefined, request: OpenRequest): ReceivedRequest | undefined {
+  if (tool === undefined || !isReader(tool.handler)) return undefined;
+  const { id, params, transport = {} } = request;
+  const { authInfo, sessionId } = transport;
+  const entries = Object.entries(metaOf(params));
+  const meta = entries.filter(([key]) => !envelopeKeys.includes(key));
+  const envelope = entries.filter(([key]) => envelopeKeys.includes(key));
+  const http = transport.http?.();
+  return {
+    id,
+    ...(meta.length > 0 && { meta: Object.fromEntries(meta) }),
+    ...(envelope.length > 0 && { envelope: Object.fromEntries(envelope) }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(authInfo !== undefined && { authInfo }),
+    ...(http !== undefined && {
+      http: new Request(http.url, { method: http.method, headers: http.headers }),
+    }),
+  };
+}
+
+/** Which parts of it a later process will not have. */
+export function unstoredParts({
+  meta,
+  envelope,
+  sessionId,
+  authInfo,
+  http,
+}: ReceivedRequest): ReceivedPart[] {
+  const hasMore = meta !== undefined && Object.keys(meta).some((key) => !storedKeys.includes(key));
+  return [
+    ...(hasMore ? (["_meta"] as const) : []),
+    ...(envelope !== undefined ? (["envelope"] as const) : []),
+    ...(sessionId !== undefined ? (["sessionId"] as const) : []),
+    ...(http !== undefined || authInfo !== undefined ? (["http"] as const) : []),
+  ];
+}
