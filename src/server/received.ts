@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../generation/json-object.ts";
 import { metaOf } from "../generation/meta.ts";
-import { isReader, type ReceivedRequest } from "../runtime/tool/received-request.ts";
+import { isReader, storedMetaKeys, type ReceivedRequest } from "../runtime/tool/received-request.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import type { ReceivedPart } from "../task/record.ts";
 
@@ -18,9 +18,6 @@ const envelopeKeys: readonly string[] = [
   CLIENT_CAPABILITIES_META_KEY,
   LOG_LEVEL_META_KEY,
 ];
-
-/** Those keys of `_meta` that are stored with a task. */
-const storedKeys: readonly string[] = ["progressToken", "traceparent", "tracestate"];
 
 /** What the transport knows of a request, for handlers that were written for the SDK. */
 export interface TransportInfo {
@@ -66,7 +63,7 @@ export function unstoredParts({
   authInfo,
   http,
 }: ReceivedRequest): ReceivedPart[] {
-  const hasMore = meta !== undefined && Object.keys(meta).some((key) => !storedKeys.includes(key));
+  const hasMore = meta !== undefined && Object.keys(meta).some((key) => !storedMetaKeys.includes(key));
   return [
     ...(hasMore ? (["_meta"] as const) : []),
     ...(envelope !== undefined ? (["envelope"] as const) : []),

@@ -13,6 +13,7 @@ import { PlainPolicies, type CompanionNames } from "./plain/plain-policies.ts";
 import { defaultListenLimits } from "./listen/listen-slots.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
+import { registrars } from "./durable/registrations.ts";
 import { keepRuntime } from "./runtime-of.ts";
 import { createTaskServer } from "./create-task-server.ts";
 import type { TaskServer } from "./task-server.ts";
@@ -168,6 +169,7 @@ export function createTasks(given: TasksOptions): Tasks {
     tool: (name, config, handler) => registry.add(name, config, handler),
     server(factory) {
       assertServes(runtime.options.roles);
+      registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
       return createTaskServer({ runtime, factory, onError, ...setup });
     },
     async sendEvent(id, name, value, sendOptions = {}) {

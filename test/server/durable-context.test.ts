@@ -25,6 +25,7 @@ function found(ctx: DurableContext): Record<string, unknown> {
     session: () => typeof ctx.sessionId,
     progressToken: () => ctx.mcpReq._meta?.progressToken,
     trace: () => ctx.mcpReq._meta?.["traceparent"],
+    traceState: () => ctx.mcpReq._meta?.["tracestate"],
     other: () => ctx.mcpReq._meta?.["example.com/x"],
     envelope: () => Object.keys({ ...ctx.mcpReq.envelope }).length,
     state: () => ctx.mcpReq.requestState(),
@@ -69,7 +70,14 @@ it("tells of the request where it came, and says what is gone after a restart", 
   const inputResponses = { name: { action: "accept", content: { name: "Ann" } } };
   await second.peer.result("tasks/update", { taskId, inputResponses });
   expect(await second.peer.ended(taskId)).toMatchObject({ result: text("done") });
-  const kept = { id: "call-1", progressToken: "p1", trace, session: "undefined", state: null };
+  const kept = {
+    id: "call-1",
+    progressToken: "p1",
+    trace,
+    session: "undefined",
+    state: null,
+    traceState: null,
+  };
   const gone = (what: string): unknown => expect.stringContaining(`ctx.${what} is not here`);
   expect(seen).toEqual([
     { ...kept, desk: "7", token: "t0ken", other: 1, envelope: 2 },

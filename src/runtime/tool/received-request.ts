@@ -15,6 +15,9 @@ export interface ReceivedRequest {
   readonly http?: Request;
 }
 
+/** Those keys of `_meta` that are stored with a task. */
+export const storedMetaKeys: readonly string[] = ["progressToken", "traceparent", "tracestate"];
+
 /** What a context does not say of the run of its handler: for handlers that were written for the SDK. */
 export interface RunDetails {
   /** Left out where the call came to another process, or to an earlier one; and where another tool made it. */

@@ -1,7 +1,7 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { ReceivedPart } from "../../task/record.ts";
-import type { RunDetails } from "../../runtime/tool/received-request.ts";
+import { storedMetaKeys, type RunDetails } from "../../runtime/tool/received-request.ts";
 
 /** What the SDK's context says of a request. Parts that it did not have are left out. */
 interface RequestParts {
@@ -33,22 +33,27 @@ export function requestParts({ received, origin }: RunDetails): RequestParts {
   return {
     context: gone("sessionId") ? withoutSessionId(context) : context,
     mcpReq: {
-      ...(hasMeta && { _meta: gone("_meta") ? partly(stored, "_meta") : stored }),
+      ...(hasMeta && { _meta: gone("_meta") ? partly(stored, "_meta", storedMetaKeys) : stored }),
       ...(gone("envelope") && { envelope: partly({}, "envelope") }),
     },
   };
 }
 
-/** Members that are not stored throw, and so does whoever wants them all. */
-function partly<T extends object>(stored: T, part: Exclude<ReceivedPart, "sessionId">): T {
+/** What of `known` is not there never was; other members throw, and so does whoever wants them all. */
+function partly<T extends object>(
+  stored: T,
+  part: Exclude<ReceivedPart, "sessionId">,
+  known: readonly string[] = [],
+): T {
   const refuse = (): never => {
     throw isGone(names[part], part);
   };
   return new Proxy(stored, {
-    has: refuse,
+    has: (target, member) => member in target || (!known.includes(String(member)) && refuse()),
     ownKeys: refuse,
     get(target, member) {
-      if (typeof member === "string" && !(member in target)) throw isGone(`${names[part]}.${member}`, part);
+      const isThere = member in target || typeof member !== "string" || known.includes(member);
+      if (!isThere) throw isGone(`${names[part]}.${member}`, part);
       return Reflect.get(target, member) as unknown;
     },
   });

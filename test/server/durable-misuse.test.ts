@@ -1,0 +1,97 @@
+import { createRequire } from "node:module";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks, durable, type ServerFactory } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { expect, it } from "vitest";
+import { making, serveDurable } from "./durable-server.ts";
+import { text } from "./peer.ts";
+
+const store = memoryStore();
+const makes = (factory: ServerFactory) => (): unknown => durable(factory, { store: memoryStore() });
+const tool = (server: McpServer, task: unknown, more: object = {}, name = "report"): unknown =>
+  // As JavaScript may call it.
+  server.registerTool(name, { task: task as "optional", ...more }, () => text("x"));
+const fault = (message: string): unknown =>
+  expect.objectContaining({ code: "configuration", message: expect.stringContaining(message) as unknown });
+
+it.each([
+  ["yes", {}, 'has the wrong task: "optional", "required" or an object of options, not "yes"'],
+  ["forbidden", {}, "leave it out of a tool that is never a task"],
+  [{ mode: "never" }, {}, 'not "never"'],
+  [{ ttl: 5 }, {}, 'task of tool "report" has no option "ttl". Did you mean ttlMs?'],
+  [{ prepare: () => 1 }, {}, 'has no option "prepare"'],
+  ["optional", { scopeChallenge: () => undefined }, "give its scopes to oauthResource"],
+])("refuses a tool with task %j", (task, more, message) => {
+  expect(makes(making((server) => void tool(server, task, more)))).toThrow(fault(message));
+});
+
+it("refuses what is no factory, and what a factory should not return", async () => {
+  const wrong = {} as unknown as ServerFactory;
+  expect(makes(wrong)).toThrow(fault("durable takes the function that makes your server"));
+  const nothing = (() => undefined) as unknown as ServerFactory;
+  expect(makes(nothing)).toThrow(fault("returned no McpServer"));
+  const copy = createRequire(import.meta.url)("@modelcontextprotocol/server") as {
+    McpServer: typeof McpServer;
+  };
+  const foreign = (): McpServer => new copy.McpServer({ name: "a", version: "1" });
+  expect(makes(foreign)).toThrow(fault("another copy of @modelcontextprotocol/server"));
+  const late = durable(async () => wrong as unknown as McpServer, { store: memoryStore() });
+  await expect(late.start()).rejects.toEqual(fault("returned no McpServer"));
+});
+
+it("refuses a tool with task outside of durable", () => {
+  createTasks({ store }).server(() => new McpServer({ name: "a", version: "1" }));
+  const server = new McpServer({ name: "a", version: "1" });
+  expect(() => tool(server, "optional")).toThrow(fault("comes from no function that durable() was given"));
+  tool(server, undefined);
+});
+
+it("refuses to change a tool for one client", async () => {
+  let registered: ReturnType<McpServer["registerTool"]> | undefined;
+  await serveDurable(
+    making((server) => (registered = server.registerTool("a", { task: "optional" }, () => text("a")))),
+  );
+  for (const change of ["disable", "enable", "remove"] as const) {
+    expect(() => registered?.[change]()).toThrow(fault("is the same for all clients"));
+  }
+});
+
+it("says where a factory registers tools for some clients only, or too late", async () => {
+  let registers = (_server: McpServer): void => undefined;
+  const both = await serveDurable(
+    making((server) => {
+      tool(server, "optional");
+      registers(server);
+    }),
+  );
+  registers = (server) => void tool(server, "optional", {}, "later");
+  expect((await both.peer.send("tools/list")).error?.code).toBe(-32603);
+  expect(both.errors).toEqual([fault('Tool "later" was not registered when')]);
+
+  let isFirst = true;
+  const first = await serveDurable(
+    making((server) => {
+      if (isFirst) tool(server, "optional");
+      isFirst = false;
+    }),
+  );
+  expect((await first.peer.send("tools/list")).error?.code).toBe(-32603);
+  expect(first.errors).toEqual([fault('Tool "report" was not registered for this client')]);
+
+  const problem = Promise.withResolvers<unknown>();
+  durable(
+    making((server) =>
+      setImmediate(() => {
+        try {
+          tool(server, "optional");
+        } catch (error) {
+          problem.resolve(error);
+        }
+      }),
+    ),
+    { store: memoryStore() },
+  );
+  expect(await problem.promise).toEqual(
+    fault("was registered after the function given to durable() had ended"),
+  );
+});
