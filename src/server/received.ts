@@ -28,6 +28,9 @@ export interface TransportInfo {
   readonly http?: (() => Request | undefined) | undefined;
 }
 
+/** Clients choose what is in `_meta`, and it is kept for as long as their tasks last (bytes of JSON). */
+const mostMetaBytes = 16_384;
+
 interface OpenRequest {
   readonly id: string | number;
   readonly params: JsonObject;
@@ -39,7 +42,9 @@ export function receivedBy(tool: Tool | undefined, request: OpenRequest): Receiv
   if (tool === undefined || !isReader(tool.handler)) return undefined;
   const { id, params, transport = {} } = request;
   const { authInfo, sessionId } = transport;
-  const entries = Object.entries(metaOf(params));
+  const all = metaOf(params);
+  const isCut = Buffer.byteLength(JSON.stringify(all)) > mostMetaBytes;
+  const entries = Object.entries(all).filter(([key, value]) => !isCut || isShort(key, value));
   const meta = entries.filter(([key]) => !envelopeKeys.includes(key));
   const envelope = entries.filter(([key]) => envelopeKeys.includes(key));
   const http = transport.http?.();
@@ -47,6 +52,7 @@ export function receivedBy(tool: Tool | undefined, request: OpenRequest): Receiv
     id,
     ...(meta.length > 0 && { meta: Object.fromEntries(meta) }),
     ...(envelope.length > 0 && { envelope: Object.fromEntries(envelope) }),
+    ...(isCut && { isCut }),
     ...(sessionId !== undefined && { sessionId }),
     ...(authInfo !== undefined && { authInfo }),
     ...(http !== undefined && {
@@ -55,18 +61,24 @@ export function receivedBy(tool: Tool | undefined, request: OpenRequest): Receiv
   };
 }
 
+/** What is stored anyway, unless it is what is large. */
+function isShort(key: string, value: unknown): boolean {
+  return storedMetaKeys.includes(key) && String(value).length <= 1_000;
+}
+
 /** Which parts of it a later process will not have. */
 export function unstoredParts({
-  meta,
+  meta = {},
   envelope,
+  isCut = false,
   sessionId,
   authInfo,
   http,
 }: ReceivedRequest): ReceivedPart[] {
-  const hasMore = meta !== undefined && Object.keys(meta).some((key) => !storedMetaKeys.includes(key));
+  const hasMore = isCut || Object.keys(meta).some((key) => !storedMetaKeys.includes(key));
   return [
     ...(hasMore ? (["_meta"] as const) : []),
-    ...(envelope !== undefined ? (["envelope"] as const) : []),
+    ...(isCut || envelope !== undefined ? (["envelope"] as const) : []),
     ...(sessionId !== undefined ? (["sessionId"] as const) : []),
     ...(http !== undefined || authInfo !== undefined ? (["http"] as const) : []),
   ];

@@ -212,6 +212,34 @@ it("asks as the task what a handler returns with inputRequired, round by round",
   expect(await peer.ended(taskId)).toMatchObject({ result: text("hello Ann") });
 });
 
+it("says that the server around a handler has no client", async () => {
+  const { peer } = await serveDurable(
+    making((server) => {
+      server.registerTool("work", { task: "optional" }, async () => {
+        const { content } = await server.server.elicitInput(form("Name?"));
+        return text(JSON.stringify(content));
+      });
+    }),
+  );
+  const { result } = await peer.ended(await peer.start("work"));
+  expect(JSON.stringify(result)).toContain("has no client: ask and report through ctx");
+});
+
+it("keeps no more of _meta than its limit, and says so", async () => {
+  const seen: Record<string, unknown>[] = [];
+  const { peer } = await serveDurable(
+    making((server) => {
+      server.registerTool("work", { task: "optional" }, (ctx) => {
+        seen.push(found(ctx));
+        return text("done");
+      });
+    }),
+  );
+  await peer.ended(await peer.start("work", {}, { meta: { ...meta, large: "x".repeat(20_000) } }));
+  const cut = expect.stringContaining("too large") as unknown;
+  expect(seen).toMatchObject([{ progressToken: "p1", trace, traceState: null, other: cut, envelope: cut }]);
+});
+
 it("reports progress, and says what a task cannot do", async () => {
   const said: string[] = [];
   const { peer } = await serveDurable(

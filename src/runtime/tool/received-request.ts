@@ -9,6 +9,8 @@ export interface ReceivedRequest {
   /** Without the keys of the envelope. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly envelope?: Readonly<Record<string, unknown>>;
+  /** Its `_meta` was too large to be kept: `meta` has only what is stored of it, and there is no envelope. */
+  readonly isCut?: boolean;
   readonly sessionId?: string;
   readonly authInfo?: AuthInfo;
   /** Without its body. */

@@ -22,7 +22,7 @@ export class DurableTools {
 
   /** Runs the factory for its tools; throws, or rejects, with what it throws, and with `configuration`. */
   collect(): void | Promise<void> {
-    return this.#run({ era: "modern" }, (registration) => this.#add(registration), ignore);
+    return this.#run({ era: "modern" }, (registration) => this.#add(registration), refuseMessages);
   }
 
   /** A server for a client: durable tools are known, and everything else is the SDK's. */
@@ -106,7 +106,21 @@ export class DurableTools {
   }
 }
 
-const ignore = (): void => undefined;
+/** Handlers may have it in their closures: the SDK would say that it is not connected, or that its client can do nothing. */
+function refuseMessages({ server }: McpServer): void {
+  const refuse = (): Promise<never> => {
+    const refused = Promise.reject(
+      new HoldfastError(
+        "no_request",
+        "The server around the handler of a durable tool has no client: ask and report through ctx, which is the handler's last argument.",
+      ),
+    );
+    refused.catch(() => undefined); // the handler may leave it alone
+    return refused;
+  };
+  const messages = { request: refuse, notification: refuse, elicitInput: refuse, createMessage: refuse };
+  Object.assign(server, { ...messages, listRoots: refuse, ping: refuse });
+}
 
 const settingNames: OptionNames<TaskSettings> = {
   mode: true,

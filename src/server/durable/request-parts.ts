@@ -1,7 +1,11 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import type { ReceivedPart } from "../../task/record.ts";
-import { storedMetaKeys, type RunDetails } from "../../runtime/tool/received-request.ts";
+import type { Origin, ReceivedPart } from "../../task/record.ts";
+import {
+  storedMetaKeys,
+  type ReceivedRequest,
+  type RunDetails,
+} from "../../runtime/tool/received-request.ts";
 
 /** What the SDK's context says of a request. Parts that it did not have are left out. */
 interface RequestParts {
@@ -14,29 +18,26 @@ interface RequestParts {
  * another one, has only what is stored: to look into a part that the request had, and that is not stored, throws `no_request`.
  */
 export function requestParts({ received, origin }: RunDetails): RequestParts {
-  if (received !== undefined) {
-    const { meta, envelope, sessionId, authInfo, http } = received;
-    const web = { ...(authInfo !== undefined && { authInfo }), ...(http !== undefined && { req: http }) };
-    return {
-      context: {
-        ...(sessionId !== undefined && { sessionId }),
-        ...(Object.keys(web).length > 0 && { http: web }),
-      },
-      mcpReq: { ...(meta !== undefined && { _meta: meta }), ...(envelope !== undefined && { envelope }) },
-    };
-  }
-  const gone = (part: ReceivedPart): boolean => origin?.received?.includes(part) === true;
-  const progressToken = origin?.progressToken;
-  const stored = { ...(progressToken !== undefined && { progressToken }), ...origin?.trace };
-  const hasMeta = gone("_meta") || Object.keys(stored).length > 0;
-  const context = gone("http") ? { http: partly({}, "http") } : {};
+  const { meta, envelope, isCut = false, sessionId, authInfo, http: req } = received ?? storedOf(origin);
+  const gone = (part: ReceivedPart): boolean =>
+    received === undefined && origin?.received?.includes(part) === true;
+  const web = { ...(authInfo !== undefined && { authInfo }), ...(req !== undefined && { req }) };
+  const http = gone("http") ? partly({}, "http") : web;
+  const context = gone("http") || Object.keys(web).length > 0 ? { http } : {};
+  const _meta = isCut || gone("_meta") ? partly(meta ?? {}, "_meta", storedMetaKeys) : meta;
+  const shown = isCut || gone("envelope") ? partly({}, "envelope") : envelope;
   return {
-    context: gone("sessionId") ? withoutSessionId(context) : context,
-    mcpReq: {
-      ...(hasMeta && { _meta: gone("_meta") ? partly(stored, "_meta", storedMetaKeys) : stored }),
-      ...(gone("envelope") && { envelope: partly({}, "envelope") }),
-    },
+    context: gone("sessionId")
+      ? withoutSessionId(context)
+      : { ...context, ...(sessionId !== undefined && { sessionId }) },
+    mcpReq: { ...(_meta !== undefined && { _meta }), ...(shown !== undefined && { envelope: shown }) },
   };
+}
+
+/** What a later process has of a request. */
+function storedOf({ progressToken, trace }: Partial<Origin> = {}): Partial<ReceivedRequest> {
+  const meta = { ...(progressToken !== undefined && { progressToken }), ...trace };
+  return Object.keys(meta).length > 0 ? { meta } : {};
 }
 
 /** What of `known` is not there never was; other members throw, and so does whoever wants them all. */
@@ -80,6 +81,6 @@ const instead: Readonly<Record<ReceivedPart, string>> = {
 function isGone(what: string, part: ReceivedPart): HoldfastError {
   return new HoldfastError(
     "no_request",
-    `ctx.${what} is not here: the server was restarted since the call, or another process took it, and requests are kept in memory only. ${instead[part]}.`,
+    `ctx.${what} is not here: the server was restarted since the call, another process took it, or it was too large: requests are kept in memory only, and of _meta 16 KiB. ${instead[part]}.`,
   );
 }
