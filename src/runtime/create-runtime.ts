@@ -8,6 +8,7 @@ import type { Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
 import { shownTask } from "../task/ttl.ts";
 import { systemClock, type Clock } from "./clock.ts";
+import type { OnStepRun } from "./tool/on-step-run.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
@@ -33,6 +34,7 @@ export interface RuntimeSetup {
   readonly clock?: Clock;
   /** Hears of faults that no caller is there for; a line on stderr by default. */
   readonly onError?: (error: unknown) => void;
+  readonly onStepRun?: OnStepRun | undefined;
 }
 
 /** A runtime on one store; `start` opens it. */
@@ -45,6 +47,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
     clock: setup.clock ?? systemClock,
     onError,
     unreadable: new UnreadableTasks(onError),
+    onStepRun: setup.onStepRun,
   });
 }
 

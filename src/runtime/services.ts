@@ -1,5 +1,6 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
+import type { OnStepRun } from "./tool/on-step-run.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { UnreadableTasks } from "./unreadable-tasks.ts";
@@ -13,4 +14,5 @@ export interface Services {
   /** Hears of faults that no caller is there for. */
   readonly onError: (error: unknown) => void;
   readonly unreadable: UnreadableTasks;
+  readonly onStepRun?: OnStepRun | undefined;
 }

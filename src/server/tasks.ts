@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
-import { createRuntime } from "../runtime/create-runtime.ts";
+import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { defaultOptions, type Role, type RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
@@ -135,6 +135,14 @@ export interface Tasks {
  * ```
  */
 export function createTasks(given: TasksOptions): Tasks {
+  return createTasksWith(given, {});
+}
+
+/** What tests give to the tasks of a process beside its options. */
+export type TestedBy = Pick<RuntimeSetup, "clock" | "onStepRun">;
+
+/** `createTasks` in a test. */
+export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks {
   assertTasksOptions(given);
   const {
     store,
@@ -164,7 +172,7 @@ export function createTasks(given: TasksOptions): Tasks {
     policies,
     forwarder: new RequestForwarder(registry),
   };
-  const runtime = createRuntime({ store, registry, options, onError });
+  const runtime = createRuntime({ store, registry, options, onError, ...testedBy });
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
     server(factory) {

@@ -111,7 +111,8 @@ function recordingOf(
   };
 }
 
-function recordedEntry(
+/** `json` parses what is raw JSON in the entry. */
+export function recordedEntry(
   { request, value, error, ...head }: JournalEntry,
   json: (text: string) => unknown,
 ): RecordedEntry {

@@ -39,7 +39,10 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   // Beside servers it reads the files of stores.
   cli: { from: ["task", "generation", "store", "client", "cli"] },
   // For authors of stores and of tools, whatever their test runner: it brings none, and asserts with what Node has.
-  testing: { from: ["task", "store", "runtime", "server", "testing"], packages: ["node:assert/strict"] },
+  testing: {
+    from: ["task", "store", "runtime", "server", "client", "testing"],
+    packages: ["@modelcontextprotocol/", "node:"],
+  },
 };
 
 /** Files beside the sub-folders of a layer that are `apart` or `forms`, whose work it is to choose among them. */

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { TaskCallError, type HoldfastError, type TaskContext } from "../../src/index.ts";
 import { expiredError } from "../../src/task/expired-error.ts";
 import type { Origin } from "../../src/task/record.ts";
-import { rest } from "./fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PrepareContext } from "../../src/index.ts";
 import { childInputKey } from "../../src/task/child-input.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { rest } from "./fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import type { BeforeCall } from "./watched-store.ts";
 

@@ -6,7 +6,7 @@ import { Slots } from "../../src/runtime/dispatch/slots.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { CommandResult } from "../../src/task/command-result.ts";
 import { runningRecord } from "../contract/sample-task.ts";
-import { rest } from "./fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 
 const atOnce = async (): Promise<void> => undefined;
 const noInputs = { complete: true, read: async () => undefined };

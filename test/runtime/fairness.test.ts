@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { rest } from "./fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { Process, text, type Handler, type Setup } from "./harness.ts";
 
 const many = 10_000;

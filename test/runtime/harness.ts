@@ -9,8 +9,8 @@ import type { TaskStore } from "../../src/store/store.ts";
 import type { TaskSnapshot } from "../../src/task/snapshot.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import { isTerminal } from "../../src/task/status.ts";
-import { CrashableStore } from "./crashable-store.ts";
-import { FakeClock, rest } from "./fake-clock.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
+import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
 import { watchedStore, type BeforeCall } from "./watched-store.ts";
 
 export type Handler = ToolHandler<Record<string, unknown>>;

@@ -4,8 +4,8 @@ import type { TaskStore } from "../../src/store/store.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { CrashableStore } from "./crashable-store.ts";
-import { FakeClock, rest } from "./fake-clock.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
+import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import type { StoreCall } from "./watched-store.ts";
 

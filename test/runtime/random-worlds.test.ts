@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { TaskCommandName } from "../../src/task/command.ts";
 import { isTerminal } from "../../src/task/status.ts";
 import { fullForm } from "../full-form.ts";
-import { rest } from "./fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { eventNames, programs } from "./random-handlers.ts";
 import { RandomWorld, type Happening } from "./random-world.ts";
 

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { fullForm } from "../full-form.ts";
-import { CrashableStore } from "./crashable-store.ts";
-import { FakeClock } from "./fake-clock.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
+import { FakeClock } from "../../src/testing/fake-clock.ts";
 import { nobody, Process, text, type Handler } from "./harness.ts";
 import { slowStore, turns, type Delays } from "./slow-store.ts";
 

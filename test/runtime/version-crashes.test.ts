@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
-import { CrashableStore } from "./crashable-store.ts";
-import { FakeClock } from "./fake-clock.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
+import { FakeClock } from "../../src/testing/fake-clock.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 
 const newest = 3;

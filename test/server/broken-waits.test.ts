@@ -6,7 +6,7 @@ import { responseOf } from "../../src/server/http/exchange.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { BrokenRequests } from "../../src/server/http/sessions/broken-requests.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
-import { FakeClock, rest } from "../runtime/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
 import { house, Session } from "./2025-11-25/session.ts";
 import { text } from "./peer.ts";
 import { Job } from "./plain/job.ts";

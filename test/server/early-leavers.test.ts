@@ -3,7 +3,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { rest } from "../runtime/fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { watchedStore } from "../runtime/watched-store.ts";
 import { Peer, serve, text, withTasks } from "./peer.ts";
 

@@ -8,7 +8,7 @@ import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { calledTool } from "../../src/server/request.ts";
 import type { TaskStore } from "../../src/store/store.ts";
-import { FakeClock } from "../runtime/fake-clock.ts";
+import { FakeClock } from "../../src/testing/fake-clock.ts";
 import { house } from "./2025-11-25/session.ts";
 import { SessionPeer, type SessionOptions } from "./session-peer.ts";
 import { authorsOwn } from "./session-server.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
-import { rest } from "../runtime/fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { formClient } from "./2025-11-25/session.ts";
 import { text } from "./peer.ts";
 import { minute, processes } from "./restarted-sessions.ts";

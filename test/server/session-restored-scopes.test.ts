@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rest } from "../runtime/fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { text } from "./peer.ts";
 import { Job } from "./plain/job.ts";
 import { processes } from "./restarted-sessions.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rest } from "../runtime/fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { EventReader, type Message } from "./session-peer.ts";
 import { SessionHost } from "./session-host.ts";
 

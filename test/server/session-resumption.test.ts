@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { withTask } from "../../src/generation/sep-1686/create.ts";
 import { formatCalls, parseEventId } from "../../src/server/http/sessions/event-id.ts";
-import { rest } from "../runtime/fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { text } from "./peer.ts";
 import { addConfirm, Job, ticketOf } from "./plain/job.ts";
 import { minute, processes } from "./restarted-sessions.ts";

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import type { SessionListener } from "../../src/store/session-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
-import { rest } from "../runtime/fake-clock.ts";
+import { rest } from "../../src/testing/fake-clock.ts";
 import { formClient } from "./2025-11-25/session.ts";
 import { text } from "./peer.ts";
 import { form } from "./prepare-caller.ts";

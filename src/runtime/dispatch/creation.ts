@@ -90,7 +90,7 @@ export class Creation {
     signal: AbortSignal,
   ): Promise<CallEnd> {
     const { services, slots, timers, sweeper, attempts, leaked, credentials } = this.#setup;
-    const { store, clock, options, onError } = services;
+    const { store, clock, options, onError, onStepRun } = services;
     let snapshot: TaskSnapshot | undefined;
     const promotable = new PromotableRun({
       tool,
@@ -109,6 +109,7 @@ export class Creation {
       timers,
       slots: slots.of(call.principal),
       onError,
+      onStepRun,
       onEnd: () => unwatch(),
       makeTask: async (run) => {
         const token = clock.uniqueName();

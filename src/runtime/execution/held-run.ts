@@ -97,6 +97,7 @@ export class HeldRun {
       },
       progress: (progress) => reports.report(progress),
       report: services.onError,
+      onStepRun: services.onStepRun,
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };
   }

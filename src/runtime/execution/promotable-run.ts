@@ -16,6 +16,7 @@ import type { Tool } from "../tool/tool.ts";
 import { runVersions } from "../tool/tool-versions.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { whenAborted } from "../wait-for.ts";
+import type { OnStepRun } from "../tool/on-step-run.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
 
 export interface PromotableSetup {
@@ -37,6 +38,7 @@ export interface PromotableSetup {
   /** Makes the record, already running, and has the run hold it; rejects with what the store rejects with. */
   readonly makeTask: (run: Run) => Promise<HeldRun>;
   readonly onError: (error: unknown) => void;
+  readonly onStepRun?: OnStepRun | undefined;
   /** Called when the handler has ended. */
   readonly onEnd: () => void;
 }
@@ -178,6 +180,7 @@ export class PromotableRun {
         else this.#held.effects.progress(progress);
       },
       report: this.#setup.onError,
+      onStepRun: this.#setup.onStepRun,
       pauses: {
         // A step begins with its task. A checkpoint here would release that before the failure of a try is journalled.
         reaches: async (until) => (this.#held?.effects ?? (await durable())).pauses.reaches(until),

@@ -43,7 +43,12 @@ export interface InlineRun extends CallExtras {
  */
 export async function runInline(
   call: InlineRun,
-  { clock, onError, options: { maxBodyBytes } }: Pick<Services, "clock" | "onError" | "options">,
+  {
+    clock,
+    onError,
+    onStepRun,
+    options: { maxBodyBytes },
+  }: Pick<Services, "clock" | "onError" | "onStepRun" | "options">,
   timers: Timers,
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
@@ -86,6 +91,7 @@ export async function runInline(
       }
     },
     report: onError,
+    onStepRun,
     pauses: passingPauses(run, timers),
   };
   const contextFor = async (args: unknown): Promise<TaskContext> => {

@@ -9,6 +9,7 @@ import type { Run } from "../journal/run.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { isNonRetryable } from "../tool/non-retryable-error.ts";
 import { says, type Report } from "../tool/retry-policy.ts";
+import type { OnStepRun } from "../tool/on-step-run.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";
 
@@ -19,6 +20,7 @@ export interface StepEffects {
   readonly pauses: StepPauses;
   /** Hears of faults that the handler does not see. */
   readonly report: Report;
+  readonly onStepRun?: OnStepRun | undefined;
 }
 
 export interface Step<T> {
@@ -74,7 +76,8 @@ async function nextTry<T>(
   return (await effects.pauses.reaches(until)) ? until : undefined;
 }
 
-async function runOnce<T>({ run, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
+async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
+  effects.onStepRun?.(run.taskId, key);
   const idempotencyKey = `${run.taskId}:${key}`;
   const once = (signal: AbortSignal): Promise<T> => inStep(run, async () => fn({ idempotencyKey, signal }));
   if (timeoutMs === undefined) return once(run.signal);

@@ -5,7 +5,7 @@ import { TaskStream } from "../../../src/server/http/task-stream.ts";
 import { OutgoingStream } from "../../../src/server/http/outgoing-stream.ts";
 import type { TaskFeed } from "../../../src/server/listen/task-feed.ts";
 import type { Principal } from "../../../src/server/per-principal.ts";
-import { rest } from "../../runtime/fake-clock.ts";
+import { rest } from "../../../src/testing/fake-clock.ts";
 
 const never = new AbortController().signal;
 

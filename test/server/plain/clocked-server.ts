@@ -11,7 +11,7 @@ import { defaultRates } from "../../../src/server/rates/rate-options.ts";
 import { RequestForwarder } from "../../../src/server/sep-1686/forwarded-requests.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { FakeClock } from "../../runtime/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/fake-clock.ts";
 import { Peer } from "../peer.ts";
 
 export interface ClockedServer {

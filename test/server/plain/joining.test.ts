@@ -1,7 +1,7 @@
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import type { TaskRecord } from "../../../src/task/record.ts";
-import { rest } from "../../runtime/fake-clock.ts";
+import { rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
 import { Peer, serve, text } from "../peer.ts";

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { KeepAlive } from "../../../src/server/plain/keep-alive.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
-import { FakeClock } from "../../runtime/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session } from "../2025-11-25/session.ts";
 import { Peer, serve, text } from "../peer.ts";

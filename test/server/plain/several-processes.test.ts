@@ -3,7 +3,7 @@ import { memoryDatabase, memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import type { PlainOptions } from "../../../src/server/plain/plain-policies.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
-import { FakeClock, rest } from "../../runtime/fake-clock.ts";
+import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { Session, type Message } from "../2025-11-25/session.ts";
 import { text } from "../peer.ts";

@@ -1,8 +1,8 @@
 import type { ToolHandler } from "holdfast";
 import { expect, it } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { CrashableStore } from "../../runtime/crashable-store.ts";
-import { FakeClock, rest } from "../../runtime/fake-clock.ts";
+import { CrashableStore } from "../../../src/testing/crashable-store.ts";
+import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
 import { Session } from "../2025-11-25/session.ts";
 import { text } from "../peer.ts";
 import { clockedServer, type ClockedServer } from "./clocked-server.ts";

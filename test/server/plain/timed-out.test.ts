@@ -4,7 +4,7 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { rest } from "../../runtime/fake-clock.ts";
+import { rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { formClient, Session, type Client } from "../2025-11-25/session.ts";
 import { text, type Peer } from "../peer.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { rest } from "../../runtime/fake-clock.ts";
+import { rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { house, Session, type House } from "../2025-11-25/session.ts";
 import { Job } from "./job.ts";

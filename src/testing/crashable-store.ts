@@ -1,8 +1,20 @@
-import type { TaskStore } from "../../src/store/store.ts";
-import { memoryDatabase, type MemoryDatabase } from "../../src/store/memory/memory-database.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryDatabase, type MemoryDatabase } from "../store/memory/memory-database.ts";
+import { memoryStore } from "../store/memory/memory-store.ts";
+import type { StoreChanges, TaskStore } from "../store/store.ts";
+import type { TaskCommand, TaskCommandName } from "../task/command.ts";
+import type { CommandResult } from "../task/command-result.ts";
 
 const never = new Promise<never>(() => undefined);
+
+/** Says when a process dies. */
+export interface Fate {
+  /** Whether it dies with this command, which is not applied then. */
+  diesBefore(command: TaskCommand): boolean;
+  /** Whether it dies with these changes, which are committed, and of which it does not hear. */
+  diesAfter(changes: StoreChanges): boolean;
+  /** Called as it dies. */
+  onDeath(): void;
+}
 
 /**
  * A store whose owner can die: after `crash()` nothing that the old runtime asks is ever answered or written, as if
@@ -11,15 +23,16 @@ const never = new Promise<never>(() => undefined);
 export class CrashableStore {
   readonly #wrap: (store: TaskStore) => TaskStore;
   readonly #database: MemoryDatabase;
+  readonly #fate: Fate | undefined;
   readonly #inner: TaskStore;
   #owner = "";
   #crashed = false;
-  #unsubscribe: () => void = () => undefined;
 
   /** `wrap` makes the store of each process another one. */
-  constructor(wrap = (store: TaskStore) => store, database = memoryDatabase()) {
+  constructor(wrap = (store: TaskStore) => store, database = memoryDatabase(), fate?: Fate) {
     this.#wrap = wrap;
     this.#database = database;
+    this.#fate = fate;
     this.#inner = wrap(memoryStore(database));
   }
 
@@ -32,7 +45,7 @@ export class CrashableStore {
     close: () => this.#alive(() => this.#inner.close()),
     renew: () => this.#alive(() => this.#inner.renew()),
     setHandlers: (handlers) => this.#alive(() => this.#inner.setHandlers(handlers)),
-    write: (command) => this.#alive(() => this.#inner.write(command)),
+    write: (command) => this.#alive(() => this.#write(command)),
     get: (id) => this.#alive(() => this.#inner.get(id)),
     withKeys: (...keys) => this.#alive(() => this.#inner.withKeys(...keys)),
     find: (wire) => this.#alive(() => this.#inner.find(wire)),
@@ -48,20 +61,29 @@ export class CrashableStore {
     queued: (handler, limit) => this.#alive(() => this.#inner.queued(handler, limit)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),
     nextSweepAt: (after) => this.#alive(() => this.#inner.nextSweepAt(after)),
-    subscribe: (listener) => {
-      this.#unsubscribe = this.#inner.subscribe(listener);
-      return this.#unsubscribe;
-    },
+    subscribe: (listener) =>
+      this.#inner.subscribe((changes, by) => {
+        if (!this.#crashed && this.#fate?.diesAfter(changes) === true) this.crash();
+        if (!this.#crashed) listener(changes, by);
+      }),
   };
 
   crash(): void {
+    if (this.#crashed) return;
     this.#crashed = true;
-    this.#unsubscribe();
     this.#database.kill(this.#owner);
+    this.#fate?.onDeath();
   }
 
   successor(): CrashableStore {
-    return new CrashableStore(this.#wrap, this.#database);
+    return new CrashableStore(this.#wrap, this.#database, this.#fate);
+  }
+
+  #write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  #write(command: TaskCommand): Promise<CommandResult> {
+    if (this.#fate?.diesBefore(command) !== true) return this.#inner.write(command);
+    this.crash();
+    return never;
   }
 
   async #alive<T>(call: () => Promise<T>): Promise<T> {

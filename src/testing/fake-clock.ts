@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../../src/runtime/clock.ts";
+import type { Clock } from "../runtime/clock.ts";
 
 interface Timer {
   at: number;
@@ -13,11 +13,18 @@ interface Interval {
   elapsed: number;
 }
 
-/** A clock that stands still until the test moves it. */
+/** A clock that stands still until a test moves it. */
 export class FakeClock implements Clock {
-  #now = Date.UTC(2026, 0, 1);
+  #now: number;
   readonly #timers = new Set<Timer>();
   readonly #intervals = new Set<Interval>();
+  readonly #settled: () => Promise<void>;
+
+  /** `settled` resolves when what runs has come as far as it can without time. */
+  constructor(now = Date.UTC(2026, 0, 1), settled = rest) {
+    this.#now = now;
+    this.#settled = settled;
+  }
 
   now(): number {
     return this.#now;
@@ -55,7 +62,7 @@ export class FakeClock implements Clock {
 
   /** Moves time forward, timer by timer, and lets what each one started come to rest. */
   async advance(ms: number): Promise<void> {
-    await rest(); // what runs now may still arm a timer
+    await this.#settled(); // what runs now may still arm a timer
     const end = this.#now + ms;
     for (;;) {
       const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
@@ -64,17 +71,17 @@ export class FakeClock implements Clock {
       this.#timers.delete(next);
       this.#now = Math.max(this.#now, next.at);
       next.run();
-      await rest();
+      await this.#settled();
     }
     this.#now = end;
-    await rest();
+    await this.#settled();
     for (const interval of this.#intervals) {
       interval.elapsed += ms;
       if (interval.elapsed < interval.ms) continue;
       interval.elapsed = 0;
       interval.run();
     }
-    await rest();
+    await this.#settled();
   }
 }
 

@@ -1,0 +1,53 @@
+import type { FetchLike } from "@modelcontextprotocol/client";
+import { unlessAborted } from "../client/unless-aborted.ts";
+import type { FetchHandler } from "../server/http/fetch-handler.ts";
+
+/** A way to one process. */
+interface Line {
+  readonly handler: FetchHandler;
+  /** Aborts when the process dies. */
+  readonly cut: AbortController;
+}
+
+/** Carries the requests of a test's client to the process that serves, without a socket. */
+export class LocalNetwork {
+  #line: Line | undefined;
+  #connected = Promise.withResolvers<Line>();
+
+  /** Requests go to this process from now on. */
+  connect(handler: FetchHandler): void {
+    const line = { handler, cut: new AbortController() };
+    this.#line = line;
+    this.#connected.resolve(line);
+  }
+
+  /** Requests wait for the next process from now on; those that are answered go on. */
+  disconnect(): void {
+    if (this.#line !== undefined) this.#connected = Promise.withResolvers<Line>();
+    this.#line = undefined;
+  }
+
+  /** The same, and breaks all connections. */
+  cut(): void {
+    const line = this.#line;
+    this.disconnect();
+    line?.cut.abort(broken());
+  }
+
+  readonly fetch: FetchLike = async (url, init) => {
+    const request = new Request(url, init);
+    const { handler, cut } = await unlessAborted(this.#connected.promise, request.signal);
+    const { body, status, headers } = await unlessAborted(handler.fetch(request), cut.signal);
+    if (body === null) return new Response(null, { status, headers });
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    body.pipeTo(writable, { signal: cut.signal }).catch(() => undefined);
+    return new Response(readable, { status, headers });
+  };
+}
+
+/** As `fetch` of Node says it of a socket. */
+function broken(): TypeError {
+  return new TypeError("fetch failed", {
+    cause: Object.assign(new Error("The server has crashed"), { code: "ECONNRESET" }),
+  });
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import type { ClientEvent } from "../client/client-events.ts";
+import type { InputRequest, InputResult } from "../client/question/input-request.ts";
+import { childInputOf } from "../task/child-input.ts";
+
+/** A question of a task, as its client got it. */
+export interface TestQuestion {
+  /** The key that the handler gave it. */
+  readonly key: string;
+  readonly method: InputRequest["method"];
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** An answer, or a function that makes one of the params of the question. */
+export type TestAnswer =
+  InputResult | ((params: TestQuestion["params"]) => InputResult | Promise<InputResult>);
+
+interface OpenQuestion extends TestQuestion {
+  /** What it is named by on the wire, where a question of a task that the handler called is named by that task too. */
+  readonly wireKey: string;
+  readonly taskId: string | null;
+  readonly answer: (result: InputResult) => void;
+}
+
+/** The questions that a test's client was asked, and how the test answers them. */
+export class TestQuestions {
+  readonly #ahead = new Map<string, TestAnswer>();
+  readonly #open = new Set<OpenQuestion>();
+  readonly #asked = new Set<() => void>();
+  readonly #listeners = new Set<(event: ClientEvent) => void>();
+  readonly #isOpenInStore: (taskId: string | null, wireKey: string) => boolean;
+
+  constructor(isOpenInStore: (taskId: string | null, wireKey: string) => boolean) {
+    this.#isOpenInStore = isOpenInStore;
+  }
+
+  /** Answers questions of these keys from now on, those too that are open. */
+  answerAhead(answers: Readonly<Record<string, TestAnswer>>): void {
+    for (const [key, answer] of Object.entries(answers)) {
+      this.#ahead.set(key, answer);
+      for (const question of this.#open) {
+        if (question.key === key) void resultOf(answer, question.params).then(question.answer);
+      }
+    }
+  }
+
+  readonly onInput = async (request: InputRequest): Promise<InputResult> => {
+    const { key: wireKey, method, params, taskId, signal } = request;
+    const key = childInputOf(wireKey)?.key ?? wireKey;
+    const ahead = this.#ahead.get(key);
+    if (ahead !== undefined) return resultOf(ahead, params);
+    const { promise, resolve } = Promise.withResolvers<InputResult>();
+    const question = { key, wireKey, method, params, taskId, answer: resolve };
+    this.#open.add(question);
+    signal.addEventListener("abort", () => this.#open.delete(question), { once: true });
+    for (const asked of this.#asked) asked();
+    try {
+      return await promise;
+    } finally {
+      this.#open.delete(question);
+    }
+  };
+
+  readonly onEvent = (event: ClientEvent): void => {
+    for (const listener of this.#listeners) listener(event);
+  };
+
+  /** The keys of the questions that wait for an answer: of a task, or of a call that has none yet. */
+  open(taskId: string | null): readonly string[] {
+    return [...this.#open].filter((question) => question.taskId === taskId).map(({ key }) => key);
+  }
+
+  /** Resolves with the question when the client has it. */
+  async asked(taskId: string, key: string): Promise<OpenQuestion> {
+    for (;;) {
+      const found = [...this.#open].find((question) => question.taskId === taskId && question.key === key);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => {
+        const asked = (): void => {
+          this.#asked.delete(asked);
+          resolve();
+        };
+        this.#asked.add(asked);
+      });
+    }
+  }
+
+  /** Resolves when the server has the answer to the question. */
+  async answer({ key, wireKey, taskId, answer }: OpenQuestion, result: InputResult): Promise<void> {
+    const problem = new Promise<string | undefined>((resolve) => {
+      const listener = (event: ClientEvent): void => {
+        if (!("taskId" in event) || event.taskId !== taskId) return;
+        const found = "key" in event && event.key === wireKey ? problems[event.type] : undefined;
+        if (found === undefined && this.#isOpenInStore(taskId, wireKey)) return;
+        this.#listeners.delete(listener);
+        resolve(found);
+      };
+      this.#listeners.add(listener);
+    });
+    answer(result);
+    const found = await problem;
+    if (found !== undefined) assert.fail(`The answer to "${key}" was not taken: ${found}.`);
+  }
+}
+
+const problems: Readonly<Partial<Record<ClientEvent["type"], string>>> = {
+  answer_refused: "the server refused it",
+  question_withdrawn: "the question is not open any more",
+  question_unanswered: "it is no result of such a question",
+};
+
+async function resultOf(answer: TestAnswer, params: TestQuestion["params"]): Promise<InputResult> {
+  return typeof answer === "function" ? answer(params) : answer;
+}

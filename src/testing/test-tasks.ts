@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import type { CallToolResult, ClientCapabilities } from "@modelcontextprotocol/client";
+import { connectWith } from "../client/connect.ts";
+import type { CallOptions, TaskClient } from "../client/task-client.ts";
+import type { ServerFactory } from "../server/author-server.ts";
+import type { Identity } from "../server/http/http-options.ts";
+import type { TasksOptions } from "../server/tasks.ts";
+import { memoryDatabase } from "../store/memory/memory-database.ts";
+import { openInputs } from "../store/memory/stored-task.ts";
+import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
+import { isTerminal } from "../task/status.ts";
+import { CrashPoints, type CrashPoint } from "./crash-points.ts";
+import { CrashableStore } from "./crashable-store.ts";
+import { describedWait } from "./described-wait.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { LocalNetwork } from "./local-network.ts";
+import { PatientClock } from "./patient-clock.ts";
+import { Stillness } from "./stillness.ts";
+import { TestProcess, type ProcessSetup, type Register } from "./test-process.ts";
+import { TestQuestions, type TestAnswer } from "./test-questions.ts";
+import { TestTask, type TestWorld } from "./test-task.ts";
+import { millisecondsOf, type TimeSpan } from "./time-span.ts";
+
+/** Options of `testTasks`: those of `createTasks` without the store, and these. */
+export interface TestOptions extends Omit<TasksOptions, "store"> {
+  /** Makes the server beside the tools, as `tasks.server` is given it. Default: one without anything of its own. */
+  readonly server?: ServerFactory;
+  /** Who calls, as `authenticate` would return it. Default: nobody is told apart. */
+  readonly caller?: Identity | string;
+  /** What the client declares. Default: all that a tool can ask for. */
+  readonly capabilities?: ClientCapabilities;
+  /** How long a handler may work before `clock.advance` moves time all the same, in ms of real time. Default 1,000. */
+  readonly settleMs?: number;
+  /**
+   * How long a wait goes on while nothing moves, in ms of real time. Then it rejects and says what the task waits for: an answer, or time.
+   * Default 2,000.
+   */
+  readonly patienceMs?: number;
+}
+
+/** The clock of a test's server and client: it stands still until the test moves it. */
+export interface TestClock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /**
+   * Moves time forward, `"90s"`, `"5m"`, `"48h"`, `"7d"` or milliseconds, and runs all that is due on the way, one after the other. Resolves
+   * when no handler works any more.
+   */
+  advance(span: TimeSpan): Promise<void>;
+}
+
+const everything: ClientCapabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {}, context: {} },
+  roots: {},
+};
+
+/**
+ * Starts a server with the tools that `register` adds, and a client of it, in this process: on a memory store that outlives the server, and on
+ * a clock that stands still. `register` is called for each start, as the main module of a server is. For any test runner.
+ *
+ * ```ts
+ * await using t = await testTasks((tasks) => addReport(tasks));
+ * const crashed = t.crash({ after: "query" });
+ * const task = await t.start("report", { month: "2026-10" });
+ * await crashed;
+ * await t.restart();
+ * await task.result();
+ * assert.equal(t.runs("query"), 1);
+ * ```
+ */
+export async function testTasks(register: Register, options: TestOptions = {}): Promise<TestTasks> {
+  if (typeof register !== "function") {
+    throw new TypeError(
+      `testTasks takes a function that adds tools, since each start of the server calls it: testTasks((tasks) => addReport(tasks)). This is ${register === null ? "null" : typeof register}.`,
+    );
+  }
+  return TestTasks.start(register, options);
+}
+
+/** A server and its client in a test. Made by `testTasks`. */
+export class TestTasks implements AsyncDisposable {
+  readonly #clock: FakeClock;
+  readonly #database = memoryDatabase();
+  readonly #crashPoints = new CrashPoints(this.#database.tables);
+  readonly #network = new LocalNetwork();
+  readonly #questions = new TestQuestions((...question) => this.#isOpen(...question));
+  readonly #stillness: Stillness;
+  readonly #setup: ProcessSetup;
+  readonly #world: TestWorld;
+  /** By task and key. */
+  readonly #runs = new Map<string, Map<string, number>>();
+  #store: CrashableStore;
+  /** Of the process that lives; undefined while the server is down. */
+  #process: TestProcess | undefined;
+  #started = Promise.withResolvers<TestProcess>();
+  #client: TaskClient | undefined;
+
+  private constructor(register: Register, { server, caller, settleMs, patienceMs, ...options }: TestOptions) {
+    const { tables } = this.#database;
+    this.#stillness = new Stillness({
+      tables,
+      now: () => this.#clock.now(),
+      settleMs: settleMs ?? 1_000,
+      patienceMs: patienceMs ?? 2_000,
+    });
+    this.#clock = new FakeClock(undefined, () => this.#stillness.settled());
+    this.#store = new CrashableStore(undefined, this.#database, {
+      diesBefore: (command) => this.#crashPoints.isBefore(command),
+      diesAfter: (changes) => this.#crashPoints.isAfter(changes),
+      onDeath: () => this.#die(),
+    });
+    const onStepRun = (taskId: string, key: string): void => {
+      const runs = this.#runs.get(taskId) ?? new Map<string, number>();
+      this.#runs.set(taskId, runs.set(key, (runs.get(key) ?? 0) + 1));
+    };
+    this.#setup = { register, options, factory: server, caller, clock: this.#clock, onStepRun };
+    this.#world = {
+      tables,
+      stillness: this.#stillness,
+      questions: this.#questions,
+      crashPoints: this.#crashPoints,
+      now: () => this.#clock.now(),
+      down: () => (this.#process === undefined ? "The server is down: await t.restart()." : undefined),
+      tasks: async () => (await this.#started.promise).tasks,
+      runs: (...which) => this.#countRuns(...which),
+    };
+  }
+
+  /** @internal */
+  static async start(
+    register: Register,
+    { capabilities = everything, ...options }: TestOptions,
+  ): Promise<TestTasks> {
+    const t = new TestTasks(register, options);
+    await t.#boot();
+    const { onInput, onEvent } = t.#questions;
+    const { fetch } = t.#network;
+    const clock = new PatientClock(t.#clock);
+    t.#client = await connectWith("http://test/mcp", { fetch, capabilities, onInput, onEvent }, clock);
+    return t;
+  }
+
+  /** The clock of the server and the client. */
+  get clock(): TestClock {
+    const clock = this.#clock;
+    return {
+      now: () => clock.now(),
+      advance: async (span) => clock.advance(millisecondsOf(span)),
+    };
+  }
+
+  /** The client that calls, for what is no task: listing tools, for one. */
+  get client(): TaskClient {
+    assert.ok(this.#client !== undefined);
+    return this.#client;
+  }
+
+  /**
+   * Calls a tool, and returns as soon as there is a task. Rejects with an `AssertionError` where the call was answered without
+   * one, as with arguments that the tool does not take.
+   */
+  async start(
+    tool: string,
+    args: Readonly<Record<string, unknown>> = {},
+    options?: CallOptions,
+  ): Promise<TestTask> {
+    const handle = await this.#answered(tool, this.client.startTool(tool, args, options));
+    if (handle.taskId !== null) return new TestTask(handle, handle.taskId, this.#world);
+    const answer = JSON.stringify(await handle.result());
+    assert.fail(
+      `The call of "${tool}" made no task, and was answered with ${answer}. For such tools use t.call.`,
+    );
+  }
+
+  /** Calls a tool and waits for its result, with or without a task. */
+  async call(
+    tool: string,
+    args: Readonly<Record<string, unknown>> = {},
+    options?: CallOptions,
+  ): Promise<CallToolResult> {
+    const handle = await this.#answered(tool, this.client.startTool(tool, args, options));
+    return handle.taskId === null
+      ? handle.result()
+      : new TestTask(handle, handle.taskId, this.#world).result();
+  }
+
+  /**
+   * Answers questions of these keys from now on, of all tasks: with an answer, or with what a function makes of the question's params.
+   *
+   * ```ts
+   * t.answers({ approve: ({ message }) => ({ action: message === "Send 2 rows?" ? "accept" : "decline" }) });
+   * ```
+   */
+  answers(answers: Readonly<Record<string, TestAnswer>>): void {
+    this.#questions.answerAhead(answers);
+  }
+
+  /**
+   * Kills the server without a word, as SIGKILL does: at once, or at a point to which a task comes later. `{ after: "query" }`: right
+   * after the result of step "query" was stored. `{ before: "query" }`: its function has run, and nothing is stored. The keys of sleeps, questions,
+   * events and calls are points too. Resolves when the server is dead; rejects with an `AssertionError` when nothing comes to the point any more.
+   * What the dead server's code has begun outside of the store, such as a request in a step, goes on, and nobody hears of it.
+   */
+  crash(point?: CrashPoint): Promise<void> {
+    if (point === undefined) {
+      this.#store.crash();
+      return Promise.resolve();
+    }
+    const crashed = this.#stillness.unlessStuck(this.#crashPoints.arm(point), () => this.#missed());
+    crashed.catch(() => undefined); // a test may have failed before it waits
+    return crashed;
+  }
+
+  /** Starts the server again, on the same store; one that runs is stopped in order before. Calls of the client go on. */
+  async restart(): Promise<void> {
+    const process = this.#process;
+    if (process !== undefined) {
+      this.#down();
+      await process.stop();
+    }
+    this.#store = this.#store.successor();
+    await this.#boot();
+  }
+
+  /** How often the function of this step ran, over all tasks and processes. */
+  runs(key: JournalKey): number {
+    return this.#countRuns(key);
+  }
+
+  /** Ends the client and the server. Rejects with an `AssertionError` where a crash point was not reached. */
+  async close(): Promise<void> {
+    await this[Symbol.asyncDispose]();
+    const missed = this.#crashPoints.missed();
+    if (missed !== undefined) assert.fail(missed);
+  }
+
+  /** The same for `await using`, which says nothing of crash points: there may be an error that has kept the test from them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client?.close();
+    const process = this.#process;
+    this.#down();
+    await process?.stop();
+  }
+
+  async #boot(): Promise<void> {
+    const process = await TestProcess.start(this.#setup, this.#store);
+    this.#process = process;
+    this.#started.resolve(process);
+    this.#network.connect(process.handler);
+  }
+
+  #die(): void {
+    this.#process?.die();
+    this.#network.cut();
+    this.#down();
+  }
+
+  #down(): void {
+    if (this.#process !== undefined) this.#started = Promise.withResolvers();
+    this.#process = undefined;
+    this.#network.disconnect();
+  }
+
+  async #answered<T>(tool: string, call: Promise<T>): Promise<T> {
+    return this.#stillness.unlessStuck(call, () => {
+      const [key] = this.#questions.open(null);
+      if (key === undefined) return this.#world.down() ?? `The call of "${tool}" is not answered.`;
+      return `The call of "${tool}" asks "${key}" before there is a task: call t.answers({ ${key}: … }) first.`;
+    });
+  }
+
+  /** Why nothing comes to a crash point. */
+  #missed(): string | undefined {
+    const waiting = [...this.#database.tables.stored.values()]
+      .filter(({ record }) => !isTerminal(record.state))
+      .map((task) => describedWait(task, this.#clock.now()));
+    const missed = this.#crashPoints.missed();
+    if (missed === undefined) return undefined;
+    return [missed, this.#world.down(), ...waiting].filter((text) => text !== undefined).join(" ");
+  }
+
+  #isOpen(taskId: string | null, wireKey: string): boolean {
+    const { tables } = this.#database;
+    const { journal } = tables.stored.get(taskId ?? "") ?? {};
+    if (taskId === null || journal === undefined) return false;
+    return [...openInputs(journal.values()), ...tables.inputsBelow(taskId)].some(
+      ({ key }) => key === wireKey,
+    );
+  }
+
+  #countRuns(key: JournalKey, taskId?: string): number {
+    const tasks = taskId === undefined ? [...this.#runs.keys()] : [taskId];
+    const encoded = encodeJournalKey(key);
+    return tasks.reduce((sum, id) => sum + (this.#runs.get(id)?.get(encoded) ?? 0), 0);
+  }
+}

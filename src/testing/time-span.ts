@@ -1,0 +1,29 @@
+const units: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** A length of time: milliseconds, or a number with its unit: `"90s"`, `"5m"`, `"48h"`, `"7d"`. */
+export type TimeSpan = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+
+/** In milliseconds. Throws a TypeError for what is no length of time. */
+export function millisecondsOf(span: TimeSpan): number {
+  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(span)) ?? [];
+  const ms = typeof span === "number" ? span : Number(amount) * (units[unit] ?? NaN);
+  if (Number.isFinite(ms) && ms >= 0) return ms;
+  throw new TypeError(
+    `${JSON.stringify(span)} is no length of time: give "90s", "5m", "48h", "7d", or milliseconds from 0 on.`,
+  );
+}
+
+/** The shortest text for a length of time, rounded up where it is no whole number of seconds. */
+export function timeSpanOf(ms: number): TimeSpan {
+  for (const unit of ["d", "h", "m"] as const) {
+    const amount = ms / (units[unit] ?? NaN);
+    if (Number.isInteger(amount) && amount > 0) return `${amount}${unit}`;
+  }
+  return `${Math.ceil(ms / 1_000)}s`;
+}
