@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { MemoryTables } from "../store/memory/memory-tables.ts";
+import { openInputs } from "../store/memory/stored-task.ts";
 import type { TaskRecord } from "../task/record.ts";
+import { isTerminal } from "../task/status.ts";
 import { rest } from "./fake-clock.ts";
 
 /** How often a wait looks whether anything moves, in ms of real time. */
@@ -10,6 +12,8 @@ const lookMs = 50;
 export interface StillnessOptions {
   readonly tables: MemoryTables;
   readonly now: () => number;
+  /** Whether questions of this key are answered as soon as they are asked. */
+  readonly isAnswered: (key: string) => boolean;
   /** How long what works may take before time moves all the same, in ms of real time. */
   readonly settleMs: number;
   /** How long nothing moves before a wait gives up, in ms of real time. */
@@ -24,12 +28,12 @@ export class Stillness {
     this.#options = options;
   }
 
-  /** Resolves when no handler works. */
+  /** Resolves when no handler works, and none is about to be answered. */
   async settled(): Promise<void> {
     const giveUpAt = performance.now() + this.#options.settleMs;
     for (;;) {
       await rest();
-      if (!this.#isWorking || performance.now() >= giveUpAt) return;
+      if (!(this.#isWorking || this.#isAnswered) || performance.now() >= giveUpAt) return;
       await pause(1);
     }
   }
@@ -55,6 +59,16 @@ export class Stillness {
       const message = problem();
       if (message !== undefined) assert.fail(message);
     }
+  }
+
+  /** Whether the client is about to answer a question: time moves only when that is done. */
+  get #isAnswered(): boolean {
+    const { tables, isAnswered } = this.#options;
+    if (tables.owners.living === 0) return false;
+    return [...tables.stored.values()].some(
+      ({ record, journal }) =>
+        !isTerminal(record.state) && openInputs(journal.values()).some(({ key }) => isAnswered(key)),
+    );
   }
 
   get #records(): readonly TaskRecord[] {

@@ -44,6 +44,10 @@ export class TestQuestions {
     }
   }
 
+  isAnsweredAhead(key: string): boolean {
+    return this.#ahead.has(key);
+  }
+
   readonly onInput = async (request: InputRequest): Promise<InputResult> => {
     const { key: wireKey, method, params, taskId, signal } = request;
     const key = childInputOf(wireKey)?.key ?? wireKey;

@@ -101,6 +101,7 @@ export class TestTasks implements AsyncDisposable {
     this.#stillness = new Stillness({
       tables,
       now: () => this.#clock.now(),
+      isAnswered: (key) => this.#questions.isAnsweredAhead(key),
       settleMs: settleMs ?? 1_000,
       patienceMs: patienceMs ?? 2_000,
     });
