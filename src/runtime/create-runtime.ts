@@ -6,6 +6,7 @@ import { HoldfastError, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
+import type { TaskLine } from "../task/task-line.ts";
 import { shownTask } from "../task/ttl.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { OnStepRun } from "./tool/on-step-run.ts";
@@ -18,7 +19,16 @@ import { answersByTask, assertMayAnswer, openQuestions } from "./questions/open-
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
-import type { CallEnd, Leaving, ListPage, Requestor, Runtime, TaskCall, TaskEvent } from "./runtime.ts";
+import type {
+  CallEnd,
+  Leaving,
+  LinesPage,
+  ListPage,
+  Requestor,
+  Runtime,
+  TaskCall,
+  TaskEvent,
+} from "./runtime.ts";
 import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
 import { sendEvent } from "./send-event.ts";
 import type { Services } from "./services.ts";
@@ -142,6 +152,11 @@ class LocalRuntime implements Runtime {
 
   watch(ids: readonly string[], watcher: Watcher): () => void {
     return this.#parts.watchers.watch(ids, watcher);
+  }
+
+  async lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]> {
+    await this.#record(id, requestor);
+    return (await this.#services.store.logs?.read(id, page.list, page.after, page.limit)) ?? [];
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {

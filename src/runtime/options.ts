@@ -75,6 +75,14 @@ export interface RuntimeOptions {
    * object that has more than a tenth as many members, if these are more than 1,000.
    */
   readonly maxNodes: number;
+  /** Lines that the log of a task keeps; beyond, its oldest ones are forgotten. */
+  readonly maxLogLines: number;
+  /** The bytes that they may have together. */
+  readonly maxLogBytes: number;
+  /** Content blocks that a task's output may have; beyond, `task.output` throws. */
+  readonly maxOutputBlocks: number;
+  /** The bytes that they may have together. */
+  readonly maxOutputBytes: number;
   /** Crashes in a row without a journal write between them, after which a task fails. */
   readonly maxCrashes: number;
   /** The pause before a task runs again after its second crash in a row; it doubles with each further crash. */
@@ -114,6 +122,10 @@ export const defaultOptions: RuntimeOptions = {
   maxBodyBytes: 4 * 1024 * 1024,
   maxNesting: 128,
   maxNodes: 200_000,
+  maxLogLines: 1_000,
+  maxLogBytes: 256 * 1024,
+  maxOutputBlocks: 1_000,
+  maxOutputBytes: 1024 * 1024,
   maxCrashes: 5,
   crashBackoffMs: 1_000,
   maxCrashBackoffMs: 60_000,

@@ -39,6 +39,10 @@ const rules: Readonly<Record<NumericOption, Rule>> = {
   maxBodyBytes: { min: 1 },
   maxNesting: { min: 1, max: 1_000 }, // schemas and hashes go down a message by recursion
   maxNodes: { min: 1 },
+  maxLogLines: { min: 1 },
+  maxLogBytes: { min: 1 },
+  maxOutputBlocks: { min: 1 },
+  maxOutputBytes: { min: 1 },
   maxCrashes: { min: 1 },
   crashBackoffMs: { min: 0 },
   maxCrashBackoffMs: { min: 0 },

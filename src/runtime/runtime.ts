@@ -1,5 +1,6 @@
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, WireName } from "../store/store.ts";
+import type { LineList, TaskLine } from "../task/task-line.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
 import type { Outcome } from "../task/outcome.ts";
@@ -85,6 +86,14 @@ export interface TaskEvent {
   readonly dedupeId?: string | undefined;
 }
 
+/** A part of the log or the output of a task. */
+export interface LinesPage {
+  readonly list: LineList;
+  /** The number of the last line before this part; 0: it begins with the first one that is kept. */
+  readonly after: number;
+  readonly limit: number;
+}
+
 /** A part of a list of tasks. */
 export interface ListPage {
   /** Those alone whose wire ids are unique in this scope, which is not empty. */
@@ -156,6 +165,11 @@ export interface Runtime {
    * for `get` to say. Returns the way to stop it.
    */
   watch(ids: readonly string[], watcher: Watcher): () => void;
+  /**
+   * The lines of the task's log or output with numbers above `after`, at most `limit`; none where the store keeps none. To know of
+   * more, watch the task: its record counts them.
+   */
+  lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]>;
   /**
    * Takes the answers to open questions, of the task and of those below it; ignores others, and everything on a finished task (X-063, A-22). Where one to an
    * open question is not what that asks for, it is `invalid_params`, and none is taken: all questions stay open. An answer

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/status.ts";
 import type { Facts } from "./facts.ts";
 import { changesOfRelatives } from "./relatives.ts";
-import type { Plan } from "./table-write.ts";
+import type { Plan, TableWrite } from "./table-write.ts";
 
 /** Decides a command about one task. */
 export function change(command: TaskChangeCommand, facts: Facts): Plan {
@@ -58,13 +58,12 @@ function ownEffect(decision: Decision): Effect {
 /** The writes of decisions, and what is to be told of them. */
 export function saving(decisions: readonly Decision[]): Effect {
   return {
-    writes: decisions.map(({ task, journal, outcome, forgets }) => ({
-      do: "save",
-      task,
-      journal,
-      outcome,
-      ...(forgets && { forgets }),
-    })),
+    writes: decisions.flatMap(({ task, journal, outcome, forgets, lines }): TableWrite[] => [
+      { do: "save", task, journal, outcome, ...(forgets && { forgets }) },
+      ...(lines === undefined
+        ? []
+        : [{ do: "append_lines" as const, id: task.id, lines: lines.add, forget: lines.forget }]),
+    ]),
     changes: decisions.map(({ task: { id, version } }) => ({ id, version })),
   };
 }

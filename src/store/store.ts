@@ -6,6 +6,7 @@ import type { TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/owner.ts";
 import type { SessionStore } from "./session-store.ts";
+import type { TaskLogs } from "./task-logs.ts";
 
 /** A committed change of a task, and not what it was: read the task again to see its state. */
 export interface TaskChange {
@@ -147,6 +148,8 @@ export interface TaskStore {
   readonly sharesLoad?: boolean;
   /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */
   readonly sessions?: SessionStore;
+  /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then reject. */
+  readonly logs?: TaskLogs;
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
   readonly messages?: MessageQueues;
 

@@ -2,6 +2,7 @@ import type { CommandResult } from "../task/command-result.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { TaskLine } from "../task/task-line.ts";
 import type { TaskChange } from "./store.ts";
 
 /** One write to the tables of a store. */
@@ -16,6 +17,13 @@ export type TableWrite =
       /** Entries to remove from the journal: of steps and calls with an error. */
       readonly forgets?: "failures";
       readonly outcome: Outcome | null;
+    }
+  /** Adds lines to the log and the output of a task, and removes those with these numbers from its log. */
+  | {
+      readonly do: "append_lines";
+      readonly id: string;
+      readonly lines: readonly TaskLine[];
+      readonly forget: readonly number[];
     }
   /**
    * Takes the idempotency key from a finished task, for which nobody waits any more, and has it deleted at `deleteBy` if that is not null,

@@ -6,6 +6,7 @@ import type { ClaimingHandler } from "./owner.ts";
 import type { Quota } from "./quota.ts";
 import type { Progress, TaskRecord, TaskRequest } from "./record.ts";
 import type { Turns } from "./turns.ts";
+import type { TaskLine } from "./task-line.ts";
 import type { Rest } from "./waiting.ts";
 
 /** The part of a record that its creator decides; the rest follows from it. */
@@ -184,6 +185,17 @@ export interface TaskCommands {
   /** Takes the answers to open inputs and ignores all others. */
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
+  /**
+   * Appends to the task's log and output, and forgets lines of its log to make room. The attempt numbers the lines, so that to append them once
+   * more changes nothing.
+   */
+  append: {
+    readonly id: string;
+    readonly token: string;
+    readonly lines: readonly TaskLine[];
+    /** Numbers of lines of the log. */
+    readonly forget: readonly number[];
+  };
   settle: {
     readonly id: string;
     readonly token: string;

@@ -33,6 +33,8 @@ export function createRecord(
     finishedAt: null,
     sweepAt: expiresAt(expiry, now, runUntil),
     progress: null,
+    logged: 0,
+    outputs: 0,
     openInputs: 0,
     childInputs: 0,
     openWaits: 0,

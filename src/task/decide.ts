@@ -11,6 +11,7 @@ import type { TaskRecord } from "./record.ts";
 import { isTerminal } from "./status.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
+import type { LineList, TaskLine } from "./task-line.ts";
 import { deletableAt } from "./ttl.ts";
 import { givenBack, isToWake, pausing, ready, resting, roused, working, type Waiting } from "./waiting.ts";
 
@@ -60,6 +61,8 @@ export interface Decision {
   /** Entries to remove: those of steps and calls that failed, and of steps that are to be tried again. */
   readonly forgets?: "failures";
   readonly outcome: Outcome | null;
+  /** Lines to add to the task's log and output, and the numbers of those to remove from its log. */
+  readonly lines?: { readonly add: readonly TaskLine[]; readonly forget: readonly number[] };
 }
 
 type Refuse = { readonly ok: false; readonly reason: Refusal };
@@ -152,6 +155,12 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       return decision({ ...task, ...resting(task, command.rest), journalled: true });
     case "update":
       return isBehind(task, command) ? nothing(task) : decision(withChanges(task, command));
+    case "append": {
+      const { lines: add, forget } = command;
+      const logged = lastOf("log", add, task.logged);
+      const outputs = lastOf("output", add, task.outputs);
+      return { ...decision({ ...task, logged, outputs }), lines: { add, forget } };
+    }
     case "settle":
     case "fail":
       return decision(settled(task, command), [], command.outcome);
@@ -186,6 +195,10 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       return change === undefined ? nothing(task) : decision(change.task, change.journal);
     }
   }
+}
+
+function lastOf(list: LineList, lines: readonly TaskLine[], before: number): number {
+  return lines.reduce((last, line) => (line.list === list ? Math.max(last, line.seq) : last), before);
 }
 
 function paused(until: number | undefined, now: number): Waiting {

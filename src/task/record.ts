@@ -108,6 +108,9 @@ export interface TaskRecord {
   readonly statusMessage: string | null;
   /** How far the handler is; it never goes back, as progress that clients are notified of has to grow. */
   readonly progress: Progress | null;
+  /** The number of the last line of its log and of its output, 0 where it has none: what its handler has appended to them in all. */
+  readonly logged: number;
+  readonly outputs: number;
   /** Questions that wait for an answer, those of the tasks below it included. */
   readonly openInputs: number;
   /** How many of these are of tasks below it, where it is the root. */

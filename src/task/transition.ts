@@ -187,6 +187,14 @@ export const transitions = {
     owner: "same",
     meaning: "the handler changes status text, poll interval, expiry or progress",
   },
+  append: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    owner: "same",
+    meaning: "the handler appends to the log or the output of the task",
+  },
   settle: {
     from: ["running"],
     to: "settled",

@@ -61,6 +61,9 @@ export class CrashableStore {
     queued: (handler, limit) => this.#alive(() => this.#inner.queued(handler, limit)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),
     nextSweepAt: (after) => this.#alive(() => this.#inner.nextSweepAt(after)),
+    logs: {
+      read: (...page) => this.#alive(async () => (await this.#inner.logs?.read(...page)) ?? []),
+    },
     subscribe: (listener) =>
       this.#inner.subscribe((changes, by) => {
         if (!this.#crashed && this.#fate?.diesAfter(changes) === true) this.crash();

@@ -43,7 +43,8 @@ export class RecordedStore implements TaskStore {
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write({ type }: TaskCommand): Promise<CommandResult> {
     // What a handler says of its task changes nothing that a replay could see, and a handler may wait for it.
-    if (type === "update" || (type === "mark" && this.#marks)) return { ok: true, task: this.task };
+    if (type === "update" || type === "append" || (type === "mark" && this.#marks))
+      return { ok: true, task: this.task };
     return new Promise<never>(() => undefined);
   }
 

@@ -2,6 +2,7 @@ import { HeldRun } from "../runtime/execution/held-run.ts";
 import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
 import { isSince } from "../runtime/execution/task-version.ts";
+import { TaskLines } from "../runtime/journal/task-lines.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { Timers } from "../runtime/timers.ts";
@@ -74,7 +75,9 @@ export async function replayHandler(
   };
   const { id: taskId, wireId, attempt } = record;
   const { maxBodyBytes } = options;
-  const run = new ReplayedRun({ taskId, wireId, attempt, versions: runVersions(tool, record), maxBodyBytes });
+  const lines = new TaskLines({ limits: options });
+  const versions = runVersions(tool, record);
+  const run = new ReplayedRun({ taskId, wireId, attempt, versions, maxBodyBytes, lines });
   const hooks = {
     onSweepAt: ignore,
     onCalled: ignore,

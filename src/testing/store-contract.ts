@@ -13,6 +13,7 @@ import { handlerCases, sharedHandlerCases } from "./handler-cases.ts";
 import { journalCases } from "./journal-cases.ts";
 import { lifecycleCases } from "./lifecycle-cases.ts";
 import { listCases } from "./list-cases.ts";
+import { lineCases } from "./line-cases.ts";
 import { messageCases } from "./message-cases.ts";
 import { orderCases } from "./order-cases.ts";
 import { quotaCases } from "./quota-cases.ts";
@@ -70,6 +71,7 @@ const casesOfAll = [
   sharedCallerCases,
   listCases,
   secretCases,
+  lineCases,
   messageCases,
   sessionCases,
   sharedSessionCases,

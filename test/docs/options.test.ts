@@ -32,6 +32,7 @@ const units: Readonly<Record<string, number>> = {
   s: 1_000,
   hours: 3_600_000,
   days: 86_400_000,
+  KiB: 1_024,
   MiB: 1_048_576,
 };
 

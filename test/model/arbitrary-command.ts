@@ -70,6 +70,15 @@ const orNothing = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.
 
 const eventName = fc.constantFrom("n", "n", "m");
 
+const line = fc.record({
+  list: fc.constantFrom("log", "log", "output"),
+  seq: fc.integer({ min: 1, max: 4 }),
+  at: now,
+  step: fc.constantFrom("", "k"),
+  place: fc.nat({ max: 3 }),
+  body: text,
+});
+
 /** Random commands by name: what is new to TaskCommands has to be added here, or this does not compile. */
 const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<N>, "type">> } = {
   create: fc.record(
@@ -119,6 +128,11 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   retry_step: mostlyRests(
     fc.record({ ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now }),
   ),
+  append: fc.record({
+    ...held,
+    lines: fc.array(line, { maxLength: 3 }),
+    forget: fc.subarray([1, 2, 3, 4]),
+  }),
   call_tool: mostlyRests(
     fc.record({
       ...held,

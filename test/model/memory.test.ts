@@ -37,7 +37,7 @@ test("memory stores of one database do what the model does", { timeout: modelTim
       },
     }),
   );
-  await fc.assert(property, modelRuns(1_500));
+  await fc.assert(property, modelRuns(2_000));
   // Sequences that never get anywhere would prove nothing.
   const refusals = [
     "unknown",

@@ -4,6 +4,7 @@ import type { CrashBackoff } from "../../src/task/crash-backoff.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
+import type { TaskLine } from "../../src/task/task-line.ts";
 import { idle, journalEffect, openOf, type ModelEvent } from "./model-journal.ts";
 import { askedToCancel, letGo, pauses, said, works } from "./model-waiting.ts";
 
@@ -17,6 +18,8 @@ export interface ModelTask {
   readonly outcome: Outcome | null;
   /** In the order in which they came. */
   readonly events: readonly ModelEvent[];
+  /** Of its log and its output. */
+  readonly lines: readonly TaskLine[];
   /** The queue of messages, the first one first; `owner`: whom one is bound to. */
   readonly messages: readonly { readonly body: string; readonly owner: string | null }[];
 }
@@ -41,6 +44,7 @@ export interface Effect {
   /** True where the journal forgets what failed. */
   readonly forgets?: true;
   readonly events?: readonly ModelEvent[];
+  readonly lines?: readonly TaskLine[];
   readonly outcome?: Outcome;
   /** True where the command is accepted and there is nothing for it to do. */
   readonly idle?: true;
@@ -102,6 +106,15 @@ export function effect(old: ModelTask, command: ChangeCommand, by: string): Effe
       const rest = others.waiting === undefined ? {} : { runAfter: null };
       return { task: { ...others, ...rest, ...(progress && !isBehind && { progress }), updatedAt: now } };
     }
+    case "append": {
+      const nameOf = ({ list, seq }: TaskLine): string => `${list} ${seq}`;
+      const lines = new Map([...old.lines, ...command.lines].map((line) => [nameOf(line), line]));
+      for (const seq of command.forget) lines.delete(`log ${seq}`);
+      const last = (list: string, before: number): number =>
+        Math.max(before, ...command.lines.filter((line) => line.list === list).map(({ seq }) => seq));
+      const counts = { logged: last("log", task.logged), outputs: last("output", task.outputs) };
+      return { task: counts, lines: [...lines.values()] };
+    }
     case "request_cancel": {
       if (task.cancelRequestedAt !== null) return idle;
       return { task: askedToCancel(task, now, command.cancelBy) };
@@ -162,7 +175,7 @@ export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }
 
 /** The task after an effect: one version on, its journal in the order of first writes. */
 export function changed(old: ModelTask, does: Effect): ModelTask {
-  const { task, entries = [], outcome, visibleUntil, forgets, events = old.events } = does;
+  const { task, entries = [], outcome, visibleUntil, forgets, events = old.events, lines = old.lines } = does;
   const kept = old.journal.filter((entry) => forgets === undefined || !hasFailed(entry));
   const rewritten = kept.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
   const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
@@ -174,6 +187,7 @@ export function changed(old: ModelTask, does: Effect): ModelTask {
     task: withSweepAt({ ...next, limited }, visibleUntil, old.task.updatedAt),
     journal: [...rewritten, ...added],
     events,
+    lines,
     outcome: outcome ?? old.outcome,
   };
 }

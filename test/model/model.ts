@@ -132,6 +132,8 @@ function newTask(
   const times = { createdAt: now, updatedAt: now, startedAt: runs ? now : null, finishedAt: null };
   const marks = {
     progress: null,
+    logged: 0,
+    outputs: 0,
     journalled: false,
     waiting: false,
     limited: false,
@@ -147,7 +149,7 @@ function newTask(
 }
 
 function stored(task: TaskRecord, request: TaskRequest): ModelTask {
-  return { task, request, journal: [], outcome: null, events: [], messages: [] };
+  return { task, request, journal: [], outcome: null, events: [], lines: [], messages: [] };
 }
 
 function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: Quota): boolean {

@@ -53,6 +53,8 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
     (await store.request(id)) ?? null,
     await wholeJournal(store, id),
     (await store.journalEntry(id, key)) ?? null,
+    (await store.logs?.read(id, "log", 0, 99)) ?? [],
+    (await store.logs?.read(id, "output", 1, limit)) ?? [],
   ]);
   return [
     await Promise.all(tasks),
@@ -71,8 +73,8 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
 export function viewOfModel(model: Model, by: string, { now, after, before, limit, key }: Look): View {
   const tasks = looked.map((id) => {
     const found = model.tasks.get(id);
-    if (found === undefined) return [null, null, null, [], null];
-    const { task, request, journal, outcome } = found;
+    if (found === undefined) return [null, null, null, [], null, [], []];
+    const { task, request, journal, outcome, lines } = found;
     const own = asked(found);
     const others = below(model, id).flatMap((child) =>
       asked(child).map((input) => ({
@@ -84,7 +86,10 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
     );
     const inputs = task.finishedAt === null ? [...own, ...others] : [];
     const entry = journal.find((each) => each.key === key) ?? null;
-    return [task, { task, inputs, outcome }, request, journal, entry];
+    const ordered = lines.toSorted((a, b) => a.seq - b.seq);
+    const log = ordered.filter(({ list }) => list === "log");
+    const output = ordered.filter(({ list, seq }) => list === "output" && seq > 1).slice(0, limit);
+    return [task, { task, inputs, outcome }, request, journal, entry, log, output];
   });
   const all = [...model.tasks.values()].sort(byId).map(({ task }) => task);
   const unfinished = all.filter(({ finishedAt }) => finishedAt === null);

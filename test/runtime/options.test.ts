@@ -21,6 +21,10 @@ const fromOne: readonly string[] = [
   "maxEventsPerTask",
   "maxJournalEntries",
   "maxJournalBytes",
+  "maxLogLines",
+  "maxLogBytes",
+  "maxOutputBlocks",
+  "maxOutputBytes",
   ...limits,
 ];
 const hello: Handler = () => text("hi");

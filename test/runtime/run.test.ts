@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { errorReporter } from "../../src/runtime/error-reporter.ts";
 import type { HeldTask } from "../../src/runtime/journal/held-task.ts";
 import { Run } from "../../src/runtime/journal/run.ts";
+import { TaskLines } from "../../src/runtime/journal/task-lines.ts";
 import { resolveOptions } from "../../src/runtime/resolve-options.ts";
 import type { Services } from "../../src/runtime/services.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
@@ -17,6 +18,7 @@ const names = {
   attempt: 1,
   versions: { task: 1, code: 1 },
   maxBodyBytes: 1_000,
+  lines: new TaskLines({ limits: resolveOptions({}) }),
 };
 
 async function services(): Promise<Services> {

@@ -44,6 +44,7 @@ export function watchedStore(
     subscribe: (listener) => inner.subscribe(listener),
     ...(onWork === undefined ? {} : { onWork }),
     ...(inner.sharesLoad === undefined ? {} : { sharesLoad: inner.sharesLoad }),
+    ...(inner.logs === undefined ? {} : { logs: inner.logs }),
     ...(inner.messages === undefined ? {} : { messages: inner.messages }),
   };
 }

@@ -25,6 +25,7 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     wait_event: [undefined, "running"],
     send_event: ["queued", "running"],
     update: [undefined, "running"],
+    append: [undefined, "running"],
     settle: [undefined, "settled"],
     fail: ["settled", undefined],
     expire: ["settled", "settled"],

@@ -10,6 +10,7 @@ import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask } from "./new-task.ts";
 import { noRoom, quotaOf } from "./quota.ts";
+import { TaskLines } from "../journal/task-lines.ts";
 import { PromotableRun } from "../execution/promotable-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
@@ -105,6 +106,7 @@ export class Creation {
       signal,
       promoteAfterMs,
       maxBodyBytes: options.maxBodyBytes,
+      lines: new TaskLines({ limits: options }),
       clock,
       timers,
       slots: slots.of(call.principal),

@@ -15,7 +15,7 @@ import { runVersions } from "../tool/tool-versions.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
-import { loadTask, type LoadedTask } from "./load-task.ts";
+import { linesOf, loadTask, type LoadedTask } from "./load-task.ts";
 import type { CallContext } from "./make-context.ts";
 import { Parking } from "./parking.ts";
 import { runHandler } from "./run-handler.ts";
@@ -82,13 +82,23 @@ export class Attempts implements TaskHolder {
     }
     this.#loading.delete(task.id);
     const { origin, entries } = loaded;
+    const lines = linesOf(task, loaded, this.#services.options);
     const { id: taskId, wireId, attempt } = task;
     const { maxBodyBytes } = this.#services.options;
     const { slots, leaked, timers } = this.#setup;
     const limit = workLimitOf(tool, this.#services.clock, timers);
     const versions = runVersions(tool, task);
     const ofPrincipal = slots.of(task.principal);
-    const run = new Run({ taskId, wireId, attempt, versions, maxBodyBytes, slots: ofPrincipal, limit });
+    const run = new Run({
+      taskId,
+      wireId,
+      attempt,
+      versions,
+      maxBodyBytes,
+      lines,
+      slots: ofPrincipal,
+      limit,
+    });
     const held = this.hold(run, task, tool, origin, entries);
     this.saw(task.id, now);
     held.sayAttempt();

@@ -12,7 +12,7 @@ import type { Tool } from "../tool/tool.ts";
 import { runVersions, toolAtVersion } from "../tool/tool-versions.ts";
 import { HeldRun } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
-import { loadTask } from "./load-task.ts";
+import { linesOf, loadTask } from "./load-task.ts";
 import type { CallContext } from "./make-context.ts";
 import { runHandler } from "./run-handler.ts";
 
@@ -80,7 +80,15 @@ export class CancelledTasks {
     const { origin, entries } = loaded;
     const { id: taskId, wireId, attempt } = record;
     const { maxBodyBytes } = services.options;
-    const run = new Run({ taskId, wireId, attempt, versions: runVersions(tool, record), maxBodyBytes });
+    const lines = linesOf(record, loaded, services.options);
+    const run = new Run({
+      taskId,
+      wireId,
+      attempt,
+      versions: runVersions(tool, record),
+      maxBodyBytes,
+      lines,
+    });
     const onUnreadable = (problem: HoldfastError): void => services.unreadable.report(record.id, problem);
     const hooks = {
       onSweepAt: ignore,

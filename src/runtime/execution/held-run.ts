@@ -71,6 +71,7 @@ export class HeldRun {
       return this.#write({ ...changes, expiry: { from, ms: ttlMs } });
     });
     this.#limit = new LifeLimit(endOfLife(record), () => this.#updates.written());
+    run.lines.writeWith(async (lines, forget) => void (await this.task.write("append", { lines, forget })));
     const reports = new ProgressReports(
       (progress) => this.#write({ progress }),
       timers,
@@ -90,10 +91,10 @@ export class HeldRun {
       call: (...call) => calls.call(...call),
       waitForEvent: (key, name, options) => waitForEvent(run, this.#waits, key, name, options),
       sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
-      update: (changes) => {
-        const update = this.#updates.update(changes);
-        this.task.rests.busyWhile(update);
-        return this.task.journal.updating(update);
+      update: (changes) => this.#underWay(this.#updates.update(changes)),
+      append: (...line) => {
+        if (services.store.logs === undefined) throw keepsNoLogs();
+        return this.#underWay(run.lines.append(...line));
       },
       progress: (progress) => reports.report(progress),
       report: services.onError,
@@ -106,6 +107,12 @@ export class HeldRun {
   get isServed(): boolean {
     const { services, record } = this.#setup;
     return services.registry.handlerOf(record) !== undefined;
+  }
+
+  /** What the handler may wait for, and which is not in the journal. */
+  #underWay(write: Promise<void>): Promise<void> {
+    this.task.rests.busyWhile(write);
+    return this.task.journal.updating(write);
   }
 
   /** Lets clients see no longer that the attempt before has failed. */
@@ -125,7 +132,10 @@ export class HeldRun {
     if (retry !== undefined) await this.#callOff(gone);
     run.end();
     try {
-      if (run.life.state === "ended") await this.#updates.written(); // the last status text stays with the ended task
+      if (run.life.state === "ended") {
+        // The last status text stays with the ended task, and so do its log and its output.
+        await Promise.all([this.#updates.written(), run.lines.written()]);
+      }
       if (run.life.state !== "ended") return;
       if (retry !== undefined && this.#limit.reaches(retry.until) && !run.life.cancelRequested)
         await this.#retry(retry);
@@ -202,6 +212,13 @@ export class HeldRun {
       if (!isFenced(error)) throw error;
     }
   }
+}
+
+function keepsNoLogs(): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.",
+  );
 }
 
 function isFenced(error: unknown): boolean {

@@ -1,11 +1,14 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
+import type { LineList, TaskLine } from "../../task/task-line.ts";
+import { TaskLines, type LineLimits } from "../journal/task-lines.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 
 const entriesPerPage = 500;
+const linesPerPage = 500;
 
 /** What an attempt begins with, beside the record. */
 export interface LoadedTask {
@@ -15,6 +18,8 @@ export interface LoadedTask {
   readonly prepared: string | null;
   /** What earlier attempts journalled. */
   readonly entries: readonly ListedEntry[];
+  /** What they appended to its log and its output. */
+  readonly lines: readonly TaskLine[];
 }
 
 /**
@@ -22,12 +27,13 @@ export interface LoadedTask {
  * `task_unreadable` where that is damaged, and when `signal` aborts.
  */
 export async function loadTask(
-  { id, journalled }: TaskRecord,
+  task: TaskRecord,
   services: Services,
   signal: AbortSignal,
   given?: TaskRequest,
 ): Promise<LoadedTask> {
   const { store } = services;
+  const { id, journalled } = task;
   const request = given ?? (await untilStoreAnswers(() => store.request(id), services, signal));
   if (request === undefined) throw unreadable(id, "it has no request");
   const { origin, prepared } = request;
@@ -36,7 +42,38 @@ export async function loadTask(
   // What was prepared is in the journal, although the handler itself has journalled nothing.
   const hasJournal = journalled || origin.prepareInTask === true;
   const entries = hasJournal ? await loadJournal(id, services, signal) : [];
-  return { origin, arguments: args, prepared, entries };
+  const lines = [
+    ...(task.logged === 0 ? [] : await loadLines(id, "log", services, signal)),
+    ...(task.outputs === 0 ? [] : await loadLines(id, "output", services, signal)),
+  ];
+  return { origin, arguments: args, prepared, entries, lines };
+}
+
+async function loadLines(
+  id: string,
+  list: LineList,
+  services: Services,
+  signal: AbortSignal,
+): Promise<readonly TaskLine[]> {
+  const { logs } = services.store;
+  if (logs === undefined) return [];
+  const lines: TaskLine[] = [];
+  for (;;) {
+    const after = lines.at(-1)?.seq ?? 0;
+    const page = await untilStoreAnswers(() => logs.read(id, list, after, linesPerPage), services, signal);
+    lines.push(...page);
+    if (page.length < linesPerPage) return lines;
+  }
+}
+
+/** The log and the output of a task, as the next attempt goes on with them. */
+export function linesOf(
+  { logged: log, outputs: output }: TaskRecord,
+  { entries, lines: earlier }: LoadedTask,
+  limits: LineLimits,
+): TaskLines {
+  const ended = earlier.length === 0 ? [] : entries.filter(({ doneAt }) => doneAt !== null);
+  return new TaskLines({ limits, earlier, last: { log, output }, ended: ended.map(({ key }) => key) });
 }
 
 async function loadJournal(id: string, services: Services, signal: AbortSignal): Promise<ListedEntry[]> {

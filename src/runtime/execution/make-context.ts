@@ -8,13 +8,16 @@ import type { InputMethod } from "../../task/input.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { Progress } from "../../task/record.ts";
+import type { LineList } from "../../task/task-line.ts";
 import type { Run } from "../journal/run.ts";
+import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import { assertEventName } from "../event-name.ts";
 import { callAll, nameOf } from "./call-all.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
 import { assertStepOptions, runStep } from "./step.ts";
-import { assertOutsideStep, type StepEffects } from "./step-try.ts";
+import { logBody, outputBodies } from "./line-bodies.ts";
+import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
@@ -45,6 +48,8 @@ export interface ContextEffects extends StepEffects {
   /** The promise may be left alone. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
+  /** As of `TaskLines`. */
+  append(source: LineSource, list: LineList, at: number, body: string): Promise<void>;
 }
 
 const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
@@ -90,6 +95,13 @@ export function makeContext(
     } catch (error) {
       return handled(Promise.reject(error as Error));
     }
+  };
+
+  // Not an async function: what is wrong with a line is thrown where it is appended, also where nobody waits for that.
+  const append = (list: LineList, bodies: readonly string[]): Promise<void> => {
+    const source = lineSource(run);
+    const appended = bodies.map((body) => effects.append(source, list, clock.now(), body));
+    return handled(appended.at(-1) ?? Promise.resolve());
   };
 
   function step<T>(key: JournalKey, fn: StepFn<T>): Promise<T>;
@@ -154,6 +166,8 @@ export function makeContext(
           run.maxBodyBytes,
         ),
       ),
+    log: (level, text, data) => append("log", [logBody(level, text, data)]),
+    output: (content) => append("output", outputBodies(content)),
     extend: (ttlMs) => update({ ttlMs }),
     pollInterval: (pollIntervalMs) => update({ pollIntervalMs }),
   };

@@ -4,6 +4,7 @@ import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { Run } from "../journal/run.ts";
+import type { TaskLines } from "../journal/task-lines.ts";
 import type { HeldRun } from "./held-run.ts";
 import type { Clock } from "../clock.ts";
 import type { HandlerChanges } from "./handler-updates.ts";
@@ -31,6 +32,7 @@ export interface PromotableSetup {
   readonly signal: AbortSignal;
   readonly promoteAfterMs: number;
   readonly maxBodyBytes: number;
+  readonly lines: TaskLines;
   readonly clock: Clock;
   readonly timers: Timers;
   /** Where its slot is taken already. */
@@ -61,12 +63,12 @@ export class PromotableRun {
   #earlyProgress: Progress | undefined;
 
   constructor(setup: PromotableSetup) {
-    const { id, tool, maxBodyBytes, slots, clock, timers } = setup;
+    const { id, tool, maxBodyBytes, lines, slots, clock, timers } = setup;
     this.#setup = setup;
     const promote = (): Promise<unknown> => this.#promoteForHandler();
     const limit = workLimitOf(tool, clock, timers);
     const ids = { taskId: id, wireId: id, attempt: 1, versions: runVersions(tool) };
-    this.run = new Run({ ...ids, maxBodyBytes, slots, limit, promote });
+    this.run = new Run({ ...ids, maxBodyBytes, lines, slots, limit, promote });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
@@ -175,6 +177,7 @@ export class PromotableRun {
         this.#early = { ...this.#early, ...changes };
         return Promise.resolve();
       },
+      append: (...line) => this.#held?.effects.append(...line) ?? this.run.lines.append(...line),
       progress: (progress) => {
         if (this.#held === undefined) this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
         else this.#held.effects.progress(progress);

@@ -1,8 +1,10 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { Progress } from "../../task/record.ts";
+import type { LogText } from "../../task/task-line.ts";
 import { taskId } from "../../task/task-id.ts";
 import { Run } from "../journal/run.ts";
+import { TaskLines } from "../journal/task-lines.ts";
 import type { Services } from "../services.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
@@ -36,6 +38,8 @@ export interface InlineRun extends CallExtras {
   readonly ask: Ask;
   /** Hears each report of progress at once; what it throws is lost. Without it reports go nowhere. */
   readonly progress?: (report: Progress) => void;
+  /** Hears each line of the log at once; what it throws is lost. Without it the log goes nowhere. */
+  readonly log?: (line: LogText) => void;
 }
 
 /**
@@ -43,18 +47,15 @@ export interface InlineRun extends CallExtras {
  */
 export async function runInline(
   call: InlineRun,
-  {
-    clock,
-    onError,
-    onStepRun,
-    options: { maxBodyBytes },
-  }: Pick<Services, "clock" | "onError" | "onStepRun" | "options">,
+  { clock, onError, onStepRun, options: limits }: Pick<Services, "clock" | "onError" | "onStepRun" | "options">,
   timers: Timers,
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
   const limit = workLimitOf(call.tool, clock, timers);
+  const { maxBodyBytes } = limits;
+  const lines = new TaskLines({ limits });
   const versions = runVersions(call.tool);
-  const run = new Run({ taskId: id, wireId: id, attempt: 1, versions, maxBodyBytes, limit });
+  const run = new Run({ taskId: id, wireId: id, attempt: 1, versions, maxBodyBytes, lines, limit });
   const callOff = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
@@ -88,6 +89,14 @@ export async function runInline(
         call.progress?.(report);
       } catch {
         // The handler only tells how far it is: that nobody can hear it is not its fault.
+      }
+    },
+    append: async (source, list, at, body) => {
+      await run.lines.append(source, list, at, body);
+      try {
+        if (list === "log") call.log?.(JSON.parse(body) as LogText);
+      } catch {
+        // As of progress.
       }
     },
     report: onError,

@@ -6,6 +6,7 @@ import { retryPause } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Run } from "../journal/run.ts";
+import type { LineSource } from "../journal/task-lines.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { isNonRetryable } from "../tool/non-retryable-error.ts";
 import { says, type Report } from "../tool/retry-policy.ts";
@@ -79,7 +80,8 @@ async function nextTry<T>(
 async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
   effects.onStepRun?.(run.taskId, key);
   const idempotencyKey = `${run.taskId}:${key}`;
-  const once = (signal: AbortSignal): Promise<T> => inStep(run, async () => fn({ idempotencyKey, signal }));
+  const once = (signal: AbortSignal): Promise<T> =>
+    inStep(run, key, async () => fn({ idempotencyKey, signal }));
   if (timeoutMs === undefined) return once(run.signal);
 
   const timeout = new AbortController();
@@ -111,18 +113,24 @@ function encodeReturned(run: Run, key: string, returned: unknown): string | null
 }
 
 /** Inside a step's function: whose step it is. One begun there could not be told from its parent on replay. */
-const insideStep = new AsyncLocalStorage<Run>();
+const insideStep = new AsyncLocalStorage<{ readonly run: Run; readonly source: LineSource }>();
 
 /** Throws `nested_step` for a journalled call from inside a step of the same run. */
 export function assertOutsideStep(run: Run, key: JournalKey): void {
-  if (insideStep.getStore() !== run) return;
+  if (insideStep.getStore()?.run !== run) return;
   throw new HoldfastError(
     "nested_step",
     `${JSON.stringify(key)} was begun inside a step. Begin it in the handler itself, before or after the step.`,
   );
 }
 
+/** What appends to the log and the output of the run where this is called: a try of a step, or the handler. */
+export function lineSource(run: Run): LineSource {
+  const inside = insideStep.getStore();
+  return inside?.run === run ? inside.source : run.lineSource;
+}
+
 /** Runs the function of a step. */
-function inStep<T>(run: Run, fn: () => Promise<T>): Promise<T> {
-  return insideStep.run(run, fn);
+function inStep<T>(run: Run, key: string, fn: () => Promise<T>): Promise<T> {
+  return insideStep.run({ run, source: { step: key } }, fn);
 }

@@ -21,6 +21,7 @@ export type HeldCommandName =
   | "call_tool"
   | "wait_event"
   | "update"
+  | "append"
   | "retry"
   | "settle";
 /** Those that begin what others end. */

@@ -8,6 +8,7 @@ import type { RunVersions } from "../tool/tool-versions.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
+import type { LineSource, TaskLines } from "./task-lines.ts";
 import { SlotHolder } from "./slot-holder.ts";
 import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
 
@@ -18,6 +19,8 @@ export interface RunSetup {
   /** For what asks which version the task began with. */
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
+  /** The log and the output of its task; without one, of itself. */
+  readonly lines: TaskLines;
   /** Where the run has taken a slot; left out for one that needs none. */
   readonly slots?: PrincipalSlots;
   /** How long its handler may work at a stretch; left out: without end. */
@@ -37,6 +40,9 @@ export class Run {
   readonly attempt: number;
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
+  readonly lines: TaskLines;
+  /** What the handler itself appends to them, and not one of its steps. */
+  readonly lineSource: LineSource = { step: "" };
   readonly life = new RunLife();
   readonly #keys = new ClaimedKeys();
   readonly #slot: SlotHolder;
@@ -49,6 +55,7 @@ export class Run {
     this.attempt = setup.attempt;
     this.versions = setup.versions;
     this.maxBodyBytes = setup.maxBodyBytes;
+    this.lines = setup.lines;
     const { slots, limit } = setup;
     const onOver = (error: HoldfastError): void => this.life.endAttempt(error);
     this.#slot = new SlotHolder(slots, limit && new WorkLimit(limit, onOver));
@@ -147,8 +154,11 @@ export class Run {
     return this.#slot.whileWorking(rests?.isSaid === true ? () => rests.unsay().then(begun) : begun);
   }
 
-  recordStep(key: string, value: string | null, error: string | null): Promise<void> {
-    return this.#task?.journal.recordStep({ key, value, error }) ?? Promise.resolve();
+  /** What the step has appended is written before: it does not run again. */
+  async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
+    if (this.lines.isWriting) await this.lines.written();
+    await this.#task?.journal.recordStep({ key, value, error });
+    this.lines.stepEnded(key);
   }
 
   /** Records what `prepare` returned in the run; what begins after it is the handler itself. */

@@ -1,5 +1,6 @@
 import type {
   CallToolResult,
+  ContentBlock,
   CreateMessageRequestParams,
   CreateMessageResult,
   ElicitRequestFormParams,
@@ -8,6 +9,7 @@ import type {
   ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
+import type { LogLevel } from "../../task/task-line.ts";
 import type { Backoff } from "../backoff.ts";
 import type { TaskCaller } from "./caller.ts";
 import type {
@@ -177,6 +179,30 @@ export interface TaskContext<Prepared = unknown> {
    * total or message. Clients without progress notifications see it in the status text.
    */
   progress(progress: number, total?: number, message?: string): void;
+  /**
+   * Appends a line to the log of the task: how severe it is, a text, and plain JSON data if there is any. Clients read the log while the task
+   * runs and after it, operators as well; it keeps the newest lines, up to `maxLogLines` and `maxLogBytes`. What runs again after a crash or for
+   * a retry appends no line twice that says the same, so keep times and random values out of it: each line has its time. Resolves
+   * once the line is stored; there is no need to await it. Throws at once, with a TypeError for what is no line, with `not_json` and `too_large`.
+   *
+   * ```ts
+   * task.log("info", `Page ${page} of ${pages} is indexed`, { page, pages });
+   * ```
+   */
+  log(level: LogLevel, text: string, data?: unknown): Promise<void>;
+  /**
+   * Appends to the output of the task, which clients can read before there is a result: a text, or content as results have it. As with the log
+   * nothing is appended twice. Resolves once it is stored; there is no need to await it. Nothing of it is ever dropped: throws at once, with
+   * `limit_reached`, where there is no room for it (`maxOutputBlocks`, `maxOutputBytes`), with a TypeError for what is no content, and with `not_json`.
+   *
+   * ```ts
+   * for (const chapter of chapters) {
+   *   const summary = await task.step(["summary", chapter.name], () => summarize(chapter));
+   *   await task.output(summary);
+   * }
+   * ```
+   */
+  output(content: string | ContentBlock | readonly ContentBlock[]): Promise<void>;
   /**
    * Sets the life of the task, its result included, in milliseconds from its creation; in SEP-1686, how long it is kept from
    * its end. `null` keeps it for ever. In place of a ttl, and of `maxRunMs` unless it is `null`.

@@ -10,6 +10,7 @@ import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionStore } from "../session-store.ts";
+import type { TaskLogs } from "../task-logs.ts";
 import { StoreLost } from "../lost-store.ts";
 import type {
   ChangeListener,
@@ -25,7 +26,7 @@ import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { memoryDatabase, type MemoryDatabase } from "./memory-database.ts";
 import { MemoryMessages } from "./memory-messages.ts";
 import type { MemoryTables } from "./memory-tables.ts";
-import { openInputs, type StoredTask } from "./stored-task.ts";
+import { linesAfter, openInputs, type StoredTask } from "./stored-task.ts";
 
 /**
  * A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. Stores of one `database`
@@ -41,6 +42,9 @@ class MemoryStore implements TaskStore {
   readonly #feed = new ChangeFeed();
   readonly #lifecycle = new Lifecycle();
   readonly sessions: SessionStore;
+  readonly logs: TaskLogs = {
+    read: async (id, list, after, limit) => linesAfter(this.#stored(id), list, after).slice(0, limit),
+  };
   readonly messages: MessageQueues = new MemoryMessages(
     () => this.#commit(),
     () => this.#owner,

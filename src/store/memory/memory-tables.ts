@@ -26,7 +26,7 @@ import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryKeys } from "./memory-keys.ts";
 import { MemoryChildren } from "./memory-children.ts";
 import { MemorySweeps } from "./memory-sweeps.ts";
-import { forgetFailures, newlyStored, openInputs, type StoredTask } from "./stored-task.ts";
+import { appendLines, forgetFailures, newlyStored, openInputs, type StoredTask } from "./stored-task.ts";
 import { SortedSet } from "./sorted-set.ts";
 import { UsageCounts } from "./usage-counts.ts";
 
@@ -124,6 +124,9 @@ export class MemoryTables implements TaskTables {
         return this.#insert(write.task, write.request);
       case "save":
         this.#save(write);
+        return true;
+      case "append_lines":
+        appendLines(this.stored.get(write.id), write);
         return true;
       case "release_key":
         this.#releaseKey(write.id, write.deleteBy);

@@ -97,6 +97,9 @@ export class GroupTables implements TaskTables {
       case "save":
         this.#save(write);
         return true;
+      case "append_lines":
+        this.writes.append(write);
+        return true;
       case "release_key":
         this.#releaseKey(write.id, write.deleteBy);
         return true;

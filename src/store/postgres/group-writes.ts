@@ -4,6 +4,7 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { compareNames } from "../../task/turns.ts";
 import { journalRowOf } from "../journal-row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { lineRowOf } from "../line-row.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./owner-sql.ts";
@@ -12,6 +13,7 @@ import type { WriteStatements } from "./task-sql.ts";
 
 type Columns = readonly (readonly (string | number | null)[])[];
 type Kept = Extract<TableWrite, { do: "keep_event" }>;
+type Appended = Extract<TableWrite, { do: "append_lines" }>;
 type Retired = Extract<TableWrite, { do: "retire_owner" }>;
 
 const changing = columns.filter(({ changes }) => changes);
@@ -26,6 +28,7 @@ export class GroupWrites {
   readonly #removes = new Set<string>();
   #events: Kept[] = [];
   readonly #taken: number[] = [];
+  #appended: Appended[] = [];
   readonly #secrets = new Map<string, string>();
   readonly #retired: Retired[] = [];
 
@@ -59,6 +62,7 @@ export class GroupWrites {
   remove(id: string): void {
     for (const pending of [this.#updates, this.#entries, this.#outcomes, this.#forgets]) pending.delete(id);
     this.#events = this.#events.filter(({ taskId }) => taskId !== id);
+    this.#appended = this.#appended.filter((write) => write.id !== id);
     if (!this.#inserts.delete(id)) this.#removes.add(id);
   }
 
@@ -68,6 +72,10 @@ export class GroupWrites {
 
   takeEvent(seq: number): void {
     this.#taken.push(seq);
+  }
+
+  append(write: Appended): void {
+    this.#appended.push(write);
   }
 
   secret(name: string, value: string): void {
@@ -141,6 +149,7 @@ export class GroupWrites {
     sendRows(sql.insertEvents, this.#events.map(eventRow));
     for (const each of [sql.forgetEvents, sql.deleteEvents])
       if (this.#taken.length > 0) send(each, this.#taken);
+    this.#sendLines(sendRows, sql);
     const secrets = [...this.#secrets].sort(([a], [b]) => compareNames(a, b));
     sendRows(
       sql.insertSecrets,
@@ -154,13 +163,29 @@ export class GroupWrites {
     }
   }
 
+  #sendLines(sendRows: (statement: string, rows: Columns) => void, sql: WriteStatements): void {
+    const added = new Map<string, (string | number)[]>();
+    const forgotten = new Map<string, (string | number)[]>();
+    for (const { id, lines, forget } of this.#appended) {
+      const taskId = toStored(id);
+      for (const line of lines) {
+        const name = `${line.list} ${line.seq} ${id}`;
+        added.set(name, [taskId, ...lineRowOf(line, toStored)]);
+        forgotten.delete(name);
+      }
+      for (const seq of forget) forgotten.set(`log ${seq} ${id}`, [taskId, seq]);
+    }
+    sendRows(sql.insertLines, [...added.values()]);
+    sendRows(sql.deleteLines, [...forgotten.values()]);
+  }
+
   #sendRemoves(send: (statement: string, ids: readonly string[]) => void, sql: WriteStatements): void {
     if (this.#removes.size === 0) return;
     const ids = [...this.#removes].map(toStored);
     send(sql.deleteTasks, ids);
     for (const each of [sql.deleteRequests, sql.deleteJournals, sql.deleteOutcomes, sql.deleteChildren])
       send(each, ids);
-    for (const each of [sql.deleteEventsOf, sql.deleteMessagesOf]) send(each, ids);
+    for (const each of [sql.deleteEventsOf, sql.deleteLinesOf, sql.deleteMessagesOf]) send(each, ids);
   }
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import { tasks } from "./migrations/0001-tasks.ts";
+import { lines } from "./migrations/0002-lines.ts";
 import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
 
@@ -17,7 +18,10 @@ export interface Migration {
 }
 
 /** In order: a schema has the number of those that it went through. */
-export const migrations: readonly Migration[] = [{ sql: tasks, goodFor: 1 }];
+export const migrations: readonly Migration[] = [
+  { sql: tasks, goodFor: 1 },
+  { sql: lines, goodFor: 1 },
+];
 
 /** Which migrations a schema went through, and the oldest version whose processes can use it; 0 for one without tasks. */
 export interface SchemaVersion {

@@ -8,6 +8,7 @@ const tables = [
   "outcome",
   "child",
   "event",
+  "line",
   "owner",
   "committed",
   "usage",

@@ -1,10 +1,12 @@
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { HandlerName } from "../../task/owner.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { latestTime, storable } from "../../task/time.ts";
 import { compareNames } from "../../task/turns.ts";
 import { journalEndOf, journalEntryOf, listedEntryOf } from "../journal-row.ts";
+import { lineOf } from "../line-row.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row } from "../row.ts";
 import type { JournalPage, KeyedTask, TaskFilter, WireName } from "../store.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
@@ -96,6 +98,11 @@ export class PostgresReader {
   async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
     const row = await this.#first(this.#sql.journalEntry, [toStored(id), toStored(key)]);
     return row === undefined ? undefined : readTask(id, () => journalEntryOf(row));
+  }
+
+  async lines(id: string, list: LineList, after: number, limit: number): Promise<readonly TaskLine[]> {
+    const rows = await this.#database.read(this.#sql.lines, [toStored(id), list, after, limit]);
+    return readTask(id, () => rows.map(lineOf));
   }
 
   async list(

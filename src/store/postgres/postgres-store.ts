@@ -9,6 +9,7 @@ import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionStore } from "../session-store.ts";
+import type { TaskLogs } from "../task-logs.ts";
 import type {
   ChangeListener,
   JournalPage,
@@ -41,6 +42,7 @@ class PostgresStore implements TaskStore {
   readonly sharesLoad = true;
   readonly sessions: SessionStore;
   readonly messages: MessageQueues;
+  readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
   readonly #url: string;
   readonly #settings: Settings;
   readonly #names: Names;

@@ -1,4 +1,5 @@
 import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
+import { lineColumns } from "../line-row.ts";
 import type { Names } from "./names.ts";
 import { finished, unfinished } from "./task-sql.ts";
 import { recordColumns } from "./task-row.ts";
@@ -11,7 +12,7 @@ const isWaiting = "state = 'queued' AND lane IS NULL";
  * among many, such as each handler, is looked for by steps: each goes to the next one that differs.
  */
 export function readStatements(names: Names) {
-  const { task, request, journal, outcome, child, owner } = names;
+  const { task, request, journal, outcome, child, line, owner } = names;
   const entry = (columns: readonly string[]): string => columns.map((name) => `journal.${name}`).join(", ");
   /** What is over is left out before the limit counts. The last three parameters are where the page ends, the time and the limit. */
   const newest = (of: string, [before, now, limit]: readonly [string, string, string]): string => `
@@ -62,6 +63,7 @@ export function readStatements(names: Names) {
       FROM ${journal} WHERE task_id = $1 AND key >= $2 ORDER BY key LIMIT $3`,
     journalEnds: `SELECT ${entry(journalEndColumns)} FROM ${journal} WHERE task_id = $1 AND key = ANY($2::text[])`,
     journalEntry: `SELECT ${entry(journalColumns)} FROM ${journal} WHERE task_id = $1 AND key = $2`,
+    lines: `SELECT ${lineColumns.join(", ")} FROM ${line} WHERE task_id = $1 AND list = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
     owned: newest(`generation = $1 AND ${ofPrincipal("$2")}`, ["$3", "$4", "$5"]),
     ofScope: newest("generation = $1 AND scope = $2 AND scope <> ''", ["$3", "$4", "$5"]),
     ownedOfScope: newest(`generation = $1 AND scope = $2 AND scope <> '' AND ${ofPrincipal("$3")}`, [

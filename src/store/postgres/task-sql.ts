@@ -1,4 +1,5 @@
 import { journalColumns } from "../journal-row.ts";
+import { lineColumns } from "../line-row.ts";
 import type { Names } from "./names.ts";
 import { columns, recordColumns } from "./task-row.ts";
 
@@ -25,7 +26,7 @@ const changingColumns = columns.filter(({ changes }) => changes);
 
 /** The statements that write what belongs to tasks, many at a time: a parameter for each column. */
 export function writeStatements(names: Names) {
-  const { task, request, journal, outcome, child, event, message, secret } = names;
+  const { task, request, journal, outcome, child, event, line, message, secret } = names;
   const ofTasks = (table: string): string => `DELETE FROM ${table} WHERE task_id = ANY($1::text[])`;
   return {
     insertTasks: `INSERT INTO ${task} (${columns.map(({ name }) => name).join(", ")})
@@ -54,6 +55,12 @@ export function writeStatements(names: Names) {
       SELECT * FROM unnest(${places(["text", "text", "text", "text"])})`,
     forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,
     deleteEvents: `DELETE FROM ${event} WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NULL`,
+    insertLines: `INSERT INTO ${line} (task_id, ${lineColumns.join(", ")})
+      SELECT * FROM unnest(${places(["text", "text", "bigint", "bigint", "text", "bigint", "text"])})
+      ON CONFLICT (task_id, list, seq) DO UPDATE SET ${lineColumns.map((name) => `${name} = excluded.${name}`).join(", ")}`,
+    /** Of logs. */
+    deleteLines: `DELETE FROM ${line} USING unnest($1::text[], $2::bigint[]) AS gone (task_id, seq)
+      WHERE line.task_id = gone.task_id AND line.list = 'log' AND line.seq = gone.seq`,
     /** Fails where another process was first, whose secret it then is. */
     insertSecrets: `INSERT INTO ${secret} (name, value) SELECT * FROM unnest(${places(["text", "text"])})`,
     deleteTasks: `DELETE FROM ${task} WHERE id = ANY($1::text[])`,
@@ -62,6 +69,7 @@ export function writeStatements(names: Names) {
     deleteJournals: ofTasks(journal),
     deleteOutcomes: ofTasks(outcome),
     deleteEventsOf: ofTasks(event),
+    deleteLinesOf: ofTasks(line),
     deleteMessagesOf: ofTasks(message),
   };
 }

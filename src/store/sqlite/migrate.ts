@@ -14,6 +14,7 @@ import { callers } from "./migrations/0012-callers.ts";
 import { parking } from "./migrations/0013-parking.ts";
 import { turns } from "./migrations/0014-turns.ts";
 import { composition } from "./migrations/0015-composition.ts";
+import { lines } from "./migrations/0016-lines.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -33,6 +34,7 @@ export const migrations: readonly string[] = [
   parking,
   turns,
   composition,
+  lines,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */

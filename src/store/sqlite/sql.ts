@@ -1,4 +1,5 @@
 import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
+import { lineColumns } from "../line-row.ts";
 import { changingTaskColumns, taskColumns } from "./record-row.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
@@ -166,6 +167,11 @@ export const insertEvent = "INSERT INTO event (task_id, name, value, dedupe_id) 
 export const updateEventTaken = "UPDATE event SET value = NULL WHERE seq = ? AND dedupe_id IS NOT NULL";
 export const deleteTakenEvent = "DELETE FROM event WHERE seq = ? AND dedupe_id IS NULL";
 
+export const selectLines = `
+  SELECT ${lineColumns.join(", ")} FROM line WHERE task_id = ? AND list = ? AND seq > ? ORDER BY seq ${atMost}`;
+export const insertLine = `INSERT OR REPLACE INTO line (task_id, ${lineColumns.join(", ")}) VALUES (?, ${places(lineColumns)})`;
+export const deleteLine = "DELETE FROM line WHERE task_id = ? AND list = 'log' AND seq = ?";
+
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
 /** Those whose tasks were not given to others. Read at the beginning of every transaction. */
 export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
@@ -243,6 +249,7 @@ export const deleteTask = "DELETE FROM task WHERE id = ?";
 export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
 export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
 export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
+export const deleteLines = "DELETE FROM line WHERE task_id = ?";
 export const deleteEvents = "DELETE FROM event INDEXED BY event_task WHERE task_id = ?";
 export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
 

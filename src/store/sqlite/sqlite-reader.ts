@@ -3,6 +3,7 @@ import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName } from "../../task/owner.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { noTurns } from "../../task/turns.ts";
+import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { sessionOf } from "../session-row.ts";
 import type { StoredSession } from "../session-store.ts";
@@ -11,6 +12,7 @@ import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
 import { childInputsOf, inputsOf } from "./input-rows.ts";
 import { journalEndOf, journalEntryOf, listedEntryOf } from "../journal-row.ts";
+import { lineOf } from "../line-row.ts";
 import { recordOf } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
@@ -50,6 +52,7 @@ export class SqliteReader {
   readonly #journal: RowStatement;
   readonly #journalEnd: RowStatement;
   readonly #journalEntry: RowStatement;
+  readonly #lines: RowStatement;
   readonly #owned: RowStatement;
   readonly #ofScope: RowStatement;
   readonly #ofGeneration: RowStatement;
@@ -74,6 +77,7 @@ export class SqliteReader {
     this.#journal = prepareRows(db, sql.selectJournal);
     this.#journalEnd = prepareRows(db, sql.selectJournalEnd);
     this.#journalEntry = prepareRows(db, sql.selectJournalEntry);
+    this.#lines = prepareRows(db, sql.selectLines);
     this.#owned = prepareRows(db, sql.selectOwned);
     this.#ofScope = prepareRows(db, sql.selectOfScope);
     this.#ofGeneration = prepareRows(db, sql.selectOfGeneration);
@@ -169,6 +173,10 @@ export class SqliteReader {
   journalEntry(id: string, key: string): JournalEntry | undefined {
     const row = this.#journalEntry.get(toStored(id), toStored(key));
     return row === undefined ? undefined : journalEntryOf(row);
+  }
+
+  lines(id: string, list: LineList, after: number, limit: number): TaskLine[] {
+    return this.#lines.all(toStored(id), list, after, limit).map(lineOf);
   }
 
   list(

@@ -10,6 +10,7 @@ import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { SessionCommand } from "../session-command.ts";
 import type { SessionNews, SessionStore } from "../session-store.ts";
+import type { TaskLogs } from "../task-logs.ts";
 import type {
   ChangeListener,
   JournalPage,
@@ -166,6 +167,10 @@ class SqliteStore implements TaskStore {
     tasksOf: (id, limit, requestId) => this.#read((reader) => reader.tasksOf(id, limit, requestId)),
     tell: async (id, message) => void (await this.#writeSessions({ type: "tell_session", id, message })),
     subscribe: (listener) => this.#sessionFeed.subscribe(listener),
+  };
+
+  readonly logs: TaskLogs = {
+    read: (id, list, after, limit) => this.#readTask(id, (reader) => reader.lines(id, list, after, limit)),
   };
 
   readonly messages: MessageQueues = {

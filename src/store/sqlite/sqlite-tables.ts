@@ -23,6 +23,7 @@ import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { SqliteEvents } from "./sqlite-events.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
+import { SqliteLines } from "./sqlite-lines.ts";
 import { SqliteRelatives } from "./sqlite-relatives.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "../stored-text.ts";
@@ -51,6 +52,7 @@ export class SqliteTables implements TaskTables {
   readonly #isLocked: (owner: string) => boolean;
   readonly #relatives: SqliteRelatives;
   readonly #events: SqliteEvents;
+  readonly #lines: SqliteLines;
   readonly #deletable: RowStatement;
   readonly #deletes: readonly StatementSync[];
 
@@ -75,9 +77,11 @@ export class SqliteTables implements TaskTables {
     this.#isLocked = isLocked;
     this.#relatives = new SqliteRelatives(db);
     this.#events = new SqliteEvents(db);
+    this.#lines = new SqliteLines(db);
     this.#deletable = prepareRows(db, sql.selectDeletable);
     this.#deletes = [
       sql.deleteMessages,
+      sql.deleteLines,
       sql.deleteEvents,
       sql.deleteJournal,
       sql.deleteOutcome,
@@ -147,6 +151,9 @@ export class SqliteTables implements TaskTables {
         return this.#insert(write.task, write.request);
       case "save":
         this.#save(write);
+        return true;
+      case "append_lines":
+        this.#lines.append(write.id, write.lines, write.forget);
         return true;
       case "release_key":
         this.#releaseKey.run(write.deleteBy, toStored(write.id));

@@ -51,6 +51,8 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   pollIntervalMs: count,
   statusMessage: fc.option(text),
   progress: fc.option(progress),
+  logged: count,
+  outputs: count,
   openInputs: count,
   childInputs: count,
   openWaits: count,

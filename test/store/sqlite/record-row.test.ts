@@ -34,6 +34,8 @@ const full: TaskRecord = {
   pollIntervalMs: 7,
   statusMessage: "text",
   progress: { progress: 0.5, message: "half" },
+  logged: 18,
+  outputs: 19,
   openInputs: 8,
   childInputs: 16,
   openWaits: 17,
