@@ -33,6 +33,7 @@ const parts = ({
   outcome,
   child,
   event,
+  line,
   message,
   session,
   told,
@@ -49,6 +50,7 @@ const parts = ({
     `INSERT INTO ${outcome} SELECT id, 'result', '{}' ${each}`,
     `INSERT INTO ${child} SELECT id, 'task-' || lpad((n / 100)::text, 9, '0'), 'task-' || lpad((n / 1000)::text, 9, '0'), 'key-1' ${each}`,
     `INSERT INTO ${event} (task_id, name, value, dedupe_id) SELECT id, 'event', '{}', 'd-' || k ${pair}`,
+    `INSERT INTO ${line} SELECT id, 'log', k, 0, '', k - 1, '{}' ${pair}`,
     `INSERT INTO ${message} (task_id, body, owner) SELECT id, '{}', CASE WHEN n % 1000 = 0 THEN 'owner-' || n % 7000 END ${pair}`,
     `INSERT INTO ${session} SELECT 'session-' || n, 'principal-' || n % 1000, ${firstTime} + n::bigint * ${apart}, '{}' ${each}`,
     `INSERT INTO ${told} (owner, session, message, at) SELECT 'owner-1', 'session-' || n, '{}', clock_timestamp() - n * interval '1 second' ${each}`,
@@ -61,7 +63,7 @@ export async function putMany(schema: SomeSchema, count: number): Promise<void> 
   await schema.run(tasks(schema.names), [1, count]);
   for (const sql of parts(schema.names)) await schema.run(sql, [1, Math.floor(count / 10)]);
   for (const owner of ["owner-0", "owner-1", "owner-2"]) await schema.putOwner(owner, "[]");
-  const { task, request, journal, outcome, child, event, message, session, told, usage } = schema.names;
-  const filled = [task, request, journal, outcome, child, event, message, session, told, usage];
+  const { task, request, journal, outcome, child, event, line, message, session, told, usage } = schema.names;
+  const filled = [task, request, journal, outcome, child, event, line, message, session, told, usage];
   await schema.run(`ANALYZE ${filled.join(", ")}`);
 }

@@ -62,7 +62,7 @@ test.for(["read committed", "serializable"])(
       await expect(prepared).rejects.toMatchObject({ code: "store_unusable" });
     }
     const made = await Promise.all(processes.map((database) => migrateSchema(database, names)));
-    expect(made.toSorted((a, b) => a - b)).toEqual([...processes.slice(1).map(() => 0), migrations.length]);
+    expect(made.reduce((sum, each) => sum + each)).toBe(migrations.length);
   },
 );
 
@@ -102,15 +102,19 @@ test("a process goes on with its tasks while a later one migrates, and others of
 
 test("a process is refused by a schema that is none for its version any more", async () => {
   const { url, schema, names } = await freshSchema();
-  await migrateSchema(connect(url), names, { known: [...migrations, { ...second, goodFor: 2 }] });
+  await migrateSchema(connect(url), names, { known: [...migrations, { ...second, goodFor: known.length }] });
   await expect(postgresStore(url, { schema }).open({ id: "one", handlers: [] })).rejects.toMatchObject({
     code: "store_unusable",
-    message: `Schema ${schema} of the database has version 2, which only processes of version 2 and later can use. Upgrade this one.`,
+    message: `Schema ${schema} of the database has version ${known.length}, which only processes of version ${known.length} and later can use. Upgrade this one.`,
   });
   // Nor is it taken for good again by what comes after.
   const third = { sql: () => "SELECT 1", goodFor: 1 };
-  await migrateSchema(connect(url), names, { known: [...migrations, { ...second, goodFor: 2 }, third] });
-  await expect(prepareSchema(connect(url), names, undefined)).rejects.toThrow("of version 2 and later");
+  await migrateSchema(connect(url), names, {
+    known: [...migrations, { ...second, goodFor: known.length }, third],
+  });
+  await expect(prepareSchema(connect(url), names, undefined)).rejects.toThrow(
+    `of version ${known.length} and later`,
+  );
 });
 
 test("a process that may not migrate names the command, and migrates nothing", async () => {
@@ -119,11 +123,11 @@ test("a process that may not migrate names the command, and migrates nothing", a
   const command = `Run "holdfast migrate URL --schema ${schema}", or set migrate to true.`;
   await expect(store.open({ id: "one", handlers: [] })).rejects.toMatchObject({
     code: "store_unusable",
-    message: `The database has no schema ${schema} with tasks, and this process needs version 1. ${command}`,
+    message: `The database has no schema ${schema} with tasks, and this process needs version ${migrations.length}. ${command}`,
   });
   await migrateSchema(connect(url), names);
   await expect(prepareSchema(connect(url), names, undefined, known)).rejects.toThrow(
-    `has version 1 of schema ${schema}, and this process needs version 2. ${command}`,
+    `has version ${migrations.length} of schema ${schema}, and this process needs version ${known.length}. ${command}`,
   );
   await prepareSchema(connect(url), names, undefined);
 });
