@@ -20,7 +20,6 @@ const units: Readonly<Record<string, number>> = {
   hour: 3_600_000,
   day: 86_400_000,
   KiB: 1_024,
-  KiB: 1_024,
   MiB: 1_048_576,
 };
 

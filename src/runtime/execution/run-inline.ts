@@ -47,7 +47,12 @@ export interface InlineRun extends CallExtras {
  */
 export async function runInline(
   call: InlineRun,
-  { clock, onError, onStepRun, options: limits }: Pick<Services, "clock" | "onError" | "onStepRun" | "options">,
+  {
+    clock,
+    onError,
+    onStepRun,
+    options: limits,
+  }: Pick<Services, "clock" | "onError" | "onStepRun" | "options">,
   timers: Timers,
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));

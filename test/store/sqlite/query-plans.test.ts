@@ -101,6 +101,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectTaskByIdempotencyKey: ["task INDEX task_idempotency (<expr>=? AND idempotency_key=?)"],
   selectUnfinished: ["task INDEX task_unfinished (id>?)"],
   selectUsage: ["usage PRIMARY KEY (owner=?)"],
+  updateHandlers: ["owner PRIMARY KEY (id=?)"],
   updateKeyReleased: ["task PRIMARY KEY (id=?)"],
   updateSession: ["session PRIMARY KEY (id=?)"],
   updateTask: ["task PRIMARY KEY (id=?)"],
