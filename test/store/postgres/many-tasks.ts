@@ -58,11 +58,13 @@ const parts = ({
   ];
 };
 
+const handlers = '[{"method":"tools/call","tool":"tool-3"}]';
+
 /** Fills a schema with so many tasks, and lets Postgres learn of what there is. */
 export async function putMany(schema: SomeSchema, count: number): Promise<void> {
   await schema.run(tasks(schema.names), [1, count]);
   for (const sql of parts(schema.names)) await schema.run(sql, [1, Math.floor(count / 10)]);
-  for (const owner of ["owner-0", "owner-1", "owner-2"]) await schema.putOwner(owner, "[]");
+  for (const owner of ["owner-0", "owner-1", "owner-2"]) await schema.putOwner(owner, handlers);
   const { task, request, journal, outcome, child, event, line, message, session, told, usage } = schema.names;
   const filled = [task, request, journal, outcome, child, event, line, message, session, told, usage];
   await schema.run(`ANALYZE ${filled.join(", ")}`);
