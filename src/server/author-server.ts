@@ -1,28 +1,19 @@
-import {
-  McpServer,
-  type McpRequestContext,
-  type ServerCapabilities,
-  type StandardSchemaV1,
-  type StandardSchemaWithJSON,
-} from "@modelcontextprotocol/server";
+import { McpServer, type McpRequestContext, type ServerCapabilities } from "@modelcontextprotocol/server";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { scopeOf, type PlainOwner } from "./plain/plain-call.ts";
-import { nameTaken, type PlainPolicies } from "./plain/plain-policies.ts";
-import { definitionOf } from "./plain/polling-tool-definitions.ts";
+import type { OnError } from "./faults.ts";
+import type { PlainOwner } from "./plain/plain-call.ts";
+import type { PlainPolicies } from "./plain/plain-policies.ts";
+import type { ListChanges } from "./tool-list/list-changes.ts";
+import { ServedTools } from "./tool-list/served-tools.ts";
+import { neverReached, ToolForms, unchecked } from "./tool-list/tool-forms.ts";
 
 /**
  * Creates the author's own server: for each session, for each connection on stdio, and for each request of 2026-07-28 over HTTP that
  * is not about tasks or a tool of `tasks.tool`. To refuse callers is for `authenticate`.
  */
 export type ServerFactory = (context: McpRequestContext) => McpServer | Promise<McpServer>;
-
-type ListedTool = Pick<Tool, "title" | "description" | "annotations" | "icons" | "_meta"> & {
-  readonly inputSchema?: StandardSchemaWithJSON;
-  readonly outputSchema?: StandardSchemaWithJSON;
-};
-type JsonForm = StandardSchemaWithJSON["~standard"]["jsonSchema"];
 
 /** Names under `tasks/` that some generation has had: an author's server has no handlers of its own for them (X-102). */
 const reservedMethods: readonly string[] = [
@@ -34,26 +25,33 @@ const reservedMethods: readonly string[] = [
   "tasks/delete",
 ];
 
-/** Accepts all params: the capability is checked before them (A-29), and the SDK requires a schema. */
-const unchecked: StandardSchemaV1<unknown, unknown> = {
-  "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value }) },
-};
+export interface AuthorServersSetup {
+  readonly factory: ServerFactory;
+  readonly registry: Registry;
+  readonly policies: PlainPolicies;
+  readonly changes: ListChanges;
+  readonly onError: OnError;
+}
+
+/** A server of the author's with our tools. */
+export interface AuthorServer {
+  readonly mcp: McpServer;
+  /** Keeps its list of tools as it is to be, and tells its client of changes once it `isReady`. Returns what ends that. */
+  readonly follow: (isReady: () => boolean) => () => void;
+}
 
 /**
  * Makes the author's servers, with our tools on them for the SDK to list. Calls of these tools are answered before they
  * reach a server.
  */
 export class AuthorServers {
-  readonly #factory: ServerFactory;
-  readonly #registry: Registry;
-  readonly #policies: PlainPolicies;
-  readonly #listed = new WeakMap<Tool, ListedTool>();
-  readonly #declareHeaders = new WeakMap<Tool, boolean>();
+  readonly #setup: AuthorServersSetup;
+  readonly #forms = new ToolForms();
+  /** Names of ours that servers of the author's have taken, and that were reported. */
+  readonly #taken = new Set<string>();
 
-  constructor(factory: ServerFactory, registry: Registry, policies: PlainPolicies) {
-    this.#factory = factory;
-    this.#registry = registry;
-    this.#policies = policies;
+  constructor(setup: AuthorServersSetup) {
+    this.#setup = setup;
   }
 
   /**
@@ -65,66 +63,52 @@ export class AuthorServers {
     owner: PlainOwner,
     methods: readonly string[],
     capabilities?: ServerCapabilities,
-  ): Promise<McpServer> {
-    const mcp = await this.#factory(context);
+  ): Promise<AuthorServer> {
+    const { factory, registry, policies } = this.#setup;
+    const mcp = await factory(context);
     assertMade(mcp);
-    this.#policies.assertNoCollision();
+    policies.assertNoCollision();
     if (capabilities !== undefined) mcp.server.registerCapabilities(capabilities);
     assertNothingReserved(mcp);
     for (const method of methods) {
       mcp.server.setRequestHandler(method, { params: unchecked }, async () => neverReached());
     }
-    for (const tool of this.#registry.all()) {
-      const listed = mcp.registerTool(tool.name, this.#listedAs(tool), neverReached);
-      if (!this.#registry.isEnabled(tool)) listed.disable(); // so that the SDK refuses its calls
-    }
-    this.#registerPollingTools(mcp, owner);
-    return mcp;
+    const tools = new ServedTools({ registry, policies, forms: this.#forms }, mcp, owner);
+    tools.update((_, fault) => {
+      throw fault;
+    });
+    declareTools(mcp);
+    return { mcp, follow: (isReady) => this.#follow(mcp, tools, isReady) };
   }
 
   /** Whether clients have to repeat arguments of the tool in headers over HTTP, which the SDK checks. */
   declaresHeaders(tool: Tool): boolean {
-    const known = this.#declareHeaders.get(tool);
-    if (known !== undefined) return known;
-    const mcp = new McpServer({ name: tool.name, version: "0" });
-    mcp.registerTool(tool.name, this.#listedAs(tool), neverReached);
-    const declares = JSON.stringify(mcp.toolInputSchemaJson(tool.name) ?? {}).includes('"x-mcp-header"');
-    this.#declareHeaders.set(tool, declares);
-    return declares;
+    return this.#forms.declareHeaders(tool);
   }
 
-  #listedAs(tool: Tool): ListedTool {
-    const known = this.#listed.get(tool);
-    if (known !== undefined) return known;
-    const { title, description, annotations, icons, _meta, inputSchema, outputSchema } = tool;
-    const listed = {
-      ...(title !== undefined && { title }),
-      ...(description !== undefined && { description }),
-      ...(inputSchema !== undefined && { inputSchema: listedSchema(inputSchema) }),
-      ...(outputSchema !== undefined && { outputSchema: listedSchema(outputSchema) }),
-      ...(annotations !== undefined && { annotations }),
-      ...(icons !== undefined && { icons }),
-      ...(_meta !== undefined && { _meta }),
+  #follow(mcp: McpServer, tools: ServedTools, isReady: () => boolean): () => void {
+    const { registry, changes, onError } = this.#setup;
+    const update = (): void =>
+      tools.update((name, fault) => {
+        if (this.#taken.has(name)) return;
+        this.#taken.add(name);
+        onError(fault);
+      });
+    update(); // what has changed since it was made
+    const endUpdates = registry.onChange(update);
+    const endNews = changes.subscribe(() => {
+      if (isReady()) mcp.sendToolListChanged();
+    });
+    return () => {
+      endUpdates();
+      endNews();
     };
-    this.#listed.set(tool, listed);
-    return listed;
   }
+}
 
-  #registerPollingTools(mcp: McpServer, owner: PlainOwner): void {
-    const { names } = this.#policies;
-    for (const [kind, name] of this.#policies.pollingTools) {
-      // A caller without principal and session has no tasks that can be listed.
-      if (kind === "list" && scopeOf(owner) === undefined) continue;
-      const { description, annotations, inputSchema } = definitionOf(kind, names);
-      const schema = schemaOf({ input: () => inputSchema, output: () => inputSchema });
-      const config = { description: description(names), inputSchema: schema, annotations };
-      try {
-        mcp.registerTool(name, config, neverReached);
-      } catch (cause) {
-        throw nameTaken(kind, name, cause);
-      }
-    }
-  }
+/** Tools may come while it is connected, when a server cannot declare any more that it has some. */
+function declareTools(mcp: McpServer): void {
+  if (!serves(mcp, "tools/list")) mcp.registerTool("none", {}, neverReached).remove();
 }
 
 /** Whether the server answers requests for `method`. */
@@ -156,37 +140,4 @@ function assertMade(mcp: McpServer | undefined): asserts mcp is McpServer {
     "configuration",
     "The function given to tasks.server() returned no McpServer. Return a new one on each call: tasks.server(() => new McpServer({ … })).",
   );
-}
-
-function neverReached(): never {
-  throw new HoldfastError("internal", "A request that is not the author's reached the author's server.");
-}
-
-/** A schema that is converted to JSON Schema once: the SDK would convert it for each list. */
-function listedSchema(schema: NonNullable<Tool["inputSchema"]>): StandardSchemaWithJSON {
-  // The registry accepts a schema only if it has a JSON form or is an older zod schema, which the SDK converts.
-  const listed = schema as StandardSchemaWithJSON;
-  const { jsonSchema } = listed["~standard"] as Partial<StandardSchemaWithJSON["~standard"]>;
-  if (jsonSchema === undefined) return listed;
-  return schemaOf({
-    input: once((options) => jsonSchema.input(options)),
-    output: once((options) => jsonSchema.output(options)),
-  });
-}
-
-/** The SDK validates nothing with it, since no call reaches a handler. */
-function schemaOf(jsonSchema: JsonForm): StandardSchemaWithJSON {
-  return { "~standard": { ...unchecked["~standard"], jsonSchema } };
-}
-
-/** Converts once per draft of JSON Schema. */
-function once(convert: JsonForm["input"]): JsonForm["input"] {
-  const converted = new Map<string, ReturnType<typeof convert>>();
-  return (options) => {
-    const known = converted.get(options.target);
-    if (known !== undefined) return known;
-    const json = convert(options);
-    converted.set(options.target, json);
-    return json;
-  };
 }

@@ -28,6 +28,7 @@ import type { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { format as sepFormat } from "./sep-1686/notification-format.ts";
 import { calledTool } from "./request.ts";
 import { noSession } from "./streams.ts";
+import { ListChanges } from "./tool-list/list-changes.ts";
 import { ListenSlots } from "./listen/listen-slots.ts";
 import { TaskFeed } from "./listen/task-feed.ts";
 
@@ -96,12 +97,13 @@ export function createTaskServer({
   const { registry } = runtime;
   const dispatcher = new Dispatcher({ runtime, rates, plain, pollingTools, errorOf });
   const identity = new ServerIdentity();
-  const authors = new AuthorServers(factory, registry, policies);
-  const nobodys = new AuthorServers(
-    () => new McpServer({ name: "holdfast", version: "0" }),
-    registry,
-    policies,
-  );
+  const changes = new ListChanges(registry, clock, onError);
+  const made = { registry, policies, changes, onError };
+  const authors = new AuthorServers({ factory, ...made });
+  const nobodys = new AuthorServers({
+    factory: () => new McpServer({ name: "holdfast", version: "0" }),
+    ...made,
+  });
   const slots = new ListenSlots(maxListensPerPrincipal);
   const services = {
     runtime,
@@ -118,9 +120,11 @@ export function createTaskServer({
     toolsOfRequest(readCapabilities(params) ?? {}, result, { registry, policies, listRequiredTools });
   const openSession: TaskServer["openSession"] = async (context, owner, streams = noSession) => {
     const session = streams.sessionKey;
-    const mcp = await authors.make(context, { principal: owner.principal, session }, []);
+    const { mcp, follow } = await authors.make(context, { principal: owner.principal, session }, []);
     const serves = (method: string): boolean => isServedBy(mcp, method);
-    return new DispatchedServer(mcp, new SessionDispatcher(services, owner, streams, serves));
+    const sessionDispatcher = new SessionDispatcher(services, owner, streams, serves);
+    const isReady = (): boolean => sessionDispatcher.protocolVersion !== undefined;
+    return new DispatchedServer(mcp, sessionDispatcher, () => follow(isReady));
   };
   /** The client only gets an internal error. */
   const reported = <T>(made: Promise<T>): Promise<T> =>
@@ -132,12 +136,12 @@ export function createTaskServer({
     if (context.era === "legacy") return (await openSession(context, owner, streams)).server;
     const { principal } = owner;
     const caller = { principal, session: undefined };
-    const mcp = await authors.make(context, caller, taskMethods, {
+    const { mcp, follow } = await authors.make(context, caller, taskMethods, {
       extensions: extensions(registry, options),
     });
     if (context.requestInfo !== undefined) return mcp; // over HTTP, what is ours never gets here
     const pipe = new PipeDispatcher({ dispatcher, identity, principal, errorOf, listed, clock });
-    return new DispatchedServer(mcp, pipe).server;
+    return new DispatchedServer(mcp, pipe, () => follow(() => true)).server;
   };
   return {
     options,
@@ -153,7 +157,11 @@ export function createTaskServer({
       const tool = registry.get(String(name));
       return tool !== undefined && authors.declaresHeaders(tool);
     },
-    verdictServer: () => nobodys.make({ era: "modern" }, { principal: "", session: undefined }, taskMethods),
+    onListChange: (listener) => changes.subscribe(listener),
+    async verdictServer() {
+      const nobody = { principal: "", session: undefined };
+      return (await nobodys.make({ era: "modern" }, nobody, taskMethods)).mcp;
+    },
     listed,
     get waiting() {
       return subscriptions.core.waiting + subscriptions.sep.waiting;

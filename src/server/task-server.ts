@@ -36,6 +36,8 @@ export interface TaskServer {
   declaresHeaders(tool: unknown): boolean;
   /** A server with our tools and methods only, with which the SDK validates requests. */
   verdictServer(): Promise<McpServer>;
+  /** Calls `listener` when clients are to hear that the list of tools has changed. Returns what ends that. */
+  onListChange(listener: () => void): () => void;
   /** The SDK's answer to `tools/list`, amended for the client of a request with these params. */
   listed(result: JsonObject, params: unknown): JsonObject;
   /** Rate limits. A message has to pass them before a server gets it that `create` made. */

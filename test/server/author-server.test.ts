@@ -3,16 +3,32 @@ import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { Registry } from "../../src/runtime/tool/registry.ts";
-import { AuthorServers, type ServerFactory } from "../../src/server/author-server.ts";
-import { PlainPolicies } from "../../src/server/plain/plain-policies.ts";
+import { AuthorServers, type AuthorServer, type ServerFactory } from "../../src/server/author-server.ts";
+import { PlainPolicies, type PlainOptions } from "../../src/server/plain/plain-policies.ts";
+import { ListChanges } from "../../src/server/tool-list/list-changes.ts";
+import { FakeClock } from "../runtime/fake-clock.ts";
 import { text } from "./peer.ts";
 
 const nobody = { principal: null, session: undefined };
 const plain = { plain: "ticket", plainDeadlineMs: 1_000, plainGraceMs: 0, companions: {} } as const;
 const makeServer = (): McpServer => new McpServer({ name: "jobs", version: "1.0.0" });
 
-function serversOf(registry: Registry, factory: ServerFactory = makeServer): AuthorServers {
-  return new AuthorServers(factory, registry, new PlainPolicies(registry, plain));
+const fail = (error: unknown): never => {
+  throw error;
+};
+
+function serversOf(
+  registry: Registry,
+  factory: ServerFactory = makeServer,
+  policies: PlainOptions = plain,
+): AuthorServers {
+  return new AuthorServers({
+    factory,
+    registry,
+    policies: new PlainPolicies(registry, policies),
+    changes: new ListChanges(registry, new FakeClock(), fail),
+    onError: fail,
+  });
 }
 
 /** A zod schema, and how often its JSON form was made. */
@@ -29,7 +45,7 @@ function countingSchema(): { readonly schema: z.ZodObject; readonly converted: (
   return { schema, converted: () => count };
 }
 
-async function clientOf(mcp: McpServer): Promise<Client> {
+async function clientOf({ mcp }: AuthorServer): Promise<Client> {
   const [near, far] = InMemoryTransport.createLinkedPair();
   const client = new Client({ name: "test", version: "1.0.0" });
   await Promise.all([mcp.connect(far), client.connect(near)]);
@@ -66,11 +82,7 @@ it("lists no tasks to a caller of whom nothing is known", async () => {
   const registry = new Registry();
   registry.add("report", {}, () => text("done"));
   const companions = { list: "task_list" };
-  const servers = new AuthorServers(
-    makeServer,
-    registry,
-    new PlainPolicies(registry, { ...plain, companions }),
-  );
+  const servers = serversOf(registry, makeServer, { ...plain, companions });
   for (const [principal, expected] of [
     [null, false],
     ["ann", true],

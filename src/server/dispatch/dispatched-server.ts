@@ -5,16 +5,21 @@ import { DispatchTransport, type WireDispatcher } from "./dispatch-transport.ts"
 export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher> {
   readonly dispatcher: Dispatcher;
   readonly #mcp: McpServer;
+  readonly #onConnected: () => () => void;
   #transport: DispatchTransport | undefined;
 
-  constructor(mcp: McpServer, dispatcher: Dispatcher) {
+  /** `onConnected` returns what is called when the connection has ended. */
+  constructor(mcp: McpServer, dispatcher: Dispatcher, onConnected: () => () => void) {
     this.#mcp = mcp;
+    this.#onConnected = onConnected;
     this.dispatcher = dispatcher;
   }
 
   async connect(wire: Transport): Promise<void> {
-    this.#transport = new DispatchTransport(wire, this.dispatcher);
-    await this.#mcp.connect(this.#transport);
+    const transport = new DispatchTransport(wire, this.dispatcher);
+    this.#transport = transport;
+    transport.onclose = this.#onConnected(); // which the SDK calls too
+    await this.#mcp.connect(transport);
   }
 
   /** As `DispatchTransport.answer`. */

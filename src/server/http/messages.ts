@@ -42,6 +42,7 @@ export class Messages {
   readonly #verdicts: Verdicts;
   readonly #listeners: TaskListeners;
   readonly #earlier: EarlierRevisions;
+  readonly #endNews: () => void;
 
   constructor(server: TaskServer, options: FetchHandlerOptions, maxBytes: number, unread: UnreadBytes) {
     this.#server = server;
@@ -63,6 +64,7 @@ export class Messages {
       },
     );
     this.notify = this.#sdk.notify;
+    this.#endNews = server.onListChange(() => this.notify.toolsChanged());
     this.#ours = new TaskRequests(server, unread);
     this.#verdicts = new Verdicts(() => server.verdictServer(), maxBytes);
     this.#listeners = new TaskListeners(server, unread);
@@ -121,6 +123,7 @@ export class Messages {
   }
 
   async close(): Promise<void> {
+    this.#endNews();
     this.#listeners.close();
     this.#ours.close();
     await Promise.all([this.#sdk.close(), this.#earlier.close()]);
