@@ -1,4 +1,4 @@
-import { McpServer, type McpRequestContext, type ServerCapabilities } from "@modelcontextprotocol/server";
+import type { McpServer, McpRequestContext, ServerCapabilities } from "@modelcontextprotocol/server";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { HoldfastError } from "../task/fault.ts";

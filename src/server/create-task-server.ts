@@ -98,11 +98,11 @@ export function createTaskServer({
   const dispatcher = new Dispatcher({ runtime, rates, plain, pollingTools, errorOf });
   const identity = new ServerIdentity();
   const changes = new ListChanges(registry, clock, onError);
-  const made = { registry, policies, changes, onError };
-  const authors = new AuthorServers({ factory, ...made });
+  const parts = { registry, policies, changes, onError };
+  const authors = new AuthorServers({ factory, ...parts });
   const nobodys = new AuthorServers({
     factory: () => new McpServer({ name: "holdfast", version: "0" }),
-    ...made,
+    ...parts,
   });
   const slots = new ListenSlots(maxListensPerPrincipal);
   const services = {

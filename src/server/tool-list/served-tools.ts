@@ -39,7 +39,7 @@ export class ServedTools {
   update(taken: (name: string, fault: unknown) => void): void {
     const { registry } = this.#setup;
     const mcp = this.#mcp;
-    const { sendToolListChanged } = mcp;
+    const own = Object.getOwnPropertyDescriptor(mcp, "sendToolListChanged");
     mcp.sendToolListChanged = () => undefined; // which it would do for each of them
     try {
       const tools = registry.all();
@@ -53,7 +53,8 @@ export class ServedTools {
         orTaken(name, () => this.#listPollingTool(kind, name), taken);
       }
     } finally {
-      mcp.sendToolListChanged = sendToolListChanged;
+      Reflect.deleteProperty(mcp, "sendToolListChanged");
+      if (own !== undefined) Object.defineProperty(mcp, "sendToolListChanged", own);
     }
   }
 
