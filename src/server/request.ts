@@ -14,6 +14,8 @@ export interface Access {
   readonly scopes: readonly string[];
   /** The scopes that a call of the tool needs, besides those that every request needs. */
   neededFor(tool: string): readonly string[];
+  /** The names of tools whose calls need some, whether there are such tools yet or not. */
+  readonly scopedTools: readonly string[];
 }
 
 /** What authentication says of a sender besides its principal. */
@@ -79,9 +81,9 @@ export function callerOf({ auth }: Pick<ToolRequest, "auth">, principal: string 
   return taskCaller(principal, callerDetails(auth));
 }
 
-/** What calls of the tools need, by their names: of those that need anything. */
-function toolScopesOf(access: Access, registry: Registry): NonNullable<Origin["toolScopes"]> {
-  const needed = registry.all().map(({ name }) => [name, access.neededFor(name)] as const);
+/** What calls of the tools need, by their names, also of tools that come later: of those that need anything. */
+function toolScopesOf(access: Access): NonNullable<Origin["toolScopes"]> {
+  const needed = access.scopedTools.map((name) => [name, access.neededFor(name)] as const);
   return Object.fromEntries(needed.filter(([, scopes]) => scopes.length > 0));
 }
 
@@ -96,7 +98,7 @@ export function originOf(
   const { traceparent, tracestate } = metaOf(params);
   const progressToken = progressTokenOf(params);
   const caller = callerDetails(auth);
-  const toolScopes = access === undefined ? {} : toolScopesOf(access, registry);
+  const toolScopes = access === undefined ? {} : toolScopesOf(access);
   const kept = receivedBy(registry.get(calledTool(params)), request);
   const received = kept === undefined ? [] : unstoredParts(kept);
   return {

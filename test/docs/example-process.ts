@@ -24,6 +24,7 @@ export interface ExampleServer {
   readonly url: string;
   /** Stops the server in order; resolves with its exit code and signal. */
   stop(): Promise<unknown[]>;
+  signal(signal: NodeJS.Signals): void;
 }
 
 /** Starts an example that prints its URL, with any free port. */
@@ -40,7 +41,7 @@ export async function serveExample(
     server.kill("SIGTERM");
     return exited;
   };
-  return { url: line.toString().trim(), stop };
+  return { url: line.toString().trim(), stop, signal: (signal) => void server.kill(signal) };
 }
 
 /** Runs an example to its end; what it wrote to stdout and stderr. */

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { ReadBuffer, serializeMessage, McpServer, type JSONRPCMessage } from "@modelcontextprotocol/server";
-import { createTasks, type DurableTool, type Tasks } from "holdfast";
+import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveHttp } from "holdfast/http";
 import { serveStdio } from "holdfast/stdio";
@@ -128,29 +128,29 @@ describe.each(cases)("a client on %s with %s", (wire, revision) => {
     expect((await client.listTools()).tools).toEqual([]);
 
     let came = next();
-    const tools: DurableTool[] = ["one", "two", "three"].map((name) =>
+    const [one, two, three] = ["one", "two", "three"].map((name) =>
       tasks.tool(name, { plain: "wait" }, () => text(name)),
     );
     expect(await came).toEqual(["one", "two", "three"]);
     expect(heard()).toBe(1); // for all three
 
     came = next();
-    tools[0]?.disable();
-    tools[1]?.remove();
+    one?.disable();
+    two?.remove();
     expect(await came).toEqual(["three"]);
     await expect(client.callTool({ name: "one" })).rejects.toThrow("Tool one disabled");
     await expect(client.callTool({ name: "two" })).rejects.toThrow("Tool two not found");
 
     came = next();
-    tools[0]?.enable();
+    one?.enable();
     expect((await came).toSorted()).toEqual(["one", "three"]);
     expect(await client.callTool({ name: "one" })).toMatchObject(text("one"));
 
     came = next();
-    tools[2]?.update({ handler: () => text("other code"), onCrash: "resume" }); // which no list shows
+    three?.update({ handler: () => text("other code"), onCrash: "resume" }); // which no list shows
     expect(await client.callTool({ name: "three" })).toMatchObject(text("other code"));
     expect(heard()).toBe(3);
-    tools[2]?.update({
+    three?.update({
       description: "The third",
       inputSchema: z.object({ month: z.string() }),
       handler: ({ month }) => text(month),

@@ -66,7 +66,7 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
       const owner = {
         principal,
         ...(granted && {
-          access: { scopes: granted, neededFor },
+          access: { scopes: granted, neededFor, scopedTools: Object.keys(scopes) },
           authInfo: { token: "", clientId: "desk", scopes: [...granted] },
         }),
       };

@@ -124,7 +124,11 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
       authInfo: { ...token, resourceMetadataUrl: metadata.url },
       claims: claimsOf(token, claims),
       ...(credentials !== undefined && { credentials: credentials(token) }),
-      access: { scopes: token.scopes, neededFor: (tool) => scopes.ofTool(tool) },
+      access: {
+        scopes: token.scopes,
+        neededFor: (tool) => scopes.ofTool(tool),
+        scopedTools: scopes.scopedTools,
+      },
     };
   }
 

@@ -62,6 +62,11 @@ export class Scopes {
     ]);
   }
 
+  /** The tools whose calls need some. */
+  get scopedTools(): readonly string[] {
+    return [...this.#tools.keys()];
+  }
+
   /** Those of a tool's calls, besides what every request needs. */
   ofTool(name: string): readonly string[] {
     return this.#tools.get(name) ?? [];

@@ -31,7 +31,7 @@ export interface SessionCapabilities {
 
 /**
  * The shortest time, in ms from its creation, for which a call of any tool is recognised by its idempotency key: as long as
- * its task is stored; Infinity if tasks are stored without end. Tools that make no task refuse a repeat at any time.
+ * its task is stored; Infinity if tasks are stored without end. Where no tool makes tasks, one may come. Tools that make no task refuse a repeat at any time.
  */
 export function recognisedMs(
   registry: Registry,
@@ -41,7 +41,7 @@ export function recognisedMs(
     .all()
     .filter(({ task }) => task !== "forbidden")
     .map(({ ttlMs = serverTtlMs }) => ttlMs ?? Infinity);
-  return Math.min(...lives);
+  return lives.length === 0 ? (serverTtlMs ?? Infinity) : Math.min(...lives);
 }
 
 /**
