@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { acceptedContent, inputRequired, type McpServer } from "@modelcontextprotocol/server";
 import type { DurableContext, TasksOptions, TaskSettings } from "holdfast";
 import type { Authenticate } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it } from "vitest";
 import * as z from "zod";
@@ -210,6 +211,25 @@ it("asks as the task what a handler returns with inputRequired, round by round",
     await peer.result("tasks/update", { taskId, inputResponses });
   }
   expect(await peer.ended(taskId)).toMatchObject({ result: text("hello Ann") });
+});
+
+it("writes to the log of the task", async () => {
+  const store = memoryStore();
+  const { peer } = await serveDurable(
+    making((server) => {
+      server.registerTool("work", { task: "optional" }, async (ctx) => {
+        await ctx.mcpReq.log("info", "begun");
+        const params = { level: "warning", logger: "render", data: { page: 3 } };
+        await ctx.mcpReq.notify({ method: "notifications/message", params });
+        return text("done");
+      });
+    }),
+    { store },
+  );
+  const taskId = await peer.start("work");
+  await peer.ended(taskId);
+  const all = JSON.stringify(await store.logs?.read(taskId, "log", 0, 10));
+  for (const said of ["begun", "render: ", "page"]) expect(all).toContain(said);
 });
 
 it("says that the server around a handler has no client", async () => {

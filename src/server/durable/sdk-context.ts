@@ -1,5 +1,6 @@
 import type {
   CreateMessageRequestParams,
+  LoggingLevel,
   Notification,
   Request,
   RequestOptions,
@@ -56,7 +57,7 @@ export function sdkContext(
     signal: task.signal,
     send,
     notify: (notification) => handled(tell(task, notification)),
-    log: async () => undefined,
+    log: (level, data, logger) => handled(log(task, level, data, logger)),
     elicitInput,
     requestSampling,
   };
@@ -107,9 +108,23 @@ async function tell(task: TaskContext, { method, params = {} }: Notification): P
       task.progress(progress as number, total as number | undefined, message as string | undefined);
       return;
     }
+    case "notifications/message": {
+      const { level, data, logger } = params;
+      await log(task, level as LoggingLevel, data, logger as string | undefined);
+      return;
+    }
     default:
       throw noStream(`send ${method}`);
   }
+}
+
+/** The SDK's lines have data of any kind, and no text. */
+async function log(task: TaskContext, level: LoggingLevel, data: unknown, logger?: string): Promise<void> {
+  const said = typeof data === "string" ? data : (JSON.stringify(data) ?? String(data));
+  const line = logger === undefined ? said : `${logger}: ${said}`;
+  await (typeof data === "string" || data === undefined
+    ? task.log(level, line)
+    : task.log(level, line, data));
 }
 
 function noStream(what: string): HoldfastError {
