@@ -129,16 +129,14 @@ it("keeps questions under the same keys, and asks none of them again after a res
   });
   const first = await serve();
   const taskId = await first.peer.start("work");
-  const asked = await first.peer.until(taskId, "input_required");
-  expect(Object.keys(asked["inputRequests"] as object)).toEqual(["ctx.elicitInput 1", "ctx.elicitInput 2"]);
+  const open = async ({ peer }: Durable): Promise<string[]> =>
+    Object.keys((await peer.get(taskId))["inputRequests"] ?? {});
+  await expect.poll(() => open(first)).toEqual(["ctx.elicitInput 1", "ctx.elicitInput 2"]);
   const answer = (name: string): object => ({ action: "accept", content: { name } });
   const inputResponses = { "ctx.elicitInput 1": answer("Ann"), "ctx.elicitInput 2": answer("Ulm") };
   await first.peer.result("tasks/update", { taskId, inputResponses });
-  const third = async ({ peer }: Durable): Promise<void> => {
-    const requests = async (): Promise<unknown> =>
-      Object.keys((await peer.get(taskId))["inputRequests"] ?? {});
-    await expect.poll(requests).toEqual(["ctx.elicitInput 3"]);
-  };
+  const third = async (server: Durable): Promise<void> =>
+    expect.poll(() => open(server)).toEqual(["ctx.elicitInput 3"]);
   await third(first);
   await first.close();
   const second = await serve();
