@@ -135,8 +135,9 @@ it("keeps questions under the same keys, and asks none of them again after a res
   const answer = (name: string): object => ({ action: "accept", content: { name } });
   const inputResponses = { "ctx.elicitInput 1": answer("Ann"), "ctx.elicitInput 2": answer("Ulm") };
   await first.peer.result("tasks/update", { taskId, inputResponses });
-  const third = async (server: Durable): Promise<void> =>
-    expect.poll(() => open(server)).toEqual(["ctx.elicitInput 3"]);
+  const third = async (server: Durable): Promise<void> => {
+    await expect.poll(() => open(server)).toEqual(["ctx.elicitInput 3"]);
+  };
   await third(first);
   await first.close();
   const second = await serve();
