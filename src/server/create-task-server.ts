@@ -16,6 +16,7 @@ import { format as coreFormat } from "./2025-11-25/notification-format.ts";
 import { TaskSubscriptions } from "./subscriptions/task-subscriptions.ts";
 import { Dispatcher } from "./2026-07-28/dispatcher.ts";
 import { PipeDispatcher } from "./2026-07-28/pipe-dispatcher.ts";
+import { readMethod } from "./task-resources.ts";
 import type { TaskServer } from "./task-server.ts";
 import { ServerIdentity } from "./server-identity.ts";
 import { loopDelay } from "./rates/loop-delay.ts";
@@ -160,7 +161,8 @@ export function createTaskServer({
     onListChange: (listener) => changes.subscribe(listener),
     async verdictServer() {
       const nobody = { principal: "", session: undefined };
-      return (await nobodys.make({ era: "modern" }, nobody, taskMethods)).mcp;
+      const ours = [...taskMethods, readMethod];
+      return (await nobodys.make({ era: "modern" }, nobody, ours, { resources: {} })).mcp;
     },
     listed,
     get waiting() {

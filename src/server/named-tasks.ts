@@ -7,6 +7,7 @@ import { generation as plain, scopeOf } from "./plain/plain-call.ts";
 import { readReference } from "./plain/references.ts";
 import { isStopping } from "./faults.ts";
 import { calledTool } from "./request.ts";
+import { taskResourceOf } from "./task-resources.ts";
 
 /** A task as a message names it: by its id, or by a name that is unique among its principal's tasks of a generation. */
 interface Named {
@@ -64,6 +65,8 @@ function namedBy(message: unknown, isPollingTool: IsPollingTool): Named | undefi
   const { method, params } = message;
   if (typeof method !== "string") return undefined;
   if (method.startsWith("tasks/")) return bySep(params["taskId"]);
+  const resource = taskResourceOf(method, params);
+  if (resource !== undefined) return bySep(resource.task);
   if (method === "notifications/cancelled") return bySep(relatedTaskOf(params));
   if (method !== "tools/call" || !isPollingTool(calledTool(params))) return undefined;
   const typed = isJsonObject(params["arguments"]) ? params["arguments"]["reference"] : undefined;

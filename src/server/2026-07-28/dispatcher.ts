@@ -1,4 +1,5 @@
 import { SERVER_INFO_META_KEY } from "@modelcontextprotocol/server";
+import { completeResult } from "../../generation/2026-07-28/complete-result.ts";
 import { readCommand, taskMethods, type TasksMethod } from "../../generation/2026-07-28/methods.ts";
 import { declaresTasks, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import { detailedTaskText } from "../../generation/2026-07-28/project.ts";
@@ -12,9 +13,11 @@ import { isUnknownTask } from "../../task/fault.ts";
 import { completeAnswerOf, type Answer, type TextAnswer } from "../answer.ts";
 import { notRepeatable, toolNotFound, type ErrorOf } from "../faults.ts";
 import { calledTool, type Caller, type ToolRequest } from "../request.ts";
+import { generation as plainGeneration } from "../plain/plain-call.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
 import type { Rates } from "../rates/rates.ts";
+import { readTaskResource, taskResourceOf, type TaskResource } from "../task-resources.ts";
 import { missingForCall, missingForMethod } from "./admission.ts";
 import { callTool } from "./call-tool.ts";
 import { resumed } from "./mrtr.ts";
@@ -48,7 +51,7 @@ export class Dispatcher {
 
   /** Whether a request is answered here. All others are for the author's server. */
   owns(method: string, params: unknown): boolean {
-    if (isTasksMethod(method)) return true;
+    if (isTasksMethod(method) || taskResourceOf(method, params) !== undefined) return true;
     if (method !== "tools/call") return false;
     const name = calledTool(params);
     // The author's own tool cannot tell a repeated call from a new one.
@@ -59,6 +62,8 @@ export class Dispatcher {
   async handle(request: OpenRequest): Promise<Answer | TextAnswer | undefined> {
     const { params, principal } = request;
     try {
+      const resource = taskResourceOf(request.method, params);
+      if (resource !== undefined) return signed(await this.#read(resource, request), request.serverInfo);
       const caller = { capabilities: readCapabilities(params) ?? {}, principal };
       if (isTasksMethod(request.method)) return await this.#aboutTask(request.method, request, caller);
       return signed(await this.#call(request, caller), request.serverInfo);
@@ -94,6 +99,14 @@ export class Dispatcher {
         await runtime.cancel(taskId, requestor);
     }
     return signed({ result: { resultType: "complete" } }, serverInfo);
+  }
+
+  /** As the SDK answers where an author gives no hint: what was read is not to be kept, for there will be more of it. */
+  async #read(resource: TaskResource, { principal, access }: OpenRequest): Promise<Answer> {
+    const generations = [generation, plainGeneration] as const;
+    const reader = { principal, session: undefined, scopes: access?.scopes, generations };
+    const result = await readTaskResource(this.#setup.runtime, resource, reader);
+    return { result: completeResult({ ...result, ttlMs: 0, cacheScope: "private" }) };
   }
 
   async #call(request: OpenRequest, caller: Caller): Promise<Answer> {

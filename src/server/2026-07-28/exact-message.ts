@@ -35,6 +35,7 @@ const envelopeKeys: readonly string[] = [
 /** What the `Mcp-Name` header of a request repeats. */
 const nameOf: Readonly<Record<string, string>> = {
   "tools/call": "name",
+  "resources/read": "uri",
   "tasks/get": "taskId",
   "tasks/update": "taskId",
   "tasks/cancel": "taskId",

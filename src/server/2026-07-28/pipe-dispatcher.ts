@@ -12,6 +12,7 @@ import type { Answer } from "../answer.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Amend, DispatchContext, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
 import type { ServerIdentity } from "../server-identity.ts";
+import { readMethod } from "../task-resources.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { isExact } from "./exact-message.ts";
 import type { RequestStream } from "./request-stream.ts";
@@ -46,8 +47,12 @@ export class PipeDispatcher implements WireDispatcher {
     if (!dispatcher.owns(method, params)) return undefined;
     return async ({ signal, forward }) => {
       // Where a call is ours only because it is a repeat, asking would run the author's tool.
-      if (!isExact(request) && dispatcher.owns(method, { name: params["name"] })) {
-        const verdict = await this.#ask(forward, method, withoutState(params));
+      if (!isExact(request) && dispatcher.owns(method, { name: params["name"], uri: params["uri"] })) {
+        // The author's server has no such resource: about the rest of the request any method tells.
+        const verdict =
+          method === readMethod
+            ? await this.#ask(forward, "server/discover", { _meta: params["_meta"] })
+            : await this.#ask(forward, method, withoutState(params));
         if (isRefusal(verdict)) return verdict;
       }
       const serverInfo = await this.#identity(forward, params["_meta"]);

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { asksForTask } from "../../generation/sep-1686/create.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
+import { taskResourceOf } from "../task-resources.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 import type { RateOptions } from "./rate-options.ts";
 
@@ -75,6 +76,7 @@ export class Rates {
         return this.#calling(message, principal);
       case "resources/read":
       case "prompts/get":
+        if (taskResourceOf(method, params) !== undefined) return this.#guessing(message, principal);
         return asksForTask(params)
           ? (this.#overloaded() ?? consume(this.#calls, principal, "calls"))
           : undefined;

@@ -1,6 +1,8 @@
 import { isSpecType, type JSONRPCRequest, type RequestId } from "@modelcontextprotocol/server";
 import { taskMethods, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
+import { generation as coreGeneration } from "../../generation/2025-11-25/name.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
+import { generation as sepGeneration } from "../../generation/sep-1686/name.ts";
 import { asksForTask } from "../../generation/sep-1686/create.ts";
 import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
@@ -10,6 +12,8 @@ import { methods } from "../2025-11-25/task-methods.ts";
 import type { TransportInfo } from "../received.ts";
 import { calledTool, type Access, type MessageContext, type ToolRequest } from "../request.ts";
 import type { Answer } from "../answer.ts";
+import { readTaskResource, taskResourceOf } from "../task-resources.ts";
+import { generation as plain } from "../plain/plain-call.ts";
 import type { Handle } from "../dispatch/dispatch-transport.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
 import { EarlierRequests } from "./earlier-requests.ts";
@@ -37,14 +41,14 @@ export class SessionRequests {
   handle(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     const { id, method, params = {} } = request;
     const { client, sep, serves } = this.#context;
-    if (method === "resources/read" || method === "prompts/get") {
+    let work = this.#lines(method, params);
+    if (work === undefined && (method === "resources/read" || method === "prompts/get")) {
       if (sep === undefined || !asksForTask(params) || !serves(method)) return undefined;
       client.asked("sep-1686");
       return (context) => sep.forwarded.answer(request, method, context);
     }
-    let work: Work | undefined;
     try {
-      work = method === "tools/call" ? this.#call(request, params) : this.#tasksMethod(method, params);
+      work ??= method === "tools/call" ? this.#call(request, params) : this.#tasksMethod(method, params);
     } catch (fault) {
       return async () => {
         throw fault;
@@ -67,6 +71,22 @@ export class SessionRequests {
   /** As `EarlierRequests.cancelled`, by whoever sent the message of `extra`. */
   cancelEarlier(id: RequestId, reason: unknown, extra?: MessageContext): Promise<void> {
     return this.#earlier.cancelled(id, reason, this.#accessOf(extra)?.scopes);
+  }
+
+  /** The log or the output of a task, which is read as a resource. */
+  #lines(method: string, params: JsonObject): Work | undefined {
+    const resource = taskResourceOf(method, params);
+    if (resource === undefined) return undefined;
+    const { principal, streams } = this.#context.core.connection;
+    const owner = {
+      principal,
+      session: streams.sessionKey,
+      generations: [coreGeneration, sepGeneration, plain] as const,
+    };
+    const { runtime } = this.#services;
+    return async ({ access }) => ({
+      result: await readTaskResource(runtime, resource, { ...owner, scopes: access?.scopes }),
+    });
   }
 
   /** Throws the fault of a call that is refused before its arguments are validated (A-29). */
