@@ -1,8 +1,11 @@
 import { expect, it, onTestFinished } from "vitest";
+import { migrations } from "../../src/store/postgres/migrate.ts";
 import { FreshDatabase } from "../postgres/test-database.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { holdfast } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
+
+const latest = migrations.length;
 
 async function freshDatabase(): Promise<string> {
   const fresh = await FreshDatabase.create();
@@ -23,24 +26,22 @@ it("makes the schemas of tasks and of the queue, once", { timeout: 30_000 }, asy
   const first = await runMain(["migrate", url, "--dry-run"]);
   expect(first).toEqual({
     code: 0,
-    stdout:
-      "Schema holdfast would be made: version 1.\nSchema holdfast_queue of the queue would be brought up to date.\n",
+    stdout: `Schema holdfast would be made: version ${latest}.\nSchema holdfast_queue of the queue would be brought up to date.\n`,
     stderr: "",
   });
   expect(await schemasOf(url)).toEqual([]);
   const made = await holdfast(["migrate", url]);
   expect(made).toEqual({
     code: 0,
-    stdout:
-      "Schema holdfast was made: version 1.\nSchema holdfast_queue of the queue was brought up to date.\n",
+    stdout: `Schema holdfast was made: version ${latest}.\nSchema holdfast_queue of the queue was brought up to date.\n`,
     stderr: "",
   });
   expect(await schemasOf(url)).toEqual(["holdfast", "holdfast_queue"]);
   const again = await runMain(["migrate", url, "--json"]);
   expect(JSON.parse(again.stdout)).toEqual({
     schema: "holdfast",
-    from: 1,
-    to: 1,
+    from: latest,
+    to: latest,
     queue: "holdfast_queue",
     dryRun: false,
   });
@@ -49,9 +50,9 @@ it("makes the schemas of tasks and of the queue, once", { timeout: 30_000 }, asy
 it("takes the schema from the URL or an option, and can leave the queue alone", async () => {
   const url = await freshDatabase();
   const inUrl = await runMain(["migrate", `${url}?schema=other`, "--no-queue"]);
-  expect(inUrl.stdout).toBe("Schema other was made: version 1.\n");
+  expect(inUrl.stdout).toBe(`Schema other was made: version ${latest}.\n`);
   const option = await runMain(["migrate", `${url}?schema=other`, "--schema", "third", "--no-queue"]);
-  expect(option.stdout).toBe("Schema third was made: version 1.\n");
+  expect(option.stdout).toBe(`Schema third was made: version ${latest}.\n`);
   expect(await schemasOf(url)).toEqual(["other", "third"]);
 });
 

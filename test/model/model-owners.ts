@@ -47,9 +47,11 @@ export function isAlive(model: Model, id: string): boolean {
   return model.owners.get(id)?.lives === true;
 }
 
-/** Whether an owner may take what is queued for another one, or for any. */
-export function mayTake(model: Model, id: string, owner: string | null): boolean {
-  return owner === null || owner === id || (model.owners.get(owner)?.retired ?? true);
+/** Whether an owner may take a task that is queued for another one, or for any: it is left to another one that can run it. */
+export function mayTake(model: Model, id: string, task: TaskRecord): boolean {
+  if (task.owner === null || task.owner === id) return true;
+  const owner = model.owners.get(task.owner);
+  return owner === undefined || owner.retired || !runs(owner.handlers, task);
 }
 
 export function isServed(model: Model, task: HandlerName): boolean {

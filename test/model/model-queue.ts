@@ -87,10 +87,7 @@ function claimedBy(model: Model, by: string, what: Claim): Claimed {
   const all = [...model.tasks.values()].map(({ task }) => task);
   const ready = all.filter(
     (task) =>
-      task.state === "queued" &&
-      task.lane !== null &&
-      mayTake(model, by, task.owner) &&
-      runs(what.handlers, task),
+      task.state === "queued" && task.lane !== null && mayTake(model, by, task) && runs(what.handlers, task),
   );
   return inTurn(ready, all, what);
 }

@@ -14,6 +14,8 @@ describe("createRecord", () => {
       sweepAt: noon + 60_000,
       progress: null,
       parent: null,
+      logged: 0,
+      outputs: 0,
       openInputs: 0,
       childInputs: 0,
       openWaits: 0,
