@@ -8,6 +8,7 @@ import { doctor } from "./command/doctor.ts";
 import { forget } from "./command/forget.ts";
 import { get } from "./command/get.ts";
 import { exportTask, listStored, type ExportOptions } from "./command/journal.ts";
+import { init, type InitOptions } from "./command/init.ts";
 import { list, type ListOptions } from "./command/list.ts";
 import { migrate, type MigrateOptions } from "./command/migrate.ts";
 import { tools } from "./command/tools.ts";
@@ -112,6 +113,14 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .action(async (store: string, id: string, options: ExportOptions) =>
       end(await exportTask(context, { store, id, options })),
     );
+
+  program
+    .command("init")
+    .description("write a starting project: a server, a client, a test and a Dockerfile")
+    .argument("[dir]", "the project's folder", ".")
+    .option("--tarball <file>", "the packed Holdfast, which is copied into the project, instead of npm's")
+    .option("--json", jsonHelp)
+    .action(async (dir: string, options: InitOptions) => end(await init(context, { dir, options })));
 
   program
     .command("migrate")

@@ -70,6 +70,13 @@ export interface StoredTaskJson {
   readonly createdAt: string;
 }
 
+/** What `init --json` prints. */
+export interface InitJson {
+  readonly folder: string;
+  /** What it wrote there. */
+  readonly files: readonly string[];
+}
+
 /** What `migrate --json` prints. */
 export interface MigrationJson {
   readonly schema: string;

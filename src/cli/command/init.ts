@@ -1,0 +1,152 @@
+import { copyFile, lstat, mkdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { quote } from "shlex";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import type { InitJson } from "../output/json-shapes.ts";
+
+export interface InitOptions {
+  /** The file that `npm pack` made. */
+  readonly tarball?: string;
+}
+
+/** From `src/cli/command` and from `dist/cli/command` alike. */
+const own = new URL("../../../", import.meta.url);
+
+/** Each file of a project, with its template. npm would leave out templates whose names begin with a dot. */
+const templates: ReadonlyMap<string, string> = new Map([
+  ["tsconfig.json", "tsconfig.json"],
+  ["src/tools.ts", "src/tools.ts"],
+  ["src/server.ts", "src/server.ts"],
+  ["src/client.ts", "src/client.ts"],
+  ["test/report.test.ts", "test/report.test.ts"],
+  ["Dockerfile", "Dockerfile"],
+  [".dockerignore", "dockerignore"],
+  [".gitignore", "gitignore"],
+  ["README.md", "README.md"],
+]);
+
+/** `holdfast init [DIR]`: writes a project with a server, a client and a test. */
+export async function init(
+  { io, output }: Context,
+  { dir, options: { tarball } }: { readonly dir: string; readonly options: InitOptions },
+): Promise<ExitCode> {
+  const folder = resolve(io.cwd, dir);
+  const packed = tarball === undefined ? undefined : resolve(io.cwd, tarball);
+  if (packed !== undefined) await assertTarball(packed);
+  const files = new Map<string, string>();
+  const copied = packed === undefined ? undefined : basename(packed);
+  files.set("package.json", await packageJson(folder, copied));
+  for (const [name, template] of templates)
+    files.set(name, await readFile(new URL(`templates/project/${template}`, own), "utf8"));
+
+  const names = copied === undefined ? [...files.keys()] : [...files.keys(), copied];
+  const target = packed === undefined ? undefined : join(folder, basename(packed));
+  // A tarball that lies in the folder already stays there.
+  const isInPlace = packed === target;
+  await assertFree(folder, isInPlace ? [...files.keys()] : names, dir);
+  await write(folder, files);
+  if (packed !== undefined && target !== undefined && !isInPlace) await copyFile(packed, target);
+
+  if (output.json) {
+    const document: InitJson = { folder, files: names };
+    await output.printJson(document);
+    return exitCodes.done;
+  }
+  const path = relative(io.cwd, folder);
+  const next = [...(path === "" ? [] : [`cd ${quote(path)}`]), "npm install", "npm test", "npm start"];
+  const list = (lines: readonly string[]): string => lines.map((line) => `  ${line}\n`).join("");
+  await output.print(`Wrote to ${folder}:\n${list(names)}\nNext:\n${list(next)}`);
+  return exitCodes.done;
+}
+
+async function packageJson(folder: string, tarball: string | undefined): Promise<string> {
+  const { version, dependencies, devDependencies } = JSON.parse(
+    await readFile(new URL("package.json", own), "utf8"),
+  ) as OwnPackage;
+  const document = {
+    name: packageName(folder),
+    version: "1.0.0",
+    private: true,
+    type: "module",
+    engines: { node: ">=24" },
+    scripts: { start: "node src/server.ts", test: "node --test", check: "tsc" },
+    // The SDK's exact version, as Holdfast depends on it: a second copy of it would be another McpServer.
+    dependencies: {
+      "@modelcontextprotocol/server": dependencies["@modelcontextprotocol/server"],
+      holdfast: tarball === undefined ? version : `file:${tarball}`,
+      zod: devDependencies["zod"],
+    },
+    devDependencies: {
+      "@types/node": devDependencies["@types/node"],
+      typescript: devDependencies["typescript"],
+    },
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+interface OwnPackage {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+/** The folder's name, as far as npm takes it. */
+function packageName(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z\d-]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  // npm does not install a package into one of the same name.
+  return name === "" || name === "holdfast" ? "reports" : name;
+}
+
+async function assertTarball(path: string): Promise<void> {
+  const found = await realpath(path).catch(() => undefined);
+  if (found === undefined || !path.endsWith(".tgz"))
+    throw new UsageError(`--tarball takes the .tgz that npm pack made of Holdfast, and ${path} is none.`);
+}
+
+/** Nothing is written where any of the files is there: a project that exists is not to be mixed with this one. */
+async function assertFree(folder: string, names: readonly string[], dir: string): Promise<void> {
+  const kinds = await Promise.all(names.map((name) => isThere(join(folder, name))));
+  const taken = names.filter((_, at) => kinds[at]);
+  if (taken.length > 0)
+    throw new UsageError(
+      `${dir} has ${taken.join(", ")} already, and nothing was written. Give a new folder: holdfast init my-server`,
+    );
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") return false;
+    throw unwritable(path, error);
+  }
+}
+
+async function write(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
+  for (const [name, text] of files) {
+    const path = join(folder, name);
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text, { flag: "wx" });
+    } catch (error) {
+      throw unwritable(path, error);
+    }
+  }
+}
+
+function unwritable(path: string, error: unknown): UsageError {
+  return new UsageError(
+    `${path} cannot be written (${codeOf(error) ?? String(error)}). Give another folder.`,
+  );
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
