@@ -15,6 +15,7 @@ import type { PlainCall } from "./plain-call.ts";
 import type { PlainPolicies } from "./plain-policies.ts";
 import { ticket } from "./ticket.ts";
 import { waitForTask } from "./wait-for-task.ts";
+import { workSoFar } from "./work-so-far.ts";
 
 /**
  * Answers calls of clients without tasks. Each call has a durable task and waits for it, and the same call joins the same
@@ -83,11 +84,15 @@ export class PlainCalls {
   }
 
   /** What the call of a running task is answered with. */
-  ticketOf({ task, inputs }: TaskSnapshot, call: Pick<PlainCall, "capabilities" | "answerOf">): Answer {
+  async ticketOf(
+    { task, inputs }: TaskSnapshot,
+    call: Pick<PlainCall, "capabilities" | "answerOf">,
+  ): Promise<Answer> {
     const question = inputs.find((input) => !canBeAsked(input, call.capabilities));
     const deadlineMs = this.#deadlineOf(task);
+    const work = question === undefined ? await workSoFar(this.#runtime, task) : undefined;
     const { names } = this.policies;
-    return call.answerOf(resultOutcome(ticket({ task, question, names, deadlineMs })));
+    return call.answerOf(resultOutcome(ticket({ task, question, work, names, deadlineMs })));
   }
 
   /** Cancels the task, so that the same call begins anew; false if the task has ended before. */
@@ -125,7 +130,7 @@ export class PlainCalls {
     } catch (error) {
       if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {
         await waiting.promise({ leaves: true });
-        return this.ticketOf(last ?? (await this.#runtime.get(task.id, task)), call);
+        return await this.ticketOf(last ?? (await this.#runtime.get(task.id, task)), call);
       }
       const departure = signal.aborted ? call.departure() : undefined;
       if (departure !== undefined) await waiting.depart(departure);

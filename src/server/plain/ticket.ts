@@ -1,15 +1,17 @@
-import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { InputRequest } from "../../task/input.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { statusOf } from "../../task/status.ts";
 import type { CompanionNames } from "./plain-policies.ts";
 import { describeQuestion, type DescribedQuestion } from "./question-text.ts";
+import type { WorkSoFar } from "./work-so-far.ts";
 
 export interface TicketParts {
   readonly task: TaskRecord;
   /** The open question that the model has to answer, since its client cannot be asked. */
   readonly question: InputRequest | undefined;
+  /** Undefined where the model has to see to the question first. */
+  readonly work: WorkSoFar | undefined;
   readonly names: CompanionNames;
   /** How long `task_result` waits, in ms. */
   readonly deadlineMs: number;
@@ -19,19 +21,21 @@ export interface TicketParts {
  * The answer to a call whose task goes on. It tells the model what runs and exactly what to call next. The structured
  * content says all of it again, since some hosts show their model nothing else.
  */
-export function ticket(parts: TicketParts): CallToolResult {
-  const { task, question, names } = parts;
+export function ticket(parts: TicketParts): JsonObject {
+  const { task, question, work, names } = parts;
   const reference = task.wireId;
   const described = question && describeQuestion(question);
   const text = described === undefined ? running(parts) : waiting(parts, described);
   const message = statusText(task);
   return {
-    content: [{ type: "text", text }],
+    content: [{ type: "text", text }, ...(work?.output ?? [])],
     structuredContent: {
       text,
       reference,
       status: statusOf(task),
       ...(message === undefined ? {} : { statusMessage: message }),
+      ...(work === undefined || work.log.length === 0 ? {} : { log: work.log }),
+      ...(work === undefined || work.output.length === 0 ? {} : { output: work.output }),
       pollAfterMs: task.pollIntervalMs,
       ...(described === undefined ? {} : { question: described.data }),
       next:
@@ -55,7 +59,7 @@ export function statusText({ statusMessage, progress }: TaskRecord): string | un
   return parts.length === 0 ? undefined : [...new Set(parts)].join(", ");
 }
 
-function running({ task, names, deadlineMs }: TicketParts): string {
+function running({ task, work, names, deadlineMs }: TicketParts): string {
   const reference = task.wireId;
   const far = statusText(task);
   return [
@@ -64,7 +68,16 @@ function running({ task, names, deadlineMs }: TicketParts): string {
       `${Math.max(1, Math.ceil(deadlineMs / 1_000))} seconds; call it again as long as the answer says that it is still running.`,
     `Only to stop it, call ${names.cancel} with ${argument({ reference })}.`,
     ...spare(task),
+    ...(work === undefined ? [] : shown(work)),
   ].join("\n");
+}
+
+/** The log itself; the output comes as content of its own. */
+function shown({ log, output, outputs }: WorkSoFar): readonly string[] {
+  const lines = log.length === 0 ? [] : ["The last lines of its log:", ...log.map((line) => `- ${line}`)];
+  if (outputs === 0) return lines;
+  const parts = output.length < outputs ? ` (the last ${output.length} of ${outputs} parts)` : "";
+  return [...lines, `What it has made so far${parts} comes after this text. It is not the result.`];
 }
 
 function waiting({ task, question, names }: TicketParts, { text, form }: DescribedQuestion): string {
