@@ -37,7 +37,8 @@ export type {
   TaskClient,
 } from "./client/task-client.ts";
 export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
-export type { TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
+export type { LinesOptions, TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
+export type { LogLine, OutputPart } from "./client/task/task-lines.ts";
 export type { TaskReference } from "./client/task/task-reference.ts";
 export type { ServerTarget } from "./client/transport/server-connection.ts";
 export type { ServerProcess } from "./client/transport/server-process.ts";

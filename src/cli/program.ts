@@ -12,6 +12,7 @@ import { init, type InitOptions } from "./command/init.ts";
 import { list, type ListOptions } from "./command/list.ts";
 import { migrate, type MigrateOptions } from "./command/migrate.ts";
 import { tools } from "./command/tools.ts";
+import { logs, type LogsOptions } from "./command/logs.ts";
 import { result, watch } from "./command/watch.ts";
 import type { Context, ServerOptions, TaskOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -77,6 +78,10 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
       end(await simple[name](context, { id, options })),
     );
   }
+  aboutTask("logs", "print what a task has logged")
+    .option("-f, --follow", "go on until the task has ended")
+    .option("--output", "print its output so far instead")
+    .action(async (id: string, options: LogsOptions) => end(await logs(context, { id, options })));
   aboutTask("answer", "answer a task's question, with the given values or on the terminal")
     .argument("[pairs...]", "key=value, converted by the question's schema, or key:=json")
     .option("--args <json>", "more values: a JSON object, @file, or - for stdin")

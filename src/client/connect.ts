@@ -1,3 +1,4 @@
+import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import { generation as core } from "../generation/2025-11-25/name.ts";
 import type { JsonObject } from "../generation/json-object.ts";
 import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
@@ -6,6 +7,7 @@ import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
 import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { ToolHeaders } from "./2026-07-28/tool-headers.ts";
+import { plainRead } from "./call/read.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
@@ -149,6 +151,7 @@ export async function connectWith(
     progress,
     handles: store,
     onError,
+    readText: async (uri, until) => textOf(await plainRead((how) => sdk.readResource({ uri }, how), until)),
     requester,
     closeReceiver: receiver && (async () => receiver.close()),
   });
@@ -168,6 +171,10 @@ interface LoadedReceiver {
   readonly Receiver: typeof Receiver;
   readonly SepReceiver: typeof SepReceiver;
   readonly runtime: SharedRuntime;
+}
+
+function textOf({ contents }: ReadResourceResult): string {
+  return contents.map((content) => ("text" in content ? content.text : "")).join("\n");
 }
 
 function toError(error: unknown): Error {

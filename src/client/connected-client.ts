@@ -48,6 +48,7 @@ interface ConnectedClientOptions {
   readonly handles: HandleStore | undefined;
   /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
+  readonly readText: WatchServices["readText"];
   /** Its end ends all waits. */
   readonly requester: RawRequester;
   /** Stops answering the server's questions that run as tasks; they stay in their store. */

@@ -20,6 +20,9 @@ export function directHandle(result: CallToolResult, at: number): TaskHandle {
     async *updates() {
       yield task;
     },
+    // Without a task there is nothing to keep them with.
+    async *logs() {},
+    async *output() {},
     result: async () => result,
     // Cancelling an ended task does nothing.
     cancel: async () => undefined,

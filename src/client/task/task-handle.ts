@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { RemoteTask } from "./remote-task.ts";
+import type { LogLine, OutputPart } from "./task-lines.ts";
 import type { TaskReference } from "./task-reference.ts";
 
 /** Options of one wait. A wait that ends early does not affect the task: it runs on and can be waited for again. */
@@ -13,6 +14,12 @@ export interface WaitOptions {
    * counts. Default: the server's interval.
    */
   readonly pollIntervalMs?: number | undefined;
+}
+
+/** Options of reading a log or an output. */
+export interface LinesOptions extends WaitOptions {
+  /** Whether to go on with each further line until the task has ended. Default true. */
+  readonly follow?: boolean | undefined;
 }
 
 /**
@@ -38,6 +45,17 @@ export interface TaskHandle {
    * ```
    */
   updates(options?: WaitOptions): AsyncIterable<RemoteTask>;
+  /**
+   * The log that the tool writes, as far as the server keeps it, then each further line until the task ends. Only servers of Holdfast have one:
+   * others reject with `rpc`.
+   *
+   * ```ts
+   * for await (const { level, text } of handle.logs()) console.log(level, text);
+   * ```
+   */
+  logs(options?: LinesOptions): AsyncIterable<LogLine>;
+  /** What the tool has put out so far, in the same way. */
+  output(options?: LinesOptions): AsyncIterable<OutputPart>;
   /**
    * Waits for the result, over HTTP also through restarts of the server and broken connections, until the task ends or the
    * options end the wait. Rejects with a `TaskClientError` such as `failed`, `cancelled` or `expired`.

@@ -25,6 +25,8 @@ export interface WatchServices {
   readonly journal: CallJournal;
   /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
+  /** Reads the text of a resource. Rejects with a `TaskClientError`. */
+  readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
   /** Aborts when the client closes. */
   readonly closing: AbortSignal;
   /** Tracks background work, so that closing the client waits for it. */

@@ -4,7 +4,9 @@ import { sendWithRetries } from "../reply/retry.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
 import { type Reply, replyError } from "../reply/reply.ts";
-import type { TaskHandle, WaitOptions } from "./task-handle.ts";
+import type { LinesOptions, TaskHandle, WaitOptions } from "./task-handle.ts";
+import type { LineList } from "../../task/task-line.ts";
+import { readLines, type LogLine, type OutputPart } from "./task-lines.ts";
 import type { TaskReference } from "./task-reference.ts";
 import { assertWait, WaitLimit, withWaitLimit } from "./wait-limit.ts";
 import type { TaskWatch, WatchServices } from "./task-watch.ts";
@@ -48,6 +50,16 @@ export class WatchedHandle implements TaskHandle {
     return this.#updates(options);
   }
 
+  logs(options: LinesOptions = {}): AsyncIterable<LogLine> {
+    assertWait(options);
+    return this.#lines("log", options);
+  }
+
+  output(options: LinesOptions = {}): AsyncIterable<OutputPart> {
+    assertWait(options);
+    return this.#lines("output", options);
+  }
+
   async result(options: WaitOptions = {}): Promise<CallToolResult> {
     const { reference } = this;
     for await (const task of this.updates(options)) {
@@ -81,6 +93,27 @@ export class WatchedHandle implements TaskHandle {
       limit.clear();
       // The end was delivered, even if the caller stops reading here: remove the call.
       if (isTold) journal.removeTask(this.taskId);
+    }
+  }
+
+  async *#lines<Read extends LogLine | OutputPart>(
+    list: LineList,
+    options: LinesOptions,
+  ): AsyncGenerator<Read, void, undefined> {
+    const { clock, readText, closing } = this.#services;
+    const limit = new WaitLimit(options, clock);
+    const signal = limit.signal === undefined ? closing : AbortSignal.any([limit.signal, closing]);
+    const get = (until: AbortSignal): Promise<RemoteTask> => this.#watch.get(until);
+    try {
+      yield* readLines<Read>(
+        list,
+        { taskId: this.taskId, clock, readText, get, follow: options.follow !== false },
+        signal,
+      );
+    } catch (error) {
+      await this.#fail(error, options.signal);
+    } finally {
+      limit.clear();
     }
   }
 

@@ -1,0 +1,101 @@
+import type { ContentBlock } from "@modelcontextprotocol/client";
+import type { LineList, LogLevel } from "../../task/task-line.ts";
+import type { ClientClock } from "../clock.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import { hasEnded, type RemoteTask } from "./remote-task.ts";
+
+interface Line {
+  /** Its number, from 1 on; the numbers of lines that the server has forgotten are missing. */
+  readonly seq: number;
+  /** When it was appended, in ISO 8601. */
+  readonly at: string;
+  /** The key of the step that appended it; left out for the handler itself. */
+  readonly step?: string;
+}
+
+/** A line of the log of a task. */
+export interface LogLine extends Line {
+  readonly level: LogLevel;
+  readonly text: string;
+  readonly data?: unknown;
+}
+
+/** A part of the output of a task. */
+export interface OutputPart extends Line {
+  readonly content: ContentBlock;
+}
+
+export interface LineReader {
+  readonly taskId: string;
+  readonly clock: ClientClock;
+  /** The text of a resource. Rejects with `connection` where the server cannot be reached now. */
+  readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
+  readonly get: (signal: AbortSignal) => Promise<RemoteTask>;
+  /** Whether to go on until the task has ended. */
+  readonly follow: boolean;
+}
+
+/** How long it waits for more where the task says nothing of that, and before it asks again a server that was not reached (ms). */
+const pauseMs = 1_000;
+
+/** The lines of a task's list from the first one that is kept on; where it follows also each further one, until the task has ended. */
+export async function* readLines<Read extends Line>(
+  list: LineList,
+  { taskId, clock, readText, get, follow }: LineReader,
+  signal: AbortSignal,
+): AsyncGenerator<Read, void, undefined> {
+  let after = 0;
+  for (;;) {
+    const read = await unlessLost(async () => {
+      // The state first: what has ended has no more lines than are read after that.
+      const task = await get(signal);
+      return {
+        task,
+        lines: linesIn<Read>(await readText(`task://${taskId}/${list}?after=${after}`, signal)),
+      };
+    });
+    for (const line of read?.lines ?? []) {
+      yield line;
+      after = line.seq;
+    }
+    if (read !== undefined && read.lines.length > 0) continue;
+    if (read !== undefined && (!follow || hasEnded(read.task))) return;
+    await clock.sleep(read?.task.pollIntervalMs ?? pauseMs, signal);
+  }
+}
+
+async function unlessLost<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof TaskClientError && error.code === "connection") return undefined;
+    throw error;
+  }
+}
+
+function linesIn<Read extends Line>(text: string): readonly Read[] {
+  const lines = text.split("\n").filter((line) => line !== "");
+  return lines.map((line) => {
+    const read = parsed(line);
+    if (isLine<Read>(read)) return read;
+    throw new TaskClientError("protocol", `The server sent a line that is none: ${line.slice(0, 200)}`);
+  });
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function isLine<Read extends Line>(value: unknown): value is Read {
+  if (typeof value !== "object" || value === null) return false;
+  return (
+    "seq" in value &&
+    Number.isSafeInteger(value.seq) &&
+    "at" in value &&
+    ("text" in value || "content" in value)
+  );
+}

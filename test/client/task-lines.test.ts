@@ -1,0 +1,101 @@
+import { connect, type ConnectOptions, type LogLine } from "holdfast/client";
+import { expect, it, onTestFinished } from "vitest";
+import { runMain } from "../cli/run-main.ts";
+import { serve, text } from "../server/peer.ts";
+
+/** A server with a tool that logs, waits for `goOn`, and logs again. */
+async function logging() {
+  const goOn = Promise.withResolvers<void>();
+  const { http } = await serve({
+    tools: (tasks) => {
+      tasks.tool("work", {}, async (_args, task) => {
+        void task.log("info", "begins", { rows: 2 });
+        await task.output("half");
+        await task.step("wait", async () => {
+          await task.log("debug", "waiting");
+          await goOn.promise;
+        });
+        await task.log("notice", "ends");
+        await task.output({ type: "image", data: "AAAA", mimeType: "image/png" });
+        return text("done");
+      });
+    },
+    http: { anonymous: "shared" },
+    options: { pollIntervalMs: 10 },
+  });
+  return { url: http.url, goOn: goOn.resolve };
+}
+
+async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+it.each<[string, ConnectOptions]>([
+  ["2026-07-28", {}],
+  ["2025-11-25", { protocolVersion: "2025-11-25" }],
+  ["SEP-1686", { protocolVersion: "2025-06-18" }],
+])("follows the log and the output of a task on %s until it ends", async (_, options) => {
+  const { url, goOn } = await logging();
+  const client = await connect(url, options);
+  onTestFinished(() => client.close());
+  const handle = await client.startTool("work");
+  const lines: LogLine[] = [];
+  for await (const line of handle.logs()) {
+    lines.push(line);
+    if (line.text === "waiting") goOn();
+  }
+  expect(lines).toEqual([
+    { seq: 1, at: expect.any(String) as string, level: "info", text: "begins", data: { rows: 2 } },
+    { seq: 2, at: expect.any(String) as string, level: "debug", text: "waiting", step: "wait" },
+    { seq: 3, at: expect.any(String) as string, level: "notice", text: "ends" },
+  ]);
+  expect((await handle.result()).content).toEqual([{ type: "text", text: "done" }]);
+  const parts = await allOf(handle.output());
+  expect(parts.map(({ content }) => content)).toEqual([
+    { type: "text", text: "half" },
+    { type: "image", data: "AAAA", mimeType: "image/png" },
+  ]);
+});
+
+it("reads what there is of a log without waiting, and ends with its signal", async () => {
+  const { url, goOn } = await logging();
+  const client = await connect(url);
+  onTestFinished(() => client.close());
+  const handle = await client.startTool("work");
+  const textsNow = async (): Promise<string[]> =>
+    (await allOf(handle.logs({ follow: false }))).map((line) => line.text);
+  await expect.poll(textsNow).toEqual(["begins", "waiting"]);
+  const left = new AbortController();
+  const reason = new Error("enough");
+  const following = allOf(handle.logs({ signal: left.signal }));
+  left.abort(reason);
+  await expect(following).rejects.toBe(reason);
+  goOn();
+});
+
+it("is printed by the command line", async () => {
+  const { url, goOn } = await logging();
+  const client = await connect(url);
+  onTestFinished(() => client.close());
+  const handle = await client.startTool("work");
+  const id = handle.taskId ?? "";
+  goOn();
+  const log = await runMain(["logs", id, "-f", "--server", url]);
+  expect(log).toMatchObject({ code: 0 });
+  const lines = log.stdout.trimEnd().split("\n");
+  expect(lines.map((line) => line.replace(/^\S+ /, ""))).toEqual([
+    'info      begins {"rows":2}',
+    "debug     waiting",
+    "notice    ends",
+  ]);
+  const output = await runMain(["logs", id, "--output", "--server", url]);
+  expect(output.stdout).toBe("half\n[image image/png, 3 bytes]\n");
+  const json = await runMain(["logs", id, "--json", "--server", url]);
+  expect(JSON.parse(json.stdout.split("\n")[0] ?? "")).toMatchObject({
+    seq: 1,
+    level: "info",
+    text: "begins",
+  });
+});
