@@ -46,5 +46,6 @@ export type {
   ToolCall,
 } from "./runtime/tool/tool-reference.ts";
 export type { JournalKey } from "./task/journal.ts";
+export type { LogLevel } from "./task/task-line.ts";
 export { HoldfastError } from "./task/fault.ts";
 export type { FaultCode } from "./task/fault.ts";

@@ -23,6 +23,7 @@ export type {
   TaskStore,
   WireName,
 } from "./store/store.ts";
+export type { TaskLogs } from "./store/task-logs.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
 export type { CommandResult, Refusal, Refused, UnreadableTask } from "./task/command-result.ts";
 export type { NewTask, TaskChanges, TaskCommand, TaskCommandName, TaskCommands } from "./task/command.ts";
@@ -36,4 +37,5 @@ export type { HandlerName, StoreOwner } from "./task/owner.ts";
 export type { Outcome, OutcomeKind } from "./task/outcome.ts";
 export type { GenerationName, Origin, Progress, TaskMethod, TaskRecord, TaskRequest } from "./task/record.ts";
 export type { TaskState } from "./task/status.ts";
+export type { LineList, LogLevel, LogText, TaskLine } from "./task/task-line.ts";
 export type { TaskEvent } from "./task/transition.ts";
