@@ -3,6 +3,9 @@ import { longNapMs } from "./naps.ts";
 import type { SeenTask } from "./rpc.ts";
 import { answerable } from "./tools.ts";
 
+/** With less, a client would hardly ever have answered by the end. */
+const leastEagerness = 0.05;
+
 /** Tools whose question waits for its answer for as long as that takes. */
 export const asksWithoutLimit: ReadonlySet<string> = new Set(["asks", "beside", "hires"]);
 
@@ -89,7 +92,7 @@ export function anyJob(random: () => number, longNaps: boolean): Job {
     waits: random() < 0.5,
     word: randomUUID(),
     inBurst: false,
-    eagerness: random(),
+    eagerness: Math.max(leastEagerness, random()),
     respondsFrom: Date.now() + (random() < 0.5 ? 0 : random() * 2_500),
     touches: [],
   };
