@@ -9,7 +9,6 @@ import type { Origin, TaskRecord } from "../task/record.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import { shownTask } from "../task/ttl.ts";
 import { systemClock, type Clock } from "./clock.ts";
-import type { OnStepRun } from "./tool/on-step-run.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
@@ -31,7 +30,7 @@ import type {
 } from "./runtime.ts";
 import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
 import { sendEvent } from "./send-event.ts";
-import type { Services } from "./services.ts";
+import type { OnStepRun, Services } from "./services.ts";
 import { listVisible } from "./list-visible.ts";
 import { Secrets } from "./secrets.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";

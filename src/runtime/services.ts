@@ -1,9 +1,11 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
-import type { OnStepRun } from "./tool/on-step-run.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { UnreadableTasks } from "./unreadable-tasks.ts";
+
+/** Told of each run of a step's function. */
+export type OnStepRun = (taskId: string, key: string) => void;
 
 /** What every part of the runtime is given. */
 export interface Services {

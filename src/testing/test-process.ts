@@ -3,7 +3,7 @@ import { createFetchHandler, type FetchHandler } from "../server/http/fetch-hand
 import type { Identity } from "../server/http/http-options.ts";
 import type { ServerFactory } from "../server/author-server.ts";
 import { createTasksWith, type Tasks, type TasksOptions } from "../server/tasks.ts";
-import type { OnStepRun } from "../runtime/tool/on-step-run.ts";
+import type { OnStepRun } from "../runtime/services.ts";
 import type { CrashableStore } from "./crashable-store.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import { ProcessClock } from "./process-clock.ts";

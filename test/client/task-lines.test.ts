@@ -1,5 +1,8 @@
-import { connect, type ConnectOptions, type LogLine } from "holdfast/client";
+import { connect, type CompletedTask, type ConnectOptions, type LogLine } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/client/clock.ts";
+import { readLines } from "../../src/client/task/task-lines.ts";
+import { taskResourceOf } from "../../src/server/task-resources.ts";
 import { runMain } from "../cli/run-main.ts";
 import { serve, text } from "../server/peer.ts";
 
@@ -99,3 +102,26 @@ it("is printed by the command line", async () => {
     text: "begins",
   });
 });
+
+it("names a task whose requestor chose an id with other characters than those of a URI", async () => {
+  const read: string[] = [];
+  const reader = {
+    taskId: "a/b?c #d",
+    clock: systemClock,
+    readText: async (uri: string) => (read.push(uri), ""),
+    get: async () => ended,
+    follow: false,
+  };
+  expect(await allOf(readLines("log", reader, new AbortController().signal))).toEqual([]);
+  expect(read).toEqual(["task://a%2Fb%3Fc%20%23d/log?after=0"]);
+  expect(taskResourceOf("resources/read", { uri: read[0] })).toMatchObject({ task: "a/b?c #d", list: "log" });
+});
+
+const ended: CompletedTask = {
+  taskId: "a/b?c #d",
+  status: "completed",
+  createdAt: "2026-01-01T00:00:00Z",
+  lastUpdatedAt: "2026-01-01T00:00:00Z",
+  ttlMs: null,
+  result: { content: [] },
+};

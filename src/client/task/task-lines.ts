@@ -9,8 +9,6 @@ interface Line {
   readonly seq: number;
   /** When it was appended, in ISO 8601. */
   readonly at: string;
-  /** The key of the step that appended it; left out for the handler itself. */
-  readonly step?: string;
 }
 
 /** A line of the log of a task. */
@@ -18,6 +16,8 @@ export interface LogLine extends Line {
   readonly level: LogLevel;
   readonly text: string;
   readonly data?: unknown;
+  /** The key of the step that appended it; left out for the handler itself. */
+  readonly step?: string;
 }
 
 /** A part of the output of a task. */
@@ -44,6 +44,8 @@ export async function* readLines<Read extends Line>(
   { taskId, clock, readText, get, follow }: LineReader,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void, undefined> {
+  // Requestors of SEP-1686 choose the ids of their tasks: any text.
+  const uri = `task://${encodeURIComponent(taskId)}/${list}`;
   let after = 0;
   for (;;) {
     const read = await unlessLost(async () => {
@@ -51,7 +53,7 @@ export async function* readLines<Read extends Line>(
       const task = await get(signal);
       return {
         task,
-        lines: linesIn<Read>(await readText(`task://${taskId}/${list}?after=${after}`, signal)),
+        lines: linesIn<Read>(await readText(`${uri}?after=${after}`, signal)),
       };
     });
     for (const line of read?.lines ?? []) {

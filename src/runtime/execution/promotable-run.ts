@@ -17,7 +17,7 @@ import type { Tool } from "../tool/tool.ts";
 import { runVersions } from "../tool/tool-versions.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { whenAborted } from "../wait-for.ts";
-import type { OnStepRun } from "../tool/on-step-run.ts";
+import type { OnStepRun } from "../services.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
 
 export interface PromotableSetup {

@@ -10,7 +10,7 @@ import type { LineSource } from "../journal/task-lines.ts";
 import { decodeError, encodeError } from "../tool/error-json.ts";
 import { isNonRetryable } from "../tool/non-retryable-error.ts";
 import { says, type Report } from "../tool/retry-policy.ts";
-import type { OnStepRun } from "../tool/on-step-run.ts";
+import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";
 
