@@ -56,7 +56,8 @@ class Node {
   async addJob(isCommitted = true): Promise<void> {
     const transaction = await this.database.begin();
     const { sql, values } = this.queue.statement;
-    await transaction.query(sql, values);
+    // What fails fails the commit, too, which gives the connection back.
+    void transaction.query(sql, values);
     await (isCommitted ? transaction.commit() : transaction.rollback());
   }
 
