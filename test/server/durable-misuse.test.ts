@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, type RegisteredTool } from "@modelcontextprotocol/server";
 import { createTasks, durable, type ServerFactory } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
@@ -46,14 +46,21 @@ it("refuses a tool with task outside of durable", () => {
   tool(server, undefined);
 });
 
-it("refuses to change a tool for one client", async () => {
-  let registered: ReturnType<McpServer["registerTool"]> | undefined;
+it("refuses changes that a durable tool cannot have", async () => {
+  let registered: RegisteredTool | undefined;
   await serveDurable(
     making((server) => (registered = server.registerTool("a", { task: "optional" }, () => text("a")))),
   );
-  for (const change of ["disable", "enable", "remove"] as const) {
-    expect(() => registered?.[change]()).toThrow(fault("is the same for all clients"));
-  }
+  expect(() => registered?.update({ name: "b" })).toThrow(
+    fault('Tool "a" cannot be renamed to "b": its tasks are stored under its name'),
+  );
+  expect(() => registered?.update({ scopeChallenge: () => undefined })).toThrow(
+    fault("give its scopes to oauthResource"),
+  );
+  // @ts-expect-error: what JavaScript can give
+  expect(() => registered?.update()).toThrow(fault("is to be updated with nothing"));
+  registered?.remove();
+  expect(() => registered?.enable()).toThrow(fault('Tool "a" was removed'));
 });
 
 it("says where a factory registers tools for some clients only, or too late", async () => {

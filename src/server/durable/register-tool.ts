@@ -74,8 +74,8 @@ type ShapeOutput<Fields extends Shape> = {
 declare module "@modelcontextprotocol/server" {
   interface McpServer {
     /**
-     * Registers a durable tool: with `task` in its config, inside of the function that `durable` of Holdfast is given. Throws
-     * `configuration` outside of one, and for wrong options.
+     * Registers a durable tool: with `task` in its config, inside of the function that `durable` of Holdfast is given. What is returned in
+     * the first call of that function changes the tool for all clients. Throws `configuration` outside of one, and for wrong options.
      */
     registerTool<
       Output extends StandardSchemaWithJSON,

@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from "node:util";
+import { McpServer, type RegisteredTool } from "@modelcontextprotocol/server";
+import type { DurableTool } from "../../runtime/tool/durable-tool.ts";
+import type { Tasks } from "../tasks.ts";
+import type { FactoryRun, LeftTool } from "./factory-run.ts";
+import type { TaskSettings } from "./register-tool.ts";
+import { registerPlainly, type Registration } from "./registrations.ts";
+import { settingsOf, wrongTool } from "./task-settings.ts";
+import { toolHandler } from "./tool-handler.ts";
+
+type Changes = Parameters<RegisteredTool["update"]>[0];
+
+/** What the SDK makes of a registration. */
+type Made = Pick<
+  RegisteredTool,
+  | "title"
+  | "description"
+  | "inputSchema"
+  | "outputSchema"
+  | "annotations"
+  | "icons"
+  | "_meta"
+  | "handler"
+  | "executor"
+>;
+
+/** A tool of an author's `registerTool`, as the process has it. */
+export class RegisteredDurableTool {
+  readonly #name: string;
+  readonly #settings: Omit<TaskSettings, "mode">;
+  readonly #tool: DurableTool;
+  /** Of a server that nobody connects. Its members say what the tool is now; its functions are never called. */
+  readonly #made: RegisteredTool;
+  #isRemoved = false;
+
+  /** Throws `configuration` for what cannot be a tool, or no durable one. */
+  constructor(tasks: Pick<Tasks, "tool">, registration: Registration) {
+    const { name, config } = registration;
+    const { mode = "optional", ...settings } = settingsOf(name, config.task);
+    assertNoScopeChallenge(name, config["scopeChallenge"]);
+    this.#name = name;
+    this.#settings = settings;
+    this.#made = made(registration);
+    // A handler that was not written for it does not run again where nothing has failed.
+    const taskConfig = { park: false, ...settings, task: mode };
+    const { handler, ...parts } = this.#partsOf(this.#made);
+    const tool: DurableTool = tasks.tool(name, { ...parts, ...taskConfig }, handler);
+    this.#tool = tool;
+    Object.defineProperty(this.#made, "enabled", { get: () => tool.enabled });
+  }
+
+  /**
+   * What `registerTool` returns in a run of the factory. What the factory of a client does with it is noted, to be compared: the first run has
+   * done so. Later, only a server that is not one of many can change what all clients have.
+   */
+  reference(run: FactoryRun, left: LeftTool): RegisteredTool {
+    const update = (changes: Changes): void => {
+      assertChanges(this.#name, changes);
+      if (!run.isOver) {
+        left.isEnabled = changes.enabled ?? left.isEnabled;
+        left.isRemoved ||= changes.name === null;
+      }
+      if (run.isFirst || (run.isOver && !run.isForOneOfMany)) this.#change(changes);
+      else if (run.isOver && !this.#isAlready(changes)) throw wrongTool(this.#name, sameForAll);
+    };
+    const reference = Object.create(this.#made) as RegisteredTool;
+    return Object.assign(reference, {
+      update,
+      enable: () => update({ enabled: true }),
+      disable: () => update({ enabled: false }),
+      remove: () => update({ name: null }),
+    });
+  }
+
+  /** Throws `configuration`, with nothing changed, for what the tool cannot be. */
+  #change({ name, enabled, ...changes }: Changes): void {
+    if (name === null) {
+      this.#isRemoved = true;
+      this.#tool.remove();
+      return;
+    }
+    if (Object.values(changes).some((change) => change !== undefined)) this.#remake(changes);
+    if (enabled === true) this.#tool.enable();
+    if (enabled === false) this.#tool.disable();
+  }
+
+  #remake({ callback, paramsSchema, scopeChallenge: _, ...changes }: Changes): void {
+    const before = this.#made;
+    const given = Object.entries({ ...changes, inputSchema: paramsSchema }).filter(
+      ([, to]) => to !== undefined,
+    );
+    const config = { ...before, ...Object.fromEntries(given), task: undefined };
+    const next = made({ name: this.#name, config, handler: callback ?? before.handler });
+    this.#tool.update(this.#partsOf(next));
+    Object.assign(before, membersOf(next), { handler: next.handler, executor: next.executor });
+    Object.assign(before, { outputSchemaJson: next.outputSchemaJson });
+  }
+
+  /** Whether the tool would be the same after the changes. */
+  #isAlready({ name, enabled, callback, paramsSchema, scopeChallenge: _, ...changes }: Changes): boolean {
+    if (name === null) return this.#isRemoved;
+    const wanted = { ...changes, handler: callback, inputSchema: paramsSchema };
+    const now = new Map<string, unknown>(Object.entries({ ...this.#made }));
+    return (
+      (enabled ?? this.#tool.enabled) === this.#tool.enabled &&
+      Object.entries(wanted).every(([member, to]) => to === undefined || isSame(to, now.get(member)))
+    );
+  }
+
+  #partsOf(tool: Made) {
+    const { onCrash, park, retry } = this.#settings;
+    const { executor, annotations } = tool;
+    const isRepeatable = annotations?.idempotentHint === true || annotations?.readOnlyHint === true;
+    const mayRepeat = isRepeatable || onCrash === "resume" || park === true || retry !== undefined;
+    const handler = toolHandler(this.#name, (args, ctx) => executor(args, ctx), mayRepeat);
+    return { ...membersOf(tool), handler };
+  }
+}
+
+/** As the SDK makes a registration on any server. */
+function made(registration: Registration): RegisteredTool {
+  return registerPlainly(new McpServer({ name: "holdfast", version: "0" }), registration);
+}
+
+/** Those that there are. */
+function membersOf({ title, description, inputSchema, outputSchema, annotations, icons, _meta }: Made) {
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(inputSchema !== undefined && { inputSchema }),
+    ...(outputSchema !== undefined && { outputSchema }),
+    ...(annotations !== undefined && { annotations }),
+    ...(icons !== undefined && { icons }),
+    ...(_meta !== undefined && { _meta }),
+  };
+}
+
+/** Schemas and functions are what they are; the rest is JSON. */
+function isSame(a: unknown, b: unknown): boolean {
+  const isJson = typeof a !== "object" || a === null || !("~standard" in a);
+  return a === b || (isJson && isDeepStrictEqual(a, b));
+}
+
+function assertChanges(name: string, changes: Changes): void {
+  if (typeof changes !== "object" || changes === null) {
+    throw wrongTool(name, 'is to be updated with nothing: update({ description: "…" })');
+  }
+  assertNoScopeChallenge(name, changes.scopeChallenge ?? undefined);
+  if (typeof changes.name === "string" && changes.name !== name) {
+    throw wrongTool(
+      name,
+      `cannot be renamed to "${changes.name}": its tasks are stored under its name. Register both, and disable the first`,
+    );
+  }
+}
+
+function assertNoScopeChallenge(name: string, scopeChallenge: unknown): void {
+  if (scopeChallenge === undefined) return;
+  throw wrongTool(
+    name,
+    "has a scopeChallenge, which is not asked for tasks: give its scopes to oauthResource",
+  );
+}
+
+const sameForAll =
+  "is the same for all clients, and this is its reference on the server of one of them: change it by the reference of the first call of the function given to durable(), which has no client";

@@ -1,0 +1,42 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import type { TaskSettings } from "./register-tool.ts";
+
+const settingNames: OptionNames<TaskSettings> = {
+  mode: true,
+  requires: true,
+  onCrash: true,
+  park: true,
+  promoteAfterMs: true,
+  immediateResponse: true,
+  plain: true,
+  plainDeadlineMs: true,
+  joinCalls: true,
+  concurrency: true,
+  priority: true,
+  ttlMs: true,
+  pollIntervalMs: true,
+  maxRunMs: true,
+  inputTimeoutMs: true,
+  timeoutMs: true,
+  version: true,
+  retry: true,
+};
+
+/** What `task` of a tool's config says. In JavaScript anything can be given: throws `configuration`. */
+export function settingsOf(name: string, task: unknown): TaskSettings {
+  const given = typeof task === "object" && task !== null && !Array.isArray(task) ? task : { mode: task };
+  assertOptionNames(`task of tool "${name}"`, given, settingNames);
+  const settings: TaskSettings = given;
+  const { mode = "optional" } = settings;
+  if (mode === "optional" || mode === "required") return settings;
+  throw wrongTool(
+    name,
+    `has the wrong task: "optional", "required" or an object of options, not ${JSON.stringify(mode)}; leave it out of a tool that is never a task`,
+  );
+}
+
+/** What to throw for a tool with `task` that cannot be as it is. */
+export function wrongTool(name: string, problem: string): HoldfastError {
+  return new HoldfastError("configuration", `Tool "${name}" ${problem}.`);
+}
