@@ -13,7 +13,8 @@ import { taskResourceOf } from "./task-resources.ts";
 interface Named {
   readonly id: string;
   readonly wireId: string | undefined;
-  readonly generation: typeof sep | typeof plain;
+  /** Those in which the name may be. */
+  readonly generations: readonly (typeof sep | typeof plain)[];
 }
 
 type IsPollingTool = (tool: string) => boolean;
@@ -48,7 +49,7 @@ export async function findsAll(
   const named = namedBy(message, isPollingTool);
   if (named !== undefined) return (await scopesOf(runtime, named, principal)) !== undefined;
   for (const id of listenedTo(message)) {
-    const listened = { id, wireId: undefined, generation: sep };
+    const listened = { id, wireId: undefined, generations: [] };
     if ((await scopesOf(runtime, listened, principal)) === undefined) return false;
   }
   return true;
@@ -66,17 +67,17 @@ function namedBy(message: unknown, isPollingTool: IsPollingTool): Named | undefi
   if (typeof method !== "string") return undefined;
   if (method.startsWith("tasks/")) return bySep(params["taskId"]);
   const resource = taskResourceOf(method, params);
-  if (resource !== undefined) return bySep(resource.task);
+  if (resource !== undefined) return { id: resource.task, wireId: resource.task, generations: [sep, plain] };
   if (method === "notifications/cancelled") return bySep(relatedTaskOf(params));
   if (method !== "tools/call" || !isPollingTool(calledTool(params))) return undefined;
   const typed = isJsonObject(params["arguments"]) ? params["arguments"]["reference"] : undefined;
   return typeof typed === "string"
-    ? { id: typed.trim(), wireId: readReference(typed), generation: plain }
+    ? { id: typed.trim(), wireId: readReference(typed), generations: [plain] }
     : undefined;
 }
 
 function bySep(taskId: unknown): Named | undefined {
-  return typeof taskId === "string" ? { id: taskId, wireId: taskId, generation: sep } : undefined;
+  return typeof taskId === "string" ? { id: taskId, wireId: taskId, generations: [sep] } : undefined;
 }
 
 /**
@@ -85,15 +86,18 @@ function bySep(taskId: unknown): Named | undefined {
  */
 async function scopesOf(
   runtime: Runtime,
-  { id, wireId, generation }: Named,
+  { id, wireId, generations }: Named,
   principal: string | null,
 ): Promise<readonly string[] | undefined> {
   try {
     const known = await runtime.scopesOf(id, principal);
     const scope = scopeOf({ principal, session: undefined });
     if (known !== undefined || wireId === undefined || scope === undefined) return known;
-    const found = await runtime.find({ generation, scope, wireId });
-    return found === undefined ? undefined : await runtime.scopesOf(found, principal);
+    for (const generation of generations) {
+      const found = await runtime.find({ generation, scope, wireId });
+      if (found !== undefined) return await runtime.scopesOf(found, principal);
+    }
+    return undefined;
   } catch (error) {
     if (isStopping(error)) return [];
     throw error;

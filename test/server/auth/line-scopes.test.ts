@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { withTask } from "../../../src/generation/sep-1686/create.ts";
+import { Peer, text, type Sending, type WireResponse } from "../peer.ts";
+import { ticketOf } from "../plain/job.ts";
+import { SessionPeer, type Message } from "../session-peer.ts";
+import { metadataUrl, protectedServer, type ProtectedServer } from "./protected-server.ts";
+
+const full = "mcp tasks send";
+const less = "mcp tasks";
+const challenge = `Bearer error="insufficient_scope", error_description="A scope is missing", scope="mcp tasks send", resource_metadata="${metadataUrl}"`;
+
+/** `send` needs the scope `send`; it appends to both lists and goes on. */
+function guarded(): Promise<ProtectedServer> {
+  return protectedServer(
+    { scopes: { required: ["mcp"], tools: { send: ["send"] }, tasks: ["tasks"] } },
+    {
+      options: { plain: "ticket", plainDeadlineMs: 20, rates: { missesPerMinute: 2 } },
+      tools: (tasks) =>
+        tasks.tool("send", {}, async (_, task) => {
+          await task.log("info", "to ann");
+          await task.output("a letter");
+          await task.sleep("long", 3_600_000);
+          return text("sent");
+        }),
+    },
+  );
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+function expectRefused({ status, headers }: Refusal): void {
+  expect([status, headers.get("www-authenticate")]).toEqual([403, challenge]);
+}
+
+function notFound(uri: string): object {
+  return { code: -32_602, message: `Resource not found: ${uri}`, data: { uri } };
+}
+
+const urisOf = (name: string): readonly string[] => [`task://${name}/log`, `task://${name}/output?after=0`];
+
+describe("the log and the output of a task whose tool needs a scope, in 2026-07-28", () => {
+  const read = (peer: Peer, uri: string, { headers }: Sending): Promise<WireResponse> =>
+    peer.send("resources/read", { uri }, { headers: { ...headers, "Mcp-Name": uri } });
+
+  async function expectGuarded({ url, as }: ProtectedServer, name: string): Promise<void> {
+    const peer = new Peer(url);
+    const [ann, weak, bob] = [await as("ann", full), await as("ann", less), await as("bob", full)];
+    for (const uri of urisOf(name)) {
+      expectRefused(await read(peer, uri, weak));
+      const { status, error } = await read(peer, uri, bob);
+      expect([status, error]).toEqual([200, notFound(uri)]);
+      // Also where it has asked for so much that is not its own that only its own is looked up.
+      await read(peer, "task://unknown/log", ann);
+      await read(peer, "task://unknown/log", ann);
+      expect((await read(peer, uri, ann)).result).toMatchObject({ contents: [{ uri }] });
+    }
+  }
+
+  it("are read with that scope only, and are unknown to others", async () => {
+    const server = await guarded();
+    const id = await new Peer(server.url).start("send", {}, await server.as("ann", full));
+    await expectGuarded(server, id);
+  });
+
+  it("are so too by the reference of a ticket", async () => {
+    const server = await guarded();
+    const call = await new Peer(server.url).call(
+      "send",
+      {},
+      { capabilities: {}, ...(await server.as("ann", full)) },
+    );
+    await expectGuarded(server, ticketOf(call.result).reference);
+  });
+});
+
+describe("the log and the output of a task whose tool needs a scope, in a session", () => {
+  const starts: readonly [string, string, (peer: SessionPeer) => Promise<string>][] = [
+    [
+      "2025-11-25",
+      "2025-11-25",
+      async (peer) => {
+        const created = await peer.request("tools/call", { name: "send", task: {} });
+        return (created["result"] as { task: { taskId: string } }).task.taskId;
+      },
+    ],
+    [
+      "SEP-1686",
+      "2025-06-18",
+      async (peer) => {
+        const call = await peer.begin("tools/call", withTask({ name: "send" }, { taskId: "letter" }));
+        expect(await call.message()).toMatchObject({ method: "notifications/tasks/created" });
+        return "letter";
+      },
+    ],
+    [
+      "a client without tasks",
+      "2025-06-18",
+      async (peer) => {
+        const { result } = await peer.call("send");
+        return ticketOf(result as Message).reference;
+      },
+    ],
+  ];
+
+  it.each(starts)(
+    "are read with that scope only, and are unknown to others: %s",
+    async (_, version, start) => {
+      const { url, as } = await guarded();
+      const open = async (who: string, scope: string): Promise<SessionPeer> =>
+        SessionPeer.open(url, { version, ...(await as(who, scope)) });
+      const [ann, weak, bob] = await Promise.all([open("ann", full), open("ann", less), open("bob", full)]);
+      const name = await start(ann);
+      for (const uri of urisOf(name)) {
+        expectRefused(await weak.post({ id: 9, method: "resources/read", params: { uri } }));
+        expect((await bob.request("resources/read", { uri }))["error"]).toEqual(notFound(uri));
+        expect((await ann.request("resources/read", { uri }))["result"]).toMatchObject({
+          contents: [{ uri }],
+        });
+      }
+    },
+  );
+});
