@@ -155,7 +155,9 @@ class LocalRuntime implements Runtime {
 
   async lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]> {
     await this.#record(id, requestor);
-    return (await this.#services.store.logs?.read(id, page.list, page.after, page.limit)) ?? [];
+    const { logs } = this.#services.store;
+    if (logs !== undefined) return logs.read(id, page.list, page.after, page.limit);
+    throw new HoldfastError("invalid_params", "This server keeps no logs and outputs of tasks.");
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {

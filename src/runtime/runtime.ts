@@ -166,8 +166,8 @@ export interface Runtime {
    */
   watch(ids: readonly string[], watcher: Watcher): () => void;
   /**
-   * The lines of the task's log or output with numbers above `after`, at most `limit`; none where the store keeps none. To know of
-   * more, watch the task: its record counts them.
+   * The lines of the task's log or output with numbers above `after`, at most `limit`. Rejects with `invalid_params` where the store keeps
+   * none. To know of more, watch the task: its record counts them.
    */
   lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]>;
   /**

@@ -148,7 +148,7 @@ export interface TaskStore {
   readonly sharesLoad?: boolean;
   /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */
   readonly sessions?: SessionStore;
-  /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then reject. */
+  /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then throw `configuration`. */
   readonly logs?: TaskLogs;
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
   readonly messages?: MessageQueues;

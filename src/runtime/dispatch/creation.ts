@@ -106,7 +106,7 @@ export class Creation {
       signal,
       promoteAfterMs,
       maxBodyBytes: options.maxBodyBytes,
-      lines: new TaskLines({ limits: options }),
+      lines: new TaskLines({ limits: options, areKept: store.logs !== undefined }),
       clock,
       timers,
       slots: slots.of(call.principal),

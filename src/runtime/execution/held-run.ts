@@ -92,10 +92,7 @@ export class HeldRun {
       waitForEvent: (key, name, options) => waitForEvent(run, this.#waits, key, name, options),
       sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
       update: (changes) => this.#underWay(this.#updates.update(changes)),
-      append: (...line) => {
-        if (services.store.logs === undefined) throw keepsNoLogs();
-        return this.#underWay(run.lines.append(...line));
-      },
+      append: (...line) => this.#underWay(run.lines.append(...line)),
       progress: (progress) => reports.report(progress),
       report: services.onError,
       onStepRun: services.onStepRun,
@@ -212,13 +209,6 @@ export class HeldRun {
       if (!isFenced(error)) throw error;
     }
   }
-}
-
-function keepsNoLogs(): HoldfastError {
-  return new HoldfastError(
-    "configuration",
-    "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.",
-  );
 }
 
 function isFenced(error: unknown): boolean {

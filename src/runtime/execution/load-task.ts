@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import { TaskLines, type LineLimits } from "../journal/task-lines.ts";
+import { TaskLines } from "../journal/task-lines.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
@@ -70,10 +70,16 @@ async function loadLines(
 export function linesOf(
   { logged: log, outputs: output }: TaskRecord,
   { entries, lines: earlier }: LoadedTask,
-  limits: LineLimits,
+  { store, options: limits }: Services,
 ): TaskLines {
   const ended = earlier.length === 0 ? [] : entries.filter(({ doneAt }) => doneAt !== null);
-  return new TaskLines({ limits, earlier, last: { log, output }, ended: ended.map(({ key }) => key) });
+  return new TaskLines({
+    limits,
+    areKept: store.logs !== undefined,
+    earlier,
+    last: { log, output },
+    ended: ended.map(({ key }) => key),
+  });
 }
 
 async function loadJournal(id: string, services: Services, signal: AbortSignal): Promise<ListedEntry[]> {

@@ -4,10 +4,7 @@ import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { RuntimeOptions } from "../options.ts";
 import { LineAppends } from "./line-appends.ts";
 
-export type LineLimits = Pick<
-  RuntimeOptions,
-  "maxLogLines" | "maxLogBytes" | "maxOutputBlocks" | "maxOutputBytes"
->;
+type LineLimits = Pick<RuntimeOptions, "maxLogLines" | "maxLogBytes" | "maxOutputBlocks" | "maxOutputBytes">;
 
 /** One run of what appends lines: of the handler itself, or a try of a step. */
 export interface LineSource {
@@ -17,6 +14,8 @@ export interface LineSource {
 
 export interface LinesSetup {
   readonly limits: LineLimits;
+  /** False where the store keeps none; default: true. */
+  readonly areKept?: boolean;
   /** Those that earlier attempts appended and that are kept, in their order. */
   readonly earlier?: readonly TaskLine[];
   /** The numbers of the last lines of the lists. */
@@ -49,6 +48,7 @@ interface Repeats {
  */
 export class TaskLines {
   readonly #limits: LineLimits;
+  readonly #areKept: boolean;
   readonly #ended: Set<string>;
   readonly #kept: Readonly<Record<LineList, KeptLine[]>> = { log: [], output: [] };
   readonly #bytes = { log: 0, output: 0 };
@@ -58,8 +58,15 @@ export class TaskLines {
   readonly #repeats = new WeakMap<LineSource, Partial<Record<LineList, Repeats>>>();
   readonly #appends = new LineAppends();
 
-  constructor({ limits, earlier = [], last = { log: 0, output: 0 }, ended = [] }: LinesSetup) {
+  constructor({
+    limits,
+    areKept = true,
+    earlier = [],
+    last = { log: 0, output: 0 },
+    ended = [],
+  }: LinesSetup) {
     this.#limits = limits;
+    this.#areKept = areKept;
     this.#ended = new Set(ended);
     this.#last = { ...last };
     for (const line of earlier) this.#keep(line, hashOf(line.body), Buffer.byteLength(line.body));
@@ -72,9 +79,14 @@ export class TaskLines {
 
   /**
    * Appends a line, unless it repeats one; resolves once it is written, where anything is. Throws `too_large` for a line that the log could not
-   * keep, and `limit_reached` for one that the output has no room for.
+   * keep, `limit_reached` for one that the output has no room for, and `configuration` where none are kept.
    */
   append(source: LineSource, list: LineList, at: number, body: string): Promise<void> {
+    if (!this.#areKept)
+      throw new HoldfastError(
+        "configuration",
+        "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.",
+      );
     const bytes = Buffer.byteLength(body);
     const hash = hashOf(body);
     if (this.#isRepeated(source, list, hash)) return this.#appends.written();

@@ -1,0 +1,82 @@
+import { memoryStore } from "holdfast/memory";
+import type { TaskStore } from "holdfast/store";
+import { HoldfastError } from "holdfast";
+import { expect, it } from "vitest";
+import { watchedStore } from "../runtime/watched-store.ts";
+import { Peer, serve, text } from "./peer.ts";
+import { SessionPeer } from "./session-peer.ts";
+
+const said = "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.";
+
+/** A store as an author may write it, without what it may leave out. */
+function withoutLogs(): TaskStore {
+  const { logs, ...store } = watchedStore(memoryStore());
+  expect(logs).toBeDefined();
+  return store;
+}
+
+/** `fails` does not expect that nothing can be logged; `copes` says what it was refused with. */
+async function served() {
+  const { http, errors } = await serve({
+    options: { store: withoutLogs() },
+    http: { anonymous: "shared" },
+    tools: (tasks) => {
+      tasks.tool("fails", {}, async (_, task) => {
+        await task.log("info", "begins");
+        return text("done");
+      });
+      const copes = async (append: () => Promise<void>) => {
+        try {
+          await append();
+          return text("appended");
+        } catch (error) {
+          return text(error instanceof HoldfastError ? `${error.code}: ${error.message}` : String(error));
+        }
+      };
+      tasks.tool("logs", {}, (_, task) => copes(() => task.log("info", "begins")));
+      tasks.tool("puts_out", {}, (_, task) => copes(() => task.output("page 1")));
+      // Its task is made while it runs.
+      tasks.tool("logs_early", { promoteAfterMs: 60_000 }, async (_, task) => {
+        const early = await copes(() => task.log("info", "begins"));
+        await task.step("go on", () => undefined);
+        return early;
+      });
+    },
+  });
+  return { peer: new Peer(http.url), url: http.url, errors };
+}
+
+it("fails a handler that appends and does not expect that, and says why", async () => {
+  const { peer } = await served();
+  const task = await peer.ended(await peer.start("fails"));
+  expect(task).toMatchObject({ status: "failed", error: { code: -32_603, message: said } });
+});
+
+it.each(["logs", "puts_out", "logs_early"])("lets a handler that does go on: %s", async (tool) => {
+  const { peer } = await served();
+  const task = await peer.ended(await peer.start(tool));
+  expect(task).toMatchObject({ status: "completed", result: text(`configuration: ${said}`) });
+});
+
+it("says to whoever reads a task's log that there is none, and of another task nothing", async () => {
+  const { peer, url, errors } = await served();
+  const id = await peer.start("logs");
+  const session = await SessionPeer.open(url);
+  const created = await session.request("tools/call", { name: "logs", task: {} });
+  const { taskId } = (created["result"] as { task: { taskId: string } }).task;
+  const inSession = async (uri: string) => (await session.request("resources/read", { uri }))["error"];
+  const in2026 = async (uri: string) =>
+    (await peer.send("resources/read", { uri }, { headers: { "Mcp-Name": uri } })).error;
+  for (const [name, read] of [
+    [id, in2026],
+    [taskId, inSession],
+  ] as const) {
+    for (const list of ["log", "output?after=3"]) {
+      const message = "This server keeps no logs and outputs of tasks.";
+      expect(await read(`task://${name}/${list}`)).toEqual({ code: -32_602, message });
+    }
+    const uri = "task://unknown/log";
+    expect(await read(uri)).toEqual({ code: -32_602, message: `Resource not found: ${uri}`, data: { uri } });
+  }
+  expect(errors).toEqual([]);
+});
