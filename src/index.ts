@@ -8,6 +8,7 @@ export type { ServerFactory } from "./server/author-server.ts";
 export type { TaskServer } from "./server/task-server.ts";
 export type { TaskCaller } from "./runtime/tool/caller.ts";
 export type { RequestedTtl, Role, RuntimeOptions } from "./runtime/options.ts";
+export type { EventError, ServerEvent } from "./runtime/events/server-event.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
 export type { Backoff } from "./runtime/backoff.ts";
 export type { DurableTool, ToolChanges } from "./runtime/tool/durable-tool.ts";

@@ -10,6 +10,8 @@ import type { TaskLine } from "../task/task-line.ts";
 import { shownTask } from "../task/ttl.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { errorReporter } from "./error-reporter.ts";
+import { eventfulStore } from "./events/eventful-store.ts";
+import type { ServerEvents } from "./events/server-events.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { resolveOptions } from "./resolve-options.ts";
@@ -44,19 +46,23 @@ export interface RuntimeSetup {
   /** Hears of faults that no caller is there for; a line on stderr by default. */
   readonly onError?: (error: unknown) => void;
   readonly onStepRun?: OnStepRun | undefined;
+  /** Hears of what happens. */
+  readonly events?: ServerEvents | undefined;
 }
 
 /** A runtime on one store; `start` opens it. */
 export function createRuntime(setup: RuntimeSetup): Runtime {
   const onError = errorReporter(setup.onError);
+  const { store, registry, clock = systemClock, onStepRun, events } = setup;
   return new LocalRuntime({
-    store: setup.store,
-    registry: setup.registry,
+    store: events === undefined ? store : eventfulStore(store, events),
+    registry,
     options: resolveOptions(setup.options ?? {}),
-    clock: setup.clock ?? systemClock,
+    clock,
     onError,
-    unreadable: new UnreadableTasks(onError),
-    onStepRun: setup.onStepRun,
+    unreadable: new UnreadableTasks(onError, events),
+    onStepRun,
+    events,
   });
 }
 

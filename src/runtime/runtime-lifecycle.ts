@@ -21,6 +21,11 @@ export class RuntimeLifecycle {
   constructor(services: Services, parts: Parts) {
     this.#services = services;
     this.#parts = parts;
+    const { store, events } = services;
+    if (events === undefined) return;
+    store.onListening?.((isListening) =>
+      events.emit({ type: isListening ? "listener.regained" : "listener.lost" }),
+    );
   }
 
   start(): Promise<void> {

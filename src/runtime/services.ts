@@ -1,5 +1,6 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
+import type { ServerEvents } from "./events/server-events.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { UnreadableTasks } from "./unreadable-tasks.ts";
@@ -17,4 +18,6 @@ export interface Services {
   readonly onError: (error: unknown) => void;
   readonly unreadable: UnreadableTasks;
   readonly onStepRun?: OnStepRun | undefined;
+  /** Undefined where nobody listens. */
+  readonly events?: ServerEvents | undefined;
 }

@@ -1,6 +1,9 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
+import type { ServerEvent } from "../runtime/events/server-event.ts";
+import { ServerEvents } from "../runtime/events/server-events.ts";
 import { defaultOptions, type Role, type RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -24,6 +27,11 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly store: TaskStore;
   /** Called with errors that no caller is told about. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void;
+  /**
+   * Called with each thing that happens in this process, to its tasks and to its store, once it is committed. It is waited for by nobody, and
+   * what it throws goes to `onError`. Default: nobody listens, and events cost nothing.
+   */
+  readonly onEvent?: (event: ServerEvent) => unknown;
   /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default false. */
   readonly legacyErrorCodes?: boolean;
   /**
@@ -147,6 +155,7 @@ export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks 
   const {
     store,
     onError: report,
+    onEvent,
     legacyErrorCodes = false,
     requireTasks = false,
     listRequiredTools = false,
@@ -160,6 +169,8 @@ export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks 
     ...options
   } = given;
   const onError = errorReporter(report);
+  const { clock = systemClock } = testedBy;
+  const events = onEvent && new ServerEvents({ onEvent, clock, onError });
   const registry = new Registry();
   const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, plainGraceMs, companions });
   const setup = {
@@ -172,7 +183,7 @@ export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks 
     policies,
     forwarder: new RequestForwarder(registry),
   };
-  const runtime = createRuntime({ store, registry, options, onError, ...testedBy });
+  const runtime = createRuntime({ store, registry, options, onError, events, ...testedBy });
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
     server(factory) {
@@ -207,6 +218,7 @@ const sendOptionNames: OptionNames<SendOptions> = { dedupeId: true };
 const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
   store: true,
   onError: true,
+  onEvent: true,
   legacyErrorCodes: true,
   requireTasks: true,
   listRequiredTools: true,

@@ -164,4 +164,9 @@ export interface TaskStore {
    * the subscription.
    */
   readonly onWork?: ((listener: WorkListener) => () => void) | undefined;
+  /**
+   * Calls `listener` with false when the store hears of what others commit only by looking for it, and with true when it is told again. Until
+   * its end; to be called before `open`. Left out by a store that is told of nothing.
+   */
+  onListening?(listener: (isListening: boolean) => void): void;
 }

@@ -1,5 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import type { ServerEvent } from "../../src/runtime/events/server-event.ts";
+import { ServerEvents, type OnEvent } from "../../src/runtime/events/server-events.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
@@ -22,6 +24,8 @@ export interface Setup {
   readonly before?: BeforeCall;
   /** That of a store which tells one process of work, and not all. */
   readonly onWork?: NonNullable<TaskStore["onWork"]>;
+  /** Whether `events` has what is told; or who else hears of it. */
+  readonly onEvent?: true | OnEvent;
 }
 
 /** A caller who is not told apart from others. */
@@ -35,6 +39,7 @@ export class Process {
   readonly clock: FakeClock;
   readonly runtime: Runtime;
   readonly errors: unknown[] = [];
+  readonly events: ServerEvent[] = [];
   readonly #store: CrashableStore;
 
   constructor(setup: Setup, clock = new FakeClock(), store?: CrashableStore) {
@@ -46,13 +51,16 @@ export class Process {
       else registry.add(name, tool.config, tool.handler);
     }
     const { store: inner } = this.#store;
-    const { before, onWork } = setup;
+    const { before, onWork, onEvent } = setup;
     const isOwn = before === undefined && onWork === undefined;
+    const onError = (error: unknown): void => void this.errors.push(error);
+    const hears = onEvent === true ? (event: ServerEvent) => this.events.push(event) : onEvent;
     this.runtime = createRuntime({
       store: isOwn ? inner : watchedStore(inner, before, onWork),
       registry,
       clock,
-      onError: (error) => this.errors.push(error),
+      onError,
+      events: hears && new ServerEvents({ onEvent: hears, clock, onError }),
       ...(setup.options && { options: setup.options }),
     });
   }

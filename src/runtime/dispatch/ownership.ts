@@ -12,7 +12,10 @@ const renewEveryMs = 1_000;
 const reclaimPage = 5_000;
 
 /** The part of the services that it needs, so that others who keep tasks can hold a store too. */
-export interface OwnershipServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
+export interface OwnershipServices extends Pick<
+  Services,
+  "store" | "clock" | "onError" | "unreadable" | "events"
+> {
   readonly options: Pick<RuntimeOptions, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
 }
 
@@ -85,13 +88,14 @@ export class Ownership {
 
   /** What was taken from this process stays with others; where the store lets it, it goes on with the rest. */
   async #lost(): Promise<void> {
-    const { store, onError } = this.#services;
+    const { store, onError, events } = this.#services;
     const wasHeld = this.#held;
     this.#held = false;
     const canRejoin = store.rejoin !== undefined;
     const then = canRejoin
       ? "It goes on with what they left it."
       : "Restart it: its tasks are run by others.";
+    if (wasHeld) events?.emit({ type: "store.lost" });
     if (wasHeld) onError(new HoldfastError("store_lost", `Another process took this one for dead. ${then}`));
     if (!canRejoin) {
       void this.#sweeper.stop(); // it could only fail, over and over
@@ -99,6 +103,7 @@ export class Ownership {
     }
     await store.rejoin?.();
     this.#held = true;
+    events?.emit({ type: "store.regained" });
   }
 
   async #reclaim(owner: string): Promise<void> {

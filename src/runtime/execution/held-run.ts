@@ -125,9 +125,12 @@ export class HeldRun {
    */
   async end(end: HandlerEnd, gone: Promise<void>): Promise<void> {
     const { run } = this;
+    const { events } = this.#setup.services;
+    const { token } = this.#setup.record;
     const retry = this.#retryAfter(end);
     if (retry !== undefined) await this.#callOff(gone);
     run.end();
+    if (end.threw) events?.threw(token, end.error);
     try {
       if (run.life.state === "ended") {
         // The last status text stays with the ended task, and so do its log and its output.
@@ -140,6 +143,7 @@ export class HeldRun {
     } catch (error) {
       if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
     } finally {
+      events?.forget(token);
       // A handler that goes on is found to have leaked only where its run is over.
       if (run.signal.aborted) run.life.fence(run.signal.reason);
       this.#setup.onEnd();

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Clock } from "../clock.ts";
+import type { ServerEvents } from "../events/server-events.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
 import { waitFor, whenAborted } from "../wait-for.ts";
@@ -9,6 +10,7 @@ export interface LeakedHandlersSetup {
   readonly clock: Clock;
   readonly options: Pick<RuntimeOptions, "cancelGraceMs" | "maxLeakedHandlers">;
   readonly onError: (error: unknown) => void;
+  readonly events?: ServerEvents | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export class LeakedHandlers {
       const leak = (): void => {
         if (watched.signal.aborted) return;
         leaked = true;
-        this.#count(tool);
+        this.#count(tool, run.taskId);
         onLeak();
       };
       this.#untilLeaked(run, watched.signal).then(leak, () => undefined);
@@ -78,10 +80,11 @@ export class LeakedHandlers {
     if (!run.freeSlot()) await grace();
   }
 
-  #count(tool: Tool): void {
+  #count(tool: Tool, taskId: string): void {
     const count = (this.#counts.get(tool.name) ?? 0) + 1;
     this.#counts.set(tool.name, count);
-    const { onError, options } = this.#setup;
+    const { onError, options, events } = this.#setup;
+    events?.emit({ type: "handler.leaked", taskId, tool: tool.name, handlers: count });
     const handlers = count === 1 ? "1 handler that goes" : `${count} handlers that go`;
     onError(
       new HoldfastError(

@@ -29,6 +29,8 @@ export interface ChannelSetup {
   /** How often a gap is published where nothing listens. */
   readonly pollIntervalMs: number;
   readonly listener: ChannelListener;
+  /** Told when it hears of others only by polling, and when it listens again. */
+  readonly onListening?: ((isListening: boolean) => void) | undefined;
 }
 
 /**
@@ -46,6 +48,7 @@ export class ChangeChannel {
   #failures = 0;
   #sending: Promise<void> | undefined;
   #started = false;
+  #isDeaf = false;
   #closed = false;
 
   constructor(setup: ChannelSetup) {
@@ -61,13 +64,17 @@ export class ChangeChannel {
         channel: this.#channel,
         connect,
         onOpen: () => this.#opened(),
-        onLost: () => this.#pollLater(),
+        onLost: () => {
+          this.#hears(false);
+          this.#pollLater();
+        },
         onPayload: (payload) => this.#heard(payload),
       });
     }
     this.#pollLater();
     await this.#listening?.tried();
     this.#started = true;
+    if (this.#listening?.isListening === false) this.#hears(false);
   }
 
   /** Tells the others. It never fails; what is told meanwhile is sent together. A gap is for what changes all that they hold. */
@@ -136,6 +143,7 @@ export class ChangeChannel {
 
   /** Before the first time nobody could hold anything. */
   #opened(): void {
+    this.#hears(true);
     if (this.#started) this.#gap();
     else this.#pollLater();
   }
@@ -147,6 +155,12 @@ export class ChangeChannel {
     this.#call(() => listener.messages());
     this.#call(() => listener.work());
     this.#pollLater();
+  }
+
+  #hears(isListening: boolean): void {
+    if (this.#closed || this.#isDeaf !== isListening) return;
+    this.#isDeaf = !isListening;
+    this.#setup.onListening?.(isListening);
   }
 
   /** A listener that throws must not keep others from hearing. */

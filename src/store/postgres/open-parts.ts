@@ -29,6 +29,7 @@ export interface OpenSetup {
   readonly onCommit: (changes: readonly TaskChange[]) => void;
   /** Hears of what others have committed. */
   readonly onChanges: (changes: StoreChanges) => void;
+  readonly onListening: (isListening: boolean) => void;
 }
 
 /** What a store consists of while it is open. */
@@ -66,7 +67,7 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
 }
 
 async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
-  const { settings, names, owner, sessions, onCommit, onChanges } = setup;
+  const { settings, names, owner, sessions, onCommit, onChanges, onListening } = setup;
   const { directUrl, timeoutMs, leaseMs } = settings;
   const owners = new Owners(database, names, owner, leaseMs);
   const wakes = await openWakeQueue(setup, database, () => channel.tell({ work: true }));
@@ -92,6 +93,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     connect: directUrl === null ? undefined : () => connectDirectly(directUrl, timeoutMs),
     database,
     pollIntervalMs,
+    onListening,
     listener: {
       tasks: onChanges,
       sessions: () => void sessions.readNews(),

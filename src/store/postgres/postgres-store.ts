@@ -50,6 +50,7 @@ class PostgresStore implements TaskStore {
   readonly #claims: ReturnType<typeof claimStatements>;
   readonly #feed = new ChangeFeed();
   readonly #lifecycle = new Lifecycle();
+  readonly #hearers = new Set<(isListening: boolean) => void>();
   #parts: OpenParts | undefined;
 
   constructor(url: string, settings: Settings) {
@@ -72,6 +73,9 @@ class PostgresStore implements TaskStore {
         sessions: this.#sessions,
         onCommit: (changes) => this.#publish(changes),
         onChanges: (changes) => this.#feed.publish(changes, "others"),
+        onListening: (isListening) => {
+          for (const listener of this.#hearers) listener(isListening);
+        },
       });
     });
   }
@@ -184,6 +188,10 @@ class PostgresStore implements TaskStore {
   get onWork(): TaskStore["onWork"] {
     const wakes = this.#parts?.wakes;
     return wakes && ((listener) => wakes.onWork(listener));
+  }
+
+  onListening(listener: (isListening: boolean) => void): void {
+    this.#hearers.add(listener);
   }
 
   #publish(changes: StoreChanges): void {

@@ -1,0 +1,42 @@
+import { cutText } from "../../task/cut-text.ts";
+import { describeThrown } from "../tool/describe-thrown.ts";
+import type { EventError } from "./server-event.ts";
+
+/** Causes may go round in a circle. */
+const mostCauses = 10;
+/** In code points: a line of a log has bounds too, and authors throw what they like. */
+const longestMessage = 4_096;
+const longestStack = 16_384;
+
+/** What an event says of whatever was thrown. Never throws. */
+export function eventError(thrown: unknown): EventError {
+  const message = cutText(describeThrown(thrown), longestMessage);
+  try {
+    if (!(thrown instanceof Error)) return { name: "Error", message };
+    const stack = stackOf(thrown);
+    return { name: String(thrown.name), message, ...codeOf(thrown), ...(stack !== "" && { stack }) };
+  } catch {
+    return { name: "Error", message }; // its getters are the author's
+  }
+}
+
+/** The same of an error that was stored as JSON. */
+export function storedEventError(json: string): EventError {
+  const { name, message, code } = JSON.parse(json) as EventError;
+  return { name, message: cutText(message, longestMessage), ...codeOf({ code }) };
+}
+
+function codeOf(error: object): { readonly code?: string | number } {
+  const code = "code" in error ? error.code : undefined;
+  return typeof code === "string" || typeof code === "number" ? { code } : {};
+}
+
+function stackOf(error: Error): string {
+  const stacks: string[] = [];
+  let at: unknown = error;
+  for (let depth = 0; at instanceof Error && depth < mostCauses; depth++) {
+    if (at.stack !== undefined) stacks.push(at.stack);
+    at = at.cause;
+  }
+  return cutText(stacks.join("\ncaused by: "), longestStack);
+}
