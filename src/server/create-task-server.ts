@@ -3,13 +3,13 @@ import { taskMethods } from "../generation/2026-07-28/methods.ts";
 import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
 import { isJsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { readTaskIds } from "../generation/2026-07-28/listen.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { AuthorServers, serves as isServedBy, type ServerFactory } from "./author-server.ts";
 import { findsAll, scopesOfTasks } from "./named-tasks.ts";
 import { errorsFor, type OnError } from "./faults.ts";
 import { DirectCalls } from "./sessions/direct-calls.ts";
 import { DispatchedServer } from "./dispatch/dispatched-server.ts";
+import { linesAnnouncement } from "./dispatch/lines-announcement.ts";
 import { extensions, toolsOfRequest } from "./dispatch/merge.ts";
 import { SessionDispatcher } from "./sessions/session-dispatcher.ts";
 import { format as coreFormat } from "./2025-11-25/notification-format.ts";
@@ -31,7 +31,7 @@ import { calledTool } from "./request.ts";
 import { noSession } from "./streams.ts";
 import { ListChanges } from "./tool-list/list-changes.ts";
 import { ListenSlots } from "./listen/listen-slots.ts";
-import { TaskFeed } from "./listen/task-feed.ts";
+import { openListening } from "./listen/open-listening.ts";
 
 export interface TaskServerSetup {
   readonly runtime: Runtime;
@@ -117,8 +117,12 @@ export function createTaskServer({
     errorOf,
     onError,
   };
-  const listed: TaskServer["listed"] = (result, params) =>
-    toolsOfRequest(readCapabilities(params) ?? {}, result, { registry, policies, listRequiredTools });
+  const amendmentFor: TaskServer["amendmentFor"] = (method, params) => {
+    const capabilities = readCapabilities(params) ?? {};
+    return method === "tools/list"
+      ? (result) => toolsOfRequest(capabilities, result, { registry, policies, listRequiredTools })
+      : linesAnnouncement(method, params, capabilities);
+  };
   const openSession: TaskServer["openSession"] = async (context, owner, streams = noSession) => {
     const session = streams.sessionKey;
     const { mcp, follow } = await authors.make(context, { principal: owner.principal, session }, []);
@@ -141,7 +145,7 @@ export function createTaskServer({
       extensions: extensions(registry, options),
     });
     if (context.requestInfo !== undefined) return mcp; // over HTTP, what is ours never gets here
-    const pipe = new PipeDispatcher({ dispatcher, identity, principal, errorOf, listed, clock });
+    const pipe = new PipeDispatcher({ dispatcher, identity, principal, errorOf, amendmentFor, clock });
     return new DispatchedServer(mcp, pipe, () => follow(() => true)).server;
   };
   return {
@@ -164,7 +168,7 @@ export function createTaskServer({
       const ours = [...taskMethods, readMethod];
       return (await nobodys.make({ era: "modern" }, nobody, ours, { resources: {} })).mcp;
     },
-    listed,
+    amendmentFor,
     get waiting() {
       return subscriptions.core.waiting + subscriptions.sep.waiting;
     },
@@ -185,17 +189,10 @@ export function createTaskServer({
         isJsonObject(params["arguments"]) &&
         params["arguments"]["answer"] === undefined),
     scopesOfTasks: (body, principal) => scopesOfTasks(runtime, body, principal, isPollingTool),
-    async listen(taskIds, { principal, access }) {
-      const ids = readTaskIds(taskIds, maxIdsPerListen);
-      const release = slots.acquire(principal);
-      try {
-        const feed = await TaskFeed.open(runtime, { principal, scopes: access?.scopes }, ids, release);
-        rates.missed(principal, ids.length - feed.accepted.length);
-        return feed;
-      } catch (error) {
-        release();
-        throw error;
-      }
+    async listen(asked, owner) {
+      const listening = await openListening(asked, owner, { runtime, slots, maxIdsPerListen });
+      rates.missed(owner.principal, listening.missed);
+      return listening;
     },
   };
 }

@@ -2,12 +2,13 @@ import { listenMethod, taskListening } from "../generation/2026-07-28/listen.ts"
 import { isJsonObject } from "../generation/json-object.ts";
 import { relatedTaskOf } from "../generation/sep-1686/related-task.ts";
 import { generation as sep } from "../generation/sep-1686/name.ts";
+import type { TaskResource } from "../generation/task-lines.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { generation as plain, scopeOf } from "./plain/plain-call.ts";
 import { readReference } from "./plain/references.ts";
 import { isStopping } from "./faults.ts";
 import { calledTool } from "./request.ts";
-import { taskResourceOf } from "./task-resources.ts";
+import { followedResourceOf } from "./task-resources.ts";
 
 /** A task as a message names it: by its id, or by a name that is unique among its principal's tasks of a generation. */
 interface Named {
@@ -48,17 +49,20 @@ export async function findsAll(
 ): Promise<boolean> {
   const named = namedBy(message, isPollingTool);
   if (named !== undefined) return (await scopesOf(runtime, named, principal)) !== undefined;
-  for (const id of listenedTo(message)) {
-    const listened = { id, wireId: undefined, generations: [] };
+  for (const listened of listenedTo(message)) {
     if ((await scopesOf(runtime, listened, principal)) === undefined) return false;
   }
   return true;
 }
 
-function listenedTo(message: unknown): readonly string[] {
+function listenedTo(message: unknown): readonly Named[] {
   if (!isJsonObject(message) || message["method"] !== listenMethod) return [];
-  const taskIds = taskListening(message["params"])?.taskIds;
-  return Array.isArray(taskIds) ? taskIds.filter((id) => typeof id === "string") : [];
+  const { taskIds, resources = [] } = taskListening(message["params"]) ?? {};
+  const ids = Array.isArray(taskIds) ? taskIds.filter((id) => typeof id === "string") : [];
+  return [
+    ...ids.map((id) => ({ id, wireId: undefined, generations: [] })),
+    ...resources.map((resource) => byResource(resource)),
+  ];
 }
 
 function namedBy(message: unknown, isPollingTool: IsPollingTool): Named | undefined {
@@ -66,14 +70,18 @@ function namedBy(message: unknown, isPollingTool: IsPollingTool): Named | undefi
   const { method, params } = message;
   if (typeof method !== "string") return undefined;
   if (method.startsWith("tasks/")) return bySep(params["taskId"]);
-  const resource = taskResourceOf(method, params);
-  if (resource !== undefined) return { id: resource.task, wireId: resource.task, generations: [sep, plain] };
+  const resource = followedResourceOf(method, params);
+  if (resource !== undefined) return byResource(resource);
   if (method === "notifications/cancelled") return bySep(relatedTaskOf(params));
   if (method !== "tools/call" || !isPollingTool(calledTool(params))) return undefined;
   const typed = isJsonObject(params["arguments"]) ? params["arguments"]["reference"] : undefined;
   return typeof typed === "string"
     ? { id: typed.trim(), wireId: readReference(typed), generations: [plain] }
     : undefined;
+}
+
+function byResource({ task }: TaskResource): Named {
+  return { id: task, wireId: task, generations: [sep, plain] };
 }
 
 function bySep(taskId: unknown): Named | undefined {

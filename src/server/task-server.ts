@@ -4,17 +4,18 @@ import type {
   McpServer,
   MessageExtraInfo,
 } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../generation/json-object.ts";
+import type { TaskListening } from "../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { Dispatcher } from "./2026-07-28/dispatcher.ts";
 import type { Answer } from "./answer.ts";
 import type { ErrorOf, OnError } from "./faults.ts";
-import type { TaskFeed } from "./listen/task-feed.ts";
+import type { Listening } from "./listen/listening.ts";
 import type { Rates } from "./rates/rates.ts";
 import type { Owner } from "./request.ts";
 import type { ServerIdentity } from "./server-identity.ts";
+import type { Amend } from "./dispatch/dispatch-transport.ts";
 import type { DispatchedServer } from "./dispatch/dispatched-server.ts";
 import type { SessionDispatcher } from "./sessions/session-dispatcher.ts";
 import type { Streams } from "./streams.ts";
@@ -38,8 +39,8 @@ export interface TaskServer {
   verdictServer(): Promise<McpServer>;
   /** Calls `listener` when clients are to hear that the list of tools has changed. Returns what ends that. */
   onListChange(listener: () => void): () => void;
-  /** The SDK's answer to `tools/list`, amended for the client of a request with these params. */
-  listed(result: JsonObject, params: unknown): JsonObject;
+  /** How the SDK's answer to a request of protocol 2026-07-28 is amended for its client; undefined: not at all. */
+  amendmentFor(method: string, params: unknown): Amend | undefined;
   /** Rate limits. A message has to pass them before a server gets it that `create` made. */
   readonly rates: Rates;
   /** Whether the tool of that name is a polling tool. */
@@ -69,8 +70,8 @@ export interface TaskServer {
   isRepeatable(request: JSONRPCRequest): boolean;
   /** How many requests wait for the end of a task. A stop does not wait for them. */
   readonly waiting: number;
-  /** The changes of those of the tasks that the owner may see; rejects with `limit_reached`. */
-  listen(taskIds: unknown, owner: Owner): Promise<TaskFeed>;
+  /** The changes of those of the tasks, logs and outputs that the owner may see; rejects with `limit_reached`. */
+  listen(asked: TaskListening, owner: Owner): Promise<Listening>;
   /** The scopes that are needed for the principal's tasks that a body names, which is a message or a batch. */
   scopesOfTasks(body: unknown, principal: string | null): Promise<ReadonlySet<string>>;
 }

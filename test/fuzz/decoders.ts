@@ -60,10 +60,10 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
   "listen filter": (input) => {
     const listening = listen.taskListening(input);
     listen.subscriptionOf(input);
-    listen.acknowledgedTasks(input, ["t"]);
+    listen.acknowledgedTasks(input, { taskIds: ["t"], uris: ["task://t/log"] });
     return listening === undefined ? [] : listen.readTaskIds(listening.taskIds);
   },
-  "ids of a listen filter": listen.readTaskIds,
+  "ids of a listen filter": (input) => listen.readTaskIds(input),
   "retry of a prepared call": readRetry,
   "idempotency key": (input) => [
     readIdempotencyKey(input, null),

@@ -1,4 +1,5 @@
 import type { ContentBlock } from "@modelcontextprotocol/client";
+import { taskResourceUri } from "../../generation/task-lines.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
@@ -44,8 +45,7 @@ export async function* readLines<Read extends Line>(
   { taskId, clock, readText, get, follow }: LineReader,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void, undefined> {
-  // Requestors of SEP-1686 choose the ids of their tasks: any text.
-  const uri = `task://${encodeURIComponent(taskId)}/${list}`;
+  const uri = taskResourceUri(taskId, list);
   let after = 0;
   for (;;) {
     const read = await unlessLost(async () => {

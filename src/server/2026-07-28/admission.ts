@@ -1,3 +1,4 @@
+import type { TaskListening } from "../../generation/2026-07-28/listen.ts";
 import {
   declaresTasks,
   missingCapabilities,
@@ -41,9 +42,12 @@ export function missingForMethod(method: string, capabilities: Capabilities): Ho
   return declaresTasks(capabilities) ? undefined : missingTasks(method);
 }
 
-/** The fault of a listen request for tasks whose client did not declare the extension. */
-export function missingForListen(capabilities: Capabilities): HoldfastError | undefined {
-  return missingForMethod("Listening to tasks", capabilities);
+/** The fault of a listen request for tasks whose client did not declare the extension; logs and outputs need nothing. */
+export function missingForListen(
+  { taskIds }: Pick<TaskListening, "taskIds">,
+  capabilities: Capabilities,
+): HoldfastError | undefined {
+  return taskIds === undefined ? undefined : missingForMethod("Listening to tasks", capabilities);
 }
 
 /** The fault of what can only be done for a client that declares the extension. */

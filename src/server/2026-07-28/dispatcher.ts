@@ -13,14 +13,15 @@ import { isUnknownTask } from "../../task/fault.ts";
 import { completeAnswerOf, type Answer, type TextAnswer } from "../answer.ts";
 import { notRepeatable, toolNotFound, type ErrorOf } from "../faults.ts";
 import { calledTool, type Caller, type ToolRequest } from "../request.ts";
-import { generation as plainGeneration } from "../plain/plain-call.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
 import type { Rates } from "../rates/rates.ts";
-import { readTaskResource, taskResourceOf, type TaskResource } from "../task-resources.ts";
+import type { TaskResource } from "../../generation/task-lines.ts";
+import { readTaskResource, taskResourceOf } from "../task-resources.ts";
 import { missingForCall, missingForMethod } from "./admission.ts";
 import { callTool } from "./call-tool.ts";
 import { resumed } from "./mrtr.ts";
+import { lineReader } from "./line-reader.ts";
 import { plainCall } from "./plain-call.ts";
 import type { RequestStream } from "./request-stream.ts";
 
@@ -102,10 +103,8 @@ export class Dispatcher {
   }
 
   /** As the SDK answers where an author gives no hint: what was read is not to be kept, for there will be more of it. */
-  async #read(resource: TaskResource, { principal, access }: OpenRequest): Promise<Answer> {
-    const generations = [generation, plainGeneration] as const;
-    const reader = { principal, session: undefined, scopes: access?.scopes, generations };
-    const result = await readTaskResource(this.#setup.runtime, resource, reader);
+  async #read(resource: TaskResource, request: OpenRequest): Promise<Answer> {
+    const result = await readTaskResource(this.#setup.runtime, resource, lineReader(request));
     return { result: completeResult({ ...result, ttlMs: 0, cacheScope: "private" }) };
   }
 

@@ -23,8 +23,8 @@ export interface PipeSetup {
   readonly principal: string | null;
   readonly errorOf: ErrorOf;
   readonly clock: Pick<Clock, "uniqueName">;
-  /** The list of tools for the client of a request with these params. */
-  readonly listed: (result: JsonObject, params: unknown) => JsonObject;
+  /** As that of the server. */
+  readonly amendmentFor: (method: string, params: unknown) => Amend | undefined;
 }
 
 /** A connection of protocol 2026-07-28 on which all requests come, as on stdio. Its end calls nothing off. */
@@ -64,7 +64,7 @@ export class PipeDispatcher implements WireDispatcher {
   }
 
   amendmentFor({ method, params }: JSONRPCRequest): Amend | undefined {
-    return method === "tools/list" ? (result) => this.#setup.listed(result, params ?? {}) : undefined;
+    return this.#setup.amendmentFor(method, params ?? {});
   }
 
   received(): boolean {

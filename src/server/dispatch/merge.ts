@@ -7,6 +7,7 @@ import {
   requestMethods as sepRequestMethods,
   serverTasksCapability as sepTasksCapability,
 } from "../../generation/sep-1686/negotiate.ts";
+import { withTaskLines } from "../../generation/task-lines.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicies } from "../plain/plain-policies.ts";
@@ -27,6 +28,8 @@ export interface SessionCapabilities {
   readonly sep: boolean;
   /** Whether the author's server answers such requests. */
   readonly serves: (method: OtherRequest) => boolean;
+  /** Whether the client asked to be told of logs and outputs. */
+  readonly lines: boolean;
 }
 
 /**
@@ -69,7 +72,8 @@ export function initializeResult(result: JsonObject, setup: SessionCapabilities)
   const own = isJsonObject(capabilities) ? capabilities : {};
   const declared =
     protocolVersion === core ? coreCapabilities(own, setup) : setup.sep ? sepCapabilities(setup) : {};
-  return { ...result, capabilities: { ...own, ...declared } };
+  const merged = { ...own, ...declared };
+  return { ...result, capabilities: setup.lines ? withTaskLines(merged, "experimental") : merged };
 }
 
 /** They also say that a call can be repeated under its idempotency key, and for how long. */

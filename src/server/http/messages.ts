@@ -116,9 +116,8 @@ export class Messages {
       return this.#listeners.serve(request, owner, body, alone === undefined ? forward : async () => alone);
     }
     const response = this.#counted(await forward(body), incoming);
-    if (isRequest(body) && body.method === "tools/list") {
-      return amended(response, (result) => this.#server.listed(result, body.params));
-    }
+    const amend = isRequest(body) ? this.#server.amendmentFor(body.method, body.params) : undefined;
+    if (amend !== undefined) return amended(response, amend);
     return this.#server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
   }
 

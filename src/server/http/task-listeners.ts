@@ -58,7 +58,7 @@ export class TaskListeners {
       return this.#watched(await forward(body), request, owner, body);
     }
 
-    const missing = missingForListen(readCapabilities(body["params"]) ?? {});
+    const missing = missingForListen(listening, readCapabilities(body["params"]) ?? {});
     // The SDK checks headers, `_meta` and version first (A-29); whatever else is asked for then makes no difference.
     const { others } = listening;
     const params = missing === undefined ? others : { ...others, notifications: {} };
@@ -80,16 +80,16 @@ export class TaskListeners {
     for (const stream of this.#ofTasks) stream.end();
   }
 
-  async #listen({ request, owner, listening, body, response, sdk }: Accepted): Promise<Response> {
+  async #listen({ request, owner, listening: asked, body, response, sdk }: Accepted): Promise<Response> {
     const { signal } = request;
     const { principal } = owner;
-    const feed = await this.#server.listen(listening.taskIds, owner);
+    const listening = await this.#server.listen(asked, owner);
     if (this.#closed) {
-      feed.close();
+      listening.close();
       throw new HoldfastError("stopping", "The server is stopping.");
     }
     if (!this.#hasRoom(principal)) {
-      feed.close();
+      listening.close();
       await sdk.cancel();
       return full(body);
     }
@@ -99,7 +99,7 @@ export class TaskListeners {
       this.#streams.remove(principal, stream);
     };
     const counted = { unread: this.#unread, holder: principal };
-    const stream = new TaskStream({ sdk, feed, id: idOf(body), ...counted, signal, errorOf, onEnd });
+    const stream = new TaskStream({ sdk, listening, id: idOf(body), ...counted, signal, errorOf, onEnd });
     this.#ofTasks.add(stream);
     this.#streams.add(principal, stream);
     stream.start();

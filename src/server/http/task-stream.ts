@@ -2,20 +2,19 @@ import {
   acknowledgedMethod,
   acknowledgedTasks,
   listenEnd,
-  taskNotification,
   type SubscriptionId,
 } from "../../generation/2026-07-28/listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ErrorOf } from "../faults.ts";
-import type { TaskFeed } from "../listen/task-feed.ts";
+import type { Listening } from "../listen/listening.ts";
 import type { Principal } from "../per-principal.ts";
 import { keepAliveComment, keepAliveMs, messageEvent, sseEvents } from "./sse.ts";
 import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
 
 export interface TaskStreamSetup {
-  /** The SDK's stream for the same request without its task ids. */
+  /** The SDK's stream for the same request without what it asks of us. */
   readonly sdk: ReadableStream<Uint8Array>;
-  readonly feed: TaskFeed;
+  readonly listening: Listening;
   readonly id: SubscriptionId;
   readonly unread: UnreadBytes;
   readonly holder: Principal;
@@ -26,7 +25,7 @@ export interface TaskStreamSetup {
 }
 
 /**
- * One subscription over HTTP: the SDK's stream with its acknowledgement completed, and the tasks among its
+ * One subscription over HTTP: the SDK's stream with its acknowledgement completed, and what is pushed of tasks among its
  * notifications. Each source writes its next message only after the client took the one before, so a client that
  * does not read holds one message of each.
  */
@@ -82,7 +81,7 @@ export class TaskStream {
   }
 
   async #relay(): Promise<void> {
-    const { feed } = this.#setup;
+    const { listening } = this.#setup;
     let onlyTasks = false;
     for await (const { bytes, message } of sseEvents(this.#reader)) {
       if (!isJsonObject(message)) {
@@ -90,9 +89,11 @@ export class TaskStream {
       } else if (message["method"] === acknowledgedMethod) {
         const params = isJsonObject(message["params"]) ? message["params"] : {};
         onlyTasks = asksForNothing(params);
-        const acknowledged = { ...message, params: acknowledgedTasks(params, feed.accepted) };
+        const acknowledged = { ...message, params: acknowledgedTasks(params, listening.accepted) };
         await this.#write(messageEvent(acknowledged));
-        this.#push().catch((error: unknown) => this.#failed(error));
+        for (const pushes of listening.pushes) {
+          this.#push(pushes).catch((error: unknown) => this.#failed(error));
+        }
       } else if ("id" in message) {
         this.#last = message;
       } else {
@@ -103,12 +104,12 @@ export class TaskStream {
     else if (!this.#over) this.#keepAlive = setInterval(() => this.#beat(), keepAliveMs).unref();
   }
 
-  async #push(): Promise<void> {
-    const { feed, id } = this.#setup;
-    while (await feed.changed()) {
+  async #push(pushes: Listening["pushes"][number]): Promise<void> {
+    const { id } = this.#setup;
+    while (await pushes.changed()) {
       await this.#writer.ready;
-      const task = await feed.take();
-      if (task !== undefined) await this.#write(messageEvent(taskNotification(task, id)));
+      const message = await pushes.next(id);
+      if (message !== undefined) await this.#write(messageEvent(message));
     }
   }
 
@@ -128,8 +129,8 @@ export class TaskStream {
   #stop(): void {
     if (this.#over) return;
     this.#over = true;
-    const { feed, signal, onEnd } = this.#setup;
-    feed.close();
+    const { listening, signal, onEnd } = this.#setup;
+    listening.close();
     this.#backlog.end();
     clearInterval(this.#keepAlive);
     signal.removeEventListener("abort", this.#abandon);

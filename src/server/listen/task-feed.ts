@@ -33,7 +33,6 @@ export class TaskFeed {
   /** The ways to call off the next look at a task whose ttl may grow, which is no change that the store tells of. */
   readonly #looks = new Map<string, () => void>();
   readonly #unwatch: () => void;
-  readonly #onClose: () => void;
   #closed = false;
   #wake: () => void = () => undefined;
 
@@ -42,7 +41,6 @@ export class TaskFeed {
     runtime: Runtime,
     owner: Omit<Requestor, "generation">,
     ids: readonly string[],
-    onClose: () => void = () => undefined,
   ): Promise<TaskFeed> {
     const requestor = { generation, ...owner };
     // The snapshots are dropped at once: together, a thousand large results would not fit.
@@ -53,17 +51,10 @@ export class TaskFeed {
       runtime,
       requestor,
       ids.filter((_, place) => found[place]),
-      onClose,
     );
   }
 
-  private constructor(
-    runtime: Runtime,
-    requestor: Requestor,
-    accepted: readonly string[],
-    onClose: () => void,
-  ) {
-    this.#onClose = onClose;
+  private constructor(runtime: Runtime, requestor: Requestor, accepted: readonly string[]) {
     this.accepted = accepted;
     this.#runtime = runtime;
     this.#requestor = requestor;
@@ -113,7 +104,6 @@ export class TaskFeed {
     this.#unwatch();
     for (const callOff of this.#looks.values()) callOff();
     this.#wake();
-    this.#onClose();
   }
 
   #mark(id: string): void {

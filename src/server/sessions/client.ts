@@ -1,6 +1,7 @@
 import { generation as core } from "../../generation/2025-11-25/name.ts";
 import { declaresTasks } from "../../generation/2025-11-25/negotiate.ts";
 import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
+import { declaresTaskLines } from "../../generation/task-lines.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** The generations of tasks that a client of an earlier revision may know. */
@@ -24,6 +25,11 @@ export class Client {
   get isPlain(): boolean {
     if (this.#asked !== undefined || this.#declaresSep) return false;
     return !this.hasCore || !declaresTasks(this.#connection.capabilities);
+  }
+
+  /** Whether it is to be told that logs and outputs of tasks are resources. */
+  get asksForLines(): boolean {
+    return declaresTaskLines(this.#connection.capabilities, "experimental");
   }
 
   /** The generation of which it asked for a task last, or else declares tasks. */

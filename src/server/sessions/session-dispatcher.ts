@@ -12,6 +12,7 @@ import { isUnknownTask } from "../../task/fault.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { Connection } from "../connection/connection.ts";
 import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
+import { withTemplates } from "../dispatch/lines-announcement.ts";
 import { initializeResult, recognisedMsOfAsked, sessionTools } from "../dispatch/merge.ts";
 import { isStopping } from "../faults.ts";
 import type { MessageContext, Owner } from "../request.ts";
@@ -121,8 +122,10 @@ export class SessionDispatcher implements WireDispatcher {
     }
   }
 
-  amendmentFor({ method }: JSONRPCRequest): Amend | undefined {
+  amendmentFor({ method, params }: JSONRPCRequest): Amend | undefined {
     if (method === "initialize") return (result) => this.#initialized(result);
+    if (method === "resources/templates/list" && this.#context.client.asksForLines)
+      return (result) => withTemplates(result, params);
     if (method !== "tools/list") return undefined;
     const { runtime, policies } = this.#services;
     return (result) => sessionTools(result, this.#context.client, { registry: runtime.registry, policies });
@@ -175,6 +178,7 @@ export class SessionDispatcher implements WireDispatcher {
       keptMs: recognisedMsOfAsked(registry, options),
       sep: this.#context.sep !== undefined,
       serves: this.#context.serves,
+      lines: this.#context.client.asksForLines,
     });
   }
 }

@@ -12,7 +12,13 @@ import { methods } from "../2025-11-25/task-methods.ts";
 import type { TransportInfo } from "../received.ts";
 import { calledTool, type Access, type MessageContext, type ToolRequest } from "../request.ts";
 import type { Answer } from "../answer.ts";
-import { readTaskResource, taskResourceOf } from "../task-resources.ts";
+import { LineSubscriptions } from "../subscriptions/line-subscriptions.ts";
+import {
+  followedResourceOf,
+  readTaskResource,
+  subscribeMethod,
+  unsubscribeMethod,
+} from "../task-resources.ts";
 import { generation as plain } from "../plain/plain-call.ts";
 import type { Handle } from "../dispatch/dispatch-transport.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
@@ -20,6 +26,7 @@ import { EarlierRequests } from "./earlier-requests.ts";
 import { taskMethods as sepTaskMethods } from "../../generation/sep-1686/methods.ts";
 import { callTool, refuseCall as refuseSepCall } from "../sep-1686/answer-as-task.ts";
 import { methods as sepMethods } from "../sep-1686/task-methods.ts";
+import { isReplay } from "./replay-id.ts";
 import type { SessionContext, SessionServices } from "./session-context.ts";
 
 /** Answers a request; rejects with its fault. */
@@ -30,18 +37,21 @@ export class SessionRequests {
   readonly #earlier: EarlierRequests;
   readonly #context: SessionContext;
   readonly #services: SessionServices;
+  readonly #followed: LineSubscriptions;
 
   constructor(context: SessionContext, services: SessionServices) {
     this.#earlier = new EarlierRequests(context, services);
     this.#context = context;
     this.#services = services;
+    const { runtime, onError } = services;
+    this.#followed = new LineSubscriptions({ runtime, connection: context.core.connection, onError });
   }
 
   /** Undefined for a request that the SDK answers, perhaps with an error. */
   handle(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     const { id, method, params = {} } = request;
     const { client, sep, serves } = this.#context;
-    let work = this.#lines(method, params);
+    let work = this.#lines(method, params, extra);
     if (work === undefined && (method === "resources/read" || method === "prompts/get")) {
       if (sep === undefined || !asksForTask(params) || !serves(method)) return undefined;
       client.asked("sep-1686");
@@ -73,9 +83,9 @@ export class SessionRequests {
     return this.#earlier.cancelled(id, reason, this.#accessOf(extra)?.scopes);
   }
 
-  /** The log or the output of a task, which is read as a resource. */
-  #lines(method: string, params: JsonObject): Work | undefined {
-    const resource = taskResourceOf(method, params);
+  /** The log or the output of a task, which is read as a resource, or subscribed to. */
+  #lines(method: string, params: JsonObject, extra?: MessageContext): Work | undefined {
+    const resource = followedResourceOf(method, params);
     if (resource === undefined) return undefined;
     const { principal, streams } = this.#context.core.connection;
     const owner = {
@@ -84,9 +94,24 @@ export class SessionRequests {
       generations: [coreGeneration, sepGeneration, plain] as const,
     };
     const { runtime } = this.#services;
-    return async ({ access }) => ({
-      result: await readTaskResource(runtime, resource, { ...owner, scopes: access?.scopes }),
-    });
+    switch (method) {
+      case subscribeMethod:
+      case unsubscribeMethod:
+        // Without a session nothing could be told: the author's server says so.
+        if (!streams.initialized) return undefined;
+        return async ({ id, access }) => {
+          if (method === unsubscribeMethod) this.#followed.unsubscribe(resource.uri);
+          // What another process has granted comes without a token: what is told needs the scopes of the stream all the same.
+          const scopes = extra?.authInfo === undefined ? undefined : access?.scopes;
+          if (method === subscribeMethod)
+            await this.#followed.subscribe(resource, { ...owner, scopes }, isReplay(id));
+          return { result: {} };
+        };
+      default:
+        return async ({ access }) => ({
+          result: await readTaskResource(runtime, resource, { ...owner, scopes: access?.scopes }),
+        });
+    }
   }
 
   /** Throws the fault of a call that is refused before its arguments are validated. */

@@ -16,27 +16,26 @@ import {
   listenMethod,
   subscriptionOf,
   taskListening,
-  taskNotification,
   type SubscriptionId,
 } from "../../generation/2026-07-28/listen.ts";
 import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
-import type { TaskFeed } from "../listen/task-feed.ts";
+import type { Listening } from "../listen/listening.ts";
 import { messageFault } from "../message-limits.ts";
 import type { TaskServer } from "../task-server.ts";
 
-/** A listen request for tasks: its feed, or the fault that it is refused with once the SDK has checked the rest. */
+/** A listen request for tasks: what is pushed, or the fault that it is refused with once the SDK has checked the rest. */
 interface Subscription {
-  feed?: TaskFeed;
+  pushed?: Listening;
   fault?: unknown;
 }
 
 const cancelledMethod = "notifications/cancelled";
 
 /**
- * A connection whose client can listen to tasks. The SDK answers every listen request, without its task ids. The task ids
- * are added to its acknowledgement, and from then on the tasks are pushed beside what the SDK pushes.
+ * A connection whose client can listen to tasks. The SDK answers every listen request, without what it asks of us. That
+ * is added to its acknowledgement, and from then on the tasks are pushed beside what the SDK pushes.
  */
 export class ListenTransport implements Transport {
   onclose?: () => void;
@@ -117,16 +116,16 @@ export class ListenTransport implements Transport {
     this.#forget(id); // an id that is used again means the new request
     const subscription: Subscription = {};
     this.#open.set(id, subscription);
-    const { taskIds, others } = listening;
-    const missing = missingForListen(readCapabilities(params) ?? {});
+    const { others } = listening;
+    const missing = missingForListen(listening, readCapabilities(params) ?? {});
     try {
       if (missing !== undefined) throw missing;
-      const feed = await this.#server.listen(taskIds, { principal: this.#principal });
+      const pushed = await this.#server.listen(listening, { principal: this.#principal });
       if (this.#open.get(id) !== subscription) {
-        feed.close(); // cancelled meanwhile
+        pushed.close(); // cancelled meanwhile
         return;
       }
-      subscription.feed = feed;
+      subscription.pushed = pushed;
     } catch (fault) {
       if (this.#open.get(id) !== subscription) return;
       subscription.fault = fault;
@@ -141,23 +140,25 @@ export class ListenTransport implements Transport {
     const subscription = id === undefined ? undefined : this.#open.get(id);
     if (id === undefined || subscription === undefined) {
       await this.#wire.send(message);
-    } else if (subscription.feed === undefined) {
+    } else if (subscription.pushed === undefined) {
       const error = this.#server.errorOf(subscription.fault);
       this.#cancel(id);
       await this.#wire.send({ jsonrpc: "2.0", id, error });
     } else {
-      const { feed } = subscription;
-      await this.#wire.send({ ...message, params: acknowledgedTasks(message.params ?? {}, feed.accepted) });
-      this.#push(id, feed).catch((error: unknown) => this.#failed(id, subscription, error));
+      const { accepted, pushes } = subscription.pushed;
+      await this.#wire.send({ ...message, params: acknowledgedTasks(message.params ?? {}, accepted) });
+      for (const each of pushes) {
+        this.#push(id, each).catch((error: unknown) => this.#failed(id, subscription, error));
+      }
     }
   }
 
-  async #push(id: SubscriptionId, feed: TaskFeed): Promise<void> {
-    while (await feed.changed()) {
+  async #push(id: SubscriptionId, pushes: Listening["pushes"][number]): Promise<void> {
+    while (await pushes.changed()) {
       // One at a time, so that only one message waits for a client that does not read, however often it listens.
       await this.#turns.take(async () => {
-        const task = await feed.take();
-        if (task !== undefined) await this.#wire.send(taskNotification(task, id));
+        const message = await pushes.next(id);
+        if (message !== undefined) await this.#wire.send(message);
       });
     }
   }
@@ -178,7 +179,7 @@ export class ListenTransport implements Transport {
 
   #forget(id: unknown): void {
     if (typeof id !== "string" && typeof id !== "number") return;
-    this.#open.get(id)?.feed?.close();
+    this.#open.get(id)?.pushed?.close();
     this.#open.delete(id);
   }
 }

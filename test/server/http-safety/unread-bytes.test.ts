@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
-import type { DetailedTask } from "../../../src/generation/2026-07-28/project.ts";
 import { UnreadBytes, type Backlog } from "../../../src/server/http/unread-bytes.ts";
 import { TaskStream } from "../../../src/server/http/task-stream.ts";
 import { OutgoingStream } from "../../../src/server/http/outgoing-stream.ts";
-import type { TaskFeed } from "../../../src/server/listen/task-feed.ts";
+import { LineFeed } from "../../../src/server/listen/line-feed.ts";
+import { Listening } from "../../../src/server/listen/listening.ts";
 import type { Principal } from "../../../src/server/per-principal.ts";
 import { rest } from "../../../src/testing/fake-clock.ts";
+import { Process } from "../../runtime/harness.ts";
 
 const never = new AbortController().signal;
 
@@ -138,18 +139,24 @@ it("breaks a stream that is cut off, and drops what waits when its client is gon
 it("counts what waits on a stream about tasks, and gives up its tasks when it is cut off", async () => {
   const unread = new UnreadBytes(100);
   let closed = false;
-  const feed = {
-    accepted: [],
-    changed: async () => false,
-    take: async (): Promise<DetailedTask | undefined> => undefined,
-    close: () => void (closed = true),
-  } as unknown as TaskFeed;
+  const { runtime } = await Process.started({ tools: {} });
+  const feeds = { tasks: undefined, lines: new LineFeed(runtime), uris: [], missed: 0 };
+  const listening = new Listening(feeds, () => (closed = true));
   const onEnd = (): void => undefined;
   const errorOf = (): { code: number; message: string } => ({ code: 0, message: "" });
   const sdk = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new TextEncoder().encode(`: ${"x".repeat(40)}\n\n`)),
   });
-  const stream = new TaskStream({ sdk, feed, id: 1, unread, holder: "ann", signal: never, errorOf, onEnd });
+  const stream = new TaskStream({
+    sdk,
+    listening,
+    id: 1,
+    unread,
+    holder: "ann",
+    signal: never,
+    errorOf,
+    onEnd,
+  });
   stream.start();
   await rest();
   expect([unread.of("ann"), closed]).toEqual([44, false]);

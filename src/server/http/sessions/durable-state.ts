@@ -10,6 +10,8 @@ import type { JsonObject } from "../../../generation/json-object.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";
+import { replayId } from "../../sessions/replay-id.ts";
+import { followedResourceOf } from "../../task-resources.ts";
 import { cancelledId } from "./requests-in.ts";
 import type { SessionEnd, SessionRecords } from "./session-records.ts";
 import {
@@ -124,13 +126,14 @@ export class DurableState {
     const { transport, onError } = this.#author;
     for (const request of requestsBetween(this.#state, state)) {
       const { method } = request;
-      const id = `holdfast-replay-${this.#asked++}`;
+      const id = replayId(this.#asked++);
       const answer = await transport().ask({ ...request, id }, extra);
       const result = answer !== undefined && "result" in answer ? answer.result : undefined;
       if (method === "initialize") {
         if (result?.["protocolVersion"] !== state.version) throw refused(method, answer);
         transport().receive([{ jsonrpc: "2.0", method: "notifications/initialized" }], extra);
-      } else if (result === undefined) {
+      } else if (result === undefined && followedResourceOf(method, request.params) === undefined) {
+        // A log or output that nobody can follow any more is one of a task that was deleted.
         onError(refused(method, answer));
       }
     }

@@ -1,5 +1,7 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
+import { taskResourceAt } from "../../../generation/task-lines.ts";
+import { mostFollowedLists } from "../../subscriptions/line-subscriptions.ts";
 
 /** What an author's server is told again when a session goes on in another process. */
 export interface SessionState {
@@ -47,7 +49,14 @@ export function stateAfter(
   if (method === "logging/setLevel") return { ...state, logLevel: String(level) };
   const others = state.subscriptions.filter((each) => each !== uri);
   const subscriptions = method === "resources/subscribe" ? [...others, String(uri)] : others;
-  return { ...state, subscriptions };
+  return { ...state, subscriptions: withoutOldLists(subscriptions) };
+}
+
+/** Clients may leave the subscriptions to logs and outputs as they are when their tasks have ended: as many are kept as may be open. */
+function withoutOldLists(subscriptions: readonly string[]): readonly string[] {
+  const lists = subscriptions.filter((uri) => taskResourceAt(uri) !== undefined);
+  const old = new Set(lists.slice(0, -mostFollowedLists));
+  return subscriptions.filter((uri) => !old.has(uri));
 }
 
 /** The requests by which an author's server that was told `from` gets to know `to`, without ids; `from` is undefined for a fresh one. */

@@ -1,0 +1,160 @@
+import type { TaskResource } from "../../generation/task-lines.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { isHidden } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { taskOfResource, type LineReader, type ReadTask } from "../task-resources.ts";
+
+/** How long a log or output that was told of is not told of again, so that a handler with much to say costs little (ms). */
+const pauseMs = 50;
+
+/** A log or output that has more lines than its follower knows of, or the end of its task. */
+export interface GrownLines {
+  readonly uri: string;
+  /** Those of its task. */
+  readonly requiredScopes: readonly string[];
+}
+
+interface Followed extends ReadTask {
+  readonly resource: TaskResource;
+  readonly unwatch: () => void;
+  /** How many lines it had when it was looked at last; undefined: it is told of in any case. */
+  count: number | undefined;
+  /** Ends the pause after it was told of, without a further look; undefined: there is none. */
+  endPause: (() => void) | undefined;
+  changedInPause: boolean;
+}
+
+/**
+ * The logs and outputs that have grown since one follower was told of them. It stores no lines: a follower that is slow is told
+ * once of many. What was told of the end of its task is followed no more.
+ *
+ * ```ts
+ * while (await feed.changed()) {
+ *   const grown = await feed.take();
+ *   if (grown !== undefined) await send(grown.uri);
+ * }
+ * ```
+ */
+export class LineFeed {
+  readonly #runtime: Runtime;
+  /** By URI. */
+  readonly #followed = new Map<string, Followed>();
+  /** The URIs of those that may have grown, the longest ago first. */
+  readonly #changed = new Set<string>();
+  #closed = false;
+  #wake: () => void = () => undefined;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  get size(): number {
+    return this.#followed.size;
+  }
+
+  follows(uri: string): boolean {
+    return this.#followed.has(uri);
+  }
+
+  /**
+   * Follows what `reader` may read, whose follower may have missed what was appended before where it `isBehind`. Resolves with its
+   * task, or undefined where that is none of the reader's.
+   */
+  async add(resource: TaskResource, reader: LineReader, isBehind = false): Promise<ReadTask | undefined> {
+    const { uri, list } = resource;
+    const found = await taskOfResource(this.#runtime, resource, reader);
+    if (found === undefined || this.#closed || this.#followed.has(uri)) return found;
+    const { task } = found;
+    this.#followed.set(uri, {
+      ...found,
+      resource,
+      // Whoever begins to follow after the end is told at once that there is no more to wait for.
+      count: isBehind || task.finishedAt !== null ? undefined : countOf(task, list),
+      unwatch: this.#runtime.watch([task.id], () => this.#mark(uri)),
+      endPause: undefined,
+      changedInPause: false,
+    });
+    this.#mark(uri); // read again, so that no change before it was watched is missed
+    return found;
+  }
+
+  remove(uri: string): void {
+    const followed = this.#followed.get(uri);
+    followed?.unwatch();
+    followed?.endPause?.();
+    this.#followed.delete(uri);
+    this.#changed.delete(uri);
+  }
+
+  /** Waits until one may have grown; resolves with false once the feed is closed. */
+  async changed(): Promise<boolean> {
+    while (!this.#closed && this.#changed.size === 0) {
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    return !this.#closed;
+  }
+
+  /** The one that changed first; undefined if it has not grown. Rejects if the read fails, and then gives it again. */
+  async take(): Promise<GrownLines | undefined> {
+    const [uri = ""] = this.#changed;
+    const followed = this.#followed.get(uri);
+    if (followed === undefined) return undefined;
+    this.#changed.delete(uri);
+    const task = await this.#read(followed).catch((error: unknown) => {
+      this.#mark(uri);
+      throw error;
+    });
+    if (this.#followed.get(uri) !== followed) return undefined; // not any more
+    if (task === undefined) {
+      this.remove(uri);
+      return undefined;
+    }
+    const count = countOf(task, followed.resource.list);
+    const isOver = task.finishedAt !== null;
+    if (!isOver && count === followed.count) return undefined;
+    followed.count = count;
+    if (isOver) this.remove(uri);
+    else this.#pause(followed);
+    return { uri, requiredScopes: task.requiredScopes };
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const uri of this.#followed.keys()) this.remove(uri);
+    this.#wake();
+  }
+
+  /** Undefined for a task that was deleted. */
+  async #read({ task: { id }, requestor }: Followed): Promise<TaskRecord | undefined> {
+    try {
+      return (await this.#runtime.get(id, requestor)).task;
+    } catch (error) {
+      if (isHidden(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #mark(uri: string): void {
+    const followed = this.#followed.get(uri);
+    if (followed === undefined) return;
+    if (followed.endPause !== undefined) {
+      followed.changedInPause = true;
+      return;
+    }
+    this.#changed.add(uri);
+    this.#wake();
+  }
+
+  #pause(followed: Followed): void {
+    followed.endPause = this.#runtime.clock.after(pauseMs, () => {
+      followed.endPause = undefined;
+      if (!followed.changedInPause) return;
+      followed.changedInPause = false;
+      this.#mark(followed.resource.uri);
+    });
+  }
+}
+
+function countOf({ logged, outputs }: TaskRecord, list: TaskResource["list"]): number {
+  return list === "log" ? logged : outputs;
+}

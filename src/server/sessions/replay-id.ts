@@ -1,0 +1,12 @@
+import type { RequestId } from "@modelcontextprotocol/server";
+
+const prefix = "holdfast-replay-";
+
+/** The id of a request by which a server is told again what the client of a session has set in another process. */
+export function replayId(number: number): string {
+  return `${prefix}${number}`;
+}
+
+export function isReplay(id: RequestId): boolean {
+  return typeof id === "string" && id.startsWith(prefix);
+}
