@@ -76,11 +76,24 @@ export interface TaskServer {
   scopesOfTasks(body: unknown, principal: string | null): Promise<ReadonlySet<string>>;
 }
 
-/** Throws `configuration` if a caller passed something other than what `tasks.server` returns. */
+/** Throws `configuration` if a caller passed something other than what `tasks.server` or `durable` returns, or what takes no requests. */
 export function assertTaskServer(caller: string, server: unknown): asserts server is TaskServer {
-  if (typeof server === "object" && server !== null && "create" in server && "errorOf" in server) return;
+  if (isTaskServer(server)) return assertServes(server.options);
   throw new HoldfastError(
     "configuration",
     `${caller} takes what tasks.server returns: ${caller}(tasks.server(() => new McpServer({ name, version }))).`,
+  );
+}
+
+function isTaskServer(server: unknown): server is TaskServer {
+  return typeof server === "object" && server !== null && "create" in server && "errorOf" in server;
+}
+
+/** Throws `configuration` for tasks without the role `serve`. */
+export function assertServes({ roles }: RuntimeOptions): void {
+  if (roles.includes("serve")) return;
+  throw new HoldfastError(
+    "configuration",
+    'These tasks have the role "work" alone, and take no requests: call start() to run handlers, or give them the role "serve" too.',
   );
 }

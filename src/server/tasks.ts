@@ -4,7 +4,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerEvent } from "../runtime/events/server-event.ts";
 import { ServerEvents } from "../runtime/events/server-events.ts";
-import { defaultOptions, type Role, type RuntimeOptions } from "../runtime/options.ts";
+import { defaultOptions, type RuntimeOptions } from "../runtime/options.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
@@ -19,7 +19,7 @@ import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { registrars } from "./durable/registrations.ts";
 import { keepRuntime } from "./runtime-of.ts";
 import { createTaskServer } from "./create-task-server.ts";
-import type { TaskServer } from "./task-server.ts";
+import { assertServes, type TaskServer } from "./task-server.ts";
 
 /** Options of `createTasks`; all but `store` have defaults. */
 export interface TasksOptions extends Partial<RuntimeOptions> {
@@ -151,6 +151,16 @@ export type TestedBy = Pick<RuntimeSetup, "clock" | "onStepRun">;
 
 /** `createTasks` in a test. */
 export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks {
+  return openTasks(given, testedBy).tasks;
+}
+
+/** The tasks of a process, and what makes servers with them also where they take no requests. */
+export interface OpenTasks {
+  readonly tasks: Tasks;
+  readonly serverOf: (factory: ServerFactory) => TaskServer;
+}
+
+export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   assertTasksOptions(given);
   const {
     store,
@@ -184,12 +194,15 @@ export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks 
     forwarder: new RequestForwarder(registry),
   };
   const runtime = createRuntime({ store, registry, options, onError, events, ...testedBy });
+  const serverOf = (factory: ServerFactory): TaskServer => {
+    registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
+    return createTaskServer({ runtime, factory, onError, ...setup });
+  };
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
     server(factory) {
-      assertServes(runtime.options.roles);
-      registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
-      return createTaskServer({ runtime, factory, onError, ...setup });
+      assertServes(runtime.options);
+      return serverOf(factory);
     },
     async sendEvent(id, name, value, sendOptions = {}) {
       assertOptionNames("tasks.sendEvent", sendOptions, sendOptionNames);
@@ -202,15 +215,7 @@ export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks 
     stop: () => runtime.stop(),
   };
   keepRuntime(tasks, runtime);
-  return tasks;
-}
-
-function assertServes(roles: readonly Role[]): void {
-  if (roles.includes("serve")) return;
-  throw new HoldfastError(
-    "configuration",
-    'These tasks have the role "work" alone, and take no requests: call start() to run handlers, or give them the role "serve" too.',
-  );
+  return { tasks, serverOf };
 }
 
 const sendOptionNames: OptionNames<SendOptions> = { dedupeId: true };

@@ -9,7 +9,11 @@ import { Signals } from "../peers/signals.ts";
 import { FreshDatabase } from "../postgres/test-database.ts";
 import { withClient } from "../postgres/with-client.ts";
 
-const program = fileURLToPath(new URL("./node.ts", import.meta.url));
+/** What a node runs: tools of `tasks.tool`, or those of a server of the SDK. */
+const programs = {
+  tasks: new URL("./node.ts", import.meta.url),
+  durable: new URL("./durable-node.ts", import.meta.url),
+};
 
 export type Role = "serve" | "work" | "both";
 
@@ -69,22 +73,24 @@ export class Node {
 export class Nodes extends Signals implements AsyncDisposable {
   readonly #folder: string;
   readonly #database: FreshDatabase;
+  readonly #program: string;
   readonly #children: ChildProcess[] = [];
 
-  private constructor(folder: string, database: FreshDatabase) {
+  private constructor(folder: string, database: FreshDatabase, program: URL) {
     super(folder);
     this.#folder = folder;
     this.#database = database;
+    this.#program = fileURLToPath(program);
   }
 
-  static async inNewDatabase(): Promise<Nodes> {
+  static async inNewDatabase(tools: keyof typeof programs = "tasks"): Promise<Nodes> {
     const database = await FreshDatabase.create();
-    return new Nodes(await mkdtemp(join(tmpdir(), "holdfast-nodes-")), database);
+    return new Nodes(await mkdtemp(join(tmpdir(), "holdfast-nodes-")), database, programs[tools]);
   }
 
   /** Resolves when it serves, or works. */
   async start(role: Role = "both"): Promise<Node> {
-    const child = fork(program, [role, this.#database.url, this.folder], { execArgv: [] });
+    const child = fork(this.#program, [role, this.#database.url, this.folder], { execArgv: [] });
     this.#children.push(child);
     const ended = once(child, "exit").then(([code]) => {
       throw new Error(`The node ended with ${String(code)} before it was ready.`);

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import type { Owner } from "./owners.ts";
 
 /** The official client of SDK v1, which knows nothing of tasks and is called Ada; `send` may take its requests elsewhere. */
-export async function plainClient({ url }: Owner, send: typeof fetch = fetch): Promise<Client> {
+export async function plainClient({ url }: Pick<Owner, "url">, send: typeof fetch = fetch): Promise<Client> {
   const client = new Client(
     { name: "plain", version: "1.0.0" },
     { capabilities: { elicitation: { form: {} } } },

@@ -120,6 +120,27 @@ it("takes the options of a tool, and gives the tasks for what is beside it", asy
   expect(await peer.ended(taskId)).toMatchObject({ result: text("42") });
 });
 
+it("types the context by a task that is a constant too, and refuses options that there are not", async () => {
+  const settings = { ttlMs: 60_000, requires: ["elicitation" as const] };
+  const frozen = { mode: "required" } as const;
+  const { peer } = await serveDurable(
+    making((server) => {
+      server.registerTool("bare", { task: settings }, (ctx) => text(String(ctx.task.attempt)));
+      server.registerTool("shaped", { task: frozen, inputSchema: month }, (args, ctx) =>
+        text(`${args.month} ${ctx.task.attempt}`),
+      );
+    }),
+  );
+  expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("1") });
+  const wrong = making((server) => {
+    // @ts-expect-error: no such option
+    server.registerTool("a", { task: { ttlMs: 5, ttl: 5 } }, () => text("a"));
+    // @ts-expect-error: no such mode
+    server.registerTool("b", { task: "never", inputSchema: month }, () => text("b"));
+  });
+  expect(() => durable(wrong, { store: memoryStore() })).toThrow('has no option "ttl"');
+});
+
 it("calls a durable tool from another tool", async () => {
   const { peer } = await serveDurable(
     making((server) => {

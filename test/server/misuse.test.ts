@@ -1,10 +1,10 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, durable } from "holdfast";
 import { oauthResource } from "holdfast/auth";
 import { connect } from "holdfast/client";
-import { createFetchHandler, serveHttp } from "holdfast/http";
+import { createFetchHandler, createNodeHandler, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 
 import { sqliteStore } from "holdfast/sqlite";
@@ -98,6 +98,16 @@ it("says that tasks which only work take no requests", () => {
   const serve = (): unknown => tasks.server(() => new McpServer({ name: "worker", version: "1" }));
   expect(serve).toThrow(expect.objectContaining({ code: "configuration" }));
   expect(serve).toThrow("call start()");
+});
+
+it("says so of a durable server too, and only where it is to serve", async () => {
+  const server = durable(makeServer, { store: memoryStore(), roles: ["work"] });
+  for (const serve of [() => createNodeHandler(server), () => createFetchHandler(server)]) {
+    expect(serve).toThrow(expect.objectContaining({ code: "configuration" }));
+    expect(serve).toThrow("call start()");
+  }
+  await server.tasks.start();
+  await server.tasks.stop();
 });
 
 it("says that a store cannot be opened a second time, and what to do", async () => {

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { ServerFactory } from "../author-server.ts";
 import type { TaskServer } from "../task-server.ts";
-import { createTasks, type Tasks, type TasksOptions } from "../tasks.ts";
+import { openTasks, type Tasks, type TasksOptions, type TestedBy } from "../tasks.ts";
 import { DurableTools } from "./durable-tools.ts";
 
 /** What `serveHttp`, `serveStdio` and handlers to mount serve, with the tasks behind it. */
@@ -35,15 +35,24 @@ export interface DurableServer extends TaskServer {
  * for some clients only; with an asynchronous factory, the start rejects with that.
  */
 export function durable(factory: ServerFactory, options: TasksOptions): DurableServer {
+  return durableWith(factory, options, {});
+}
+
+/** `durable` in a test. */
+export function durableWith(
+  factory: ServerFactory,
+  options: TasksOptions,
+  testedBy: TestedBy,
+): DurableServer {
   if (typeof factory !== "function") {
     throw new HoldfastError(
       "configuration",
       "durable takes the function that makes your server, and then the options: durable(() => new McpServer({ name, version }), { store }).",
     );
   }
-  const tasks = createTasks(options);
+  const { tasks, serverOf } = openTasks(options, testedBy);
   const tools = new DurableTools(factory, tasks);
-  const server = tasks.server((context) => tools.make(context));
+  const server = serverOf((context) => tools.make(context));
   const collected = tools.collect();
   collected?.catch(() => undefined); // the start rejects with it
   const after = (start: () => Promise<void>) => async (): Promise<void> => {

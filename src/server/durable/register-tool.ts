@@ -42,9 +42,19 @@ export type DurableContext = ServerContext & {
   readonly task: TaskContext;
 };
 
-interface DurableConfig {
+type Task = TaskSettings | "optional" | "required";
+
+/** No options that there are not: a type that is inferred is not held to that. */
+type Only<Given> = Given extends string
+  ? Given
+  : Exclude<keyof Given, keyof TaskSettings> extends never
+    ? Given
+    : never;
+
+/** Generic, so that options which are a constant match as well: else TypeScript takes the context of the handler from the SDK's `registerTool`. */
+interface DurableConfig<Given extends Task> {
   /** Makes the tool durable, inside of the function that `durable` is given. */
-  readonly task: TaskSettings | "optional" | "required";
+  readonly task: Given & Only<Given>;
   readonly title?: string;
   readonly description?: string;
   readonly annotations?: ToolAnnotations;
@@ -80,15 +90,16 @@ declare module "@modelcontextprotocol/server" {
     registerTool<
       Output extends StandardSchemaWithJSON,
       Input extends StandardSchemaWithJSON | undefined = undefined,
+      Given extends Task = Task,
     >(
       name: string,
-      config: DurableConfig & { readonly inputSchema?: Input; readonly outputSchema?: Output },
+      config: DurableConfig<Given> & { readonly inputSchema?: Input; readonly outputSchema?: Output },
       handler: DurableCallback<Input>,
     ): RegisteredTool;
     /** The same with a schema by its fields: `inputSchema: { month: z.string() }`. */
-    registerTool<Fields extends Shape>(
+    registerTool<Fields extends Shape, Given extends Task = Task>(
       name: string,
-      config: DurableConfig & {
+      config: DurableConfig<Given> & {
         readonly inputSchema: Fields;
         readonly outputSchema?: Shape | StandardSchemaWithJSON;
       },
