@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/longest-first.ts";
 
 const src = fileURLToPath(new URL("./src/", import.meta.url));
 
@@ -39,6 +40,7 @@ export default defineConfig({
     isolate: false,
     // Most files wait for children of theirs, so two processors have room for four at a time.
     maxWorkers: availableParallelism() + 2,
+    sequence: { sequencer: LongestFirst },
     // What Node compiled is kept for the next worker thread, child and run.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)) },
     // Success prints a line for each file and nothing else.

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connect, type ConnectOptions, type TaskClient, type TaskHandle } from "holdfast/client";
 import { expect, onTestFinished } from "vitest";
@@ -122,9 +123,9 @@ export class Owners extends Signals {
 /** For longer than a dead process goes unnoticed, and then a missing tool is waited for. */
 const longMs = 2_000;
 
-/** Reads a task again and again: it works on. */
+/** Reads a task again and again: it works on. The pauses leave the machine to the processes that could end it. */
 export async function expectWorking(handle: TaskHandle, ms = longMs): Promise<void> {
-  for (const end = performance.now() + ms; performance.now() < end;) {
+  for (const end = performance.now() + ms; performance.now() < end; await pause(20)) {
     expect(await handle.get()).toMatchObject({ status: "working" });
   }
 }

@@ -1,0 +1,16 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Short files that run for long. */
+const long = ["/test/contract/", "/test/model/", "/test/bench/", "/test/fuzz/guided.test.ts"];
+
+/**
+ * Begins with the files that take longest. Where vitest has not seen a file run before, as in a clean clone, it takes its size for its time, and the
+ * end of a run would be a wait for these.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => long.some((part) => moduleId.includes(part));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
