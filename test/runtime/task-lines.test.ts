@@ -187,6 +187,26 @@ describe("a log and an output", () => {
     expect(outcome?.body).toMatch(said);
   });
 
+  test("lines that a handler appends together are written by one command", async () => {
+    let writes = 0;
+    const process = await Process.started({
+      before: (call) => void (writes += call === "append" ? 1 : 0),
+      tools: {
+        work: async (_, task) => {
+          for (let n = 1; n <= 9; n++) void task.log("info", `line ${n}`);
+          await task.output("half");
+          expect(writes).toBe(1);
+          await task.log("info", "line 10");
+          return done;
+        },
+      },
+    });
+    const id = await process.callId("work");
+    expect((await process.ended(id)).outcome).toMatchObject({ kind: "result" });
+    expect(writes).toBe(2);
+    expect(await linesOf(process, id)).toHaveLength(10);
+  });
+
   test("a call that becomes a task later has what it appended before", async () => {
     const process = await Process.started({
       tools: {

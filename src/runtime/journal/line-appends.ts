@@ -8,7 +8,7 @@ interface Batch {
   readonly written: PromiseWithResolvers<void>;
 }
 
-/** Writes lines in their order: one write is under way at a time, and all lines that come meanwhile are in the next one. */
+/** Writes lines in their order: one write is under way at a time, and all lines that come together or meanwhile are in the next one. */
 export class LineAppends {
   #write: Write | undefined;
   #pending: Batch | undefined;
@@ -43,15 +43,21 @@ export class LineAppends {
   }
 
   #next(): void {
+    const write = this.#write;
+    if (write === undefined || this.#underWay !== undefined || this.#pending === undefined) return;
+    this.#underWay = this.#writePending(write).finally(() => {
+      this.#underWay = undefined;
+      this.#next();
+    });
+  }
+
+  /** Never rejects. */
+  async #writePending(write: Write): Promise<void> {
+    await Promise.resolve(); // a handler mostly appends several lines without waiting for the first
     const batch = this.#pending;
-    if (this.#write === undefined || this.#underWay !== undefined || batch === undefined) return;
+    if (batch === undefined) return;
     this.#pending = undefined;
     const { resolve, reject } = batch.written;
-    this.#underWay = this.#write([...batch.lines.values()], batch.forget)
-      .then(resolve, reject)
-      .finally(() => {
-        this.#underWay = undefined;
-        this.#next();
-      });
+    await write([...batch.lines.values()], batch.forget).then(resolve, reject);
   }
 }
