@@ -9,7 +9,7 @@ import type { Figure } from "./figures/figure.ts";
 import { floodOfOne, floodOfRecovered } from "./figures/flood.ts";
 import { journalBlock, journalMemory } from "./figures/journal.ts";
 import { listen } from "./figures/listen.ts";
-import { lives } from "./figures/lives.ts";
+import { lives, livesLog } from "./figures/lives.ts";
 import { parkedAnswer, parkedMemory, parkedStart } from "./figures/parked.ts";
 import { retainedCreate, retainedGet, retainedStart } from "./figures/retained.ts";
 import { tail } from "./figures/tail.ts";
@@ -23,6 +23,7 @@ const ownFigures: readonly Figure[] = [
   createSdk,
   createTwo,
   lives,
+  livesLog,
   tasksGetSession,
   listen,
   tail,

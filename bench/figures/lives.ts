@@ -7,10 +7,10 @@ import { withServers } from "./with-servers.ts";
 
 const sum = Buffer.from('"text":"42"');
 
-/** Starts a task and polls it; the last answer has the result. */
-export function livesOf20260728(server: ServerProcess): Side {
+/** Starts a task of a tool that adds and polls it; the last answer has the result. */
+export function livesOf20260728(server: ServerProcess, tool = "add"): Side {
   const requests = new StatelessRequests(server.url);
-  const call = requests.call("add", { a: 19, b: 23 });
+  const call = requests.call(tool, { a: 19, b: 23 });
   return {
     servers: [server],
     client: async (connection) => async () => {
@@ -47,5 +47,18 @@ export const lives: Figure = {
       const ours = await start("./servers/holdfast.ts", { HOLDFAST_STORE: "sqlite:tasks.db" });
       const sdk = await start("./servers/sdk-v1.ts");
       return compare(livesOf20260728(ours), livesOf20251125(sdk), effort);
+    }),
+};
+
+export const livesLog: Figure = {
+  name: "lives-log",
+  title: "whole lives of tasks with ten lines in the log of each; SQLite with synchronous FULL",
+  against: "without a log",
+  unit: "/s",
+  measure: ({ folder, effort }) =>
+    withServers(folder, async (start) => {
+      const logging = await start("./servers/holdfast.ts", { HOLDFAST_STORE: "sqlite:tasks.db" });
+      const silent = await start("./servers/holdfast.ts", { HOLDFAST_STORE: "sqlite:tasks.db" });
+      return compare(livesOf20260728(logging, "add_and_log"), livesOf20260728(silent), effort);
     }),
 };

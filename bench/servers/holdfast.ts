@@ -17,9 +17,13 @@ const tasks = createTasks({
   rates: { maxLoopDelayMs: null, ...(manyTasks && { pollsPerInterval: null, callsPerMinute: null }) },
   ...(manyTasks && { maxRetained: 2_000_000, maxUnfinished: null, maxUnfinishedPerPrincipal: null }),
 });
-tasks.tool("add", { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) =>
-  text(String(a + b)),
-);
+const summands = z.object({ a: z.number(), b: z.number() });
+tasks.tool("add", { inputSchema: summands }, ({ a, b }) => text(String(a + b)));
+tasks.tool("add_and_log", { inputSchema: summands }, async ({ a, b }, task) => {
+  for (let line = 1; line < 10; line++) void task.log("info", `Line ${line} of ${a} and ${b}`, { line });
+  await task.log("notice", `The sum is ${a + b}`);
+  return text(String(a + b));
+});
 const gates = new Map<string, PromiseWithResolvers<void>>();
 function gateOf(name: string): PromiseWithResolvers<void> {
   const gate = gates.get(name) ?? Promise.withResolvers<void>();
