@@ -7,6 +7,7 @@ import { taskCaller, type TaskCaller } from "../runtime/tool/caller.ts";
 import { receivedBy, unstoredParts, type TransportInfo } from "./received.ts";
 import { encodeJson } from "../task/json.ts";
 import type { CallerDetails, Origin } from "../task/record.ts";
+import type { LogLevel } from "../task/task-line.ts";
 
 /** What the sender of a request is allowed to do, where its token limits that. */
 export interface Access {
@@ -44,6 +45,8 @@ export interface Caller {
   readonly capabilities: Capabilities;
   /** Null if the server does not tell callers apart, and a task's id is the only key. */
   readonly principal: string | null;
+  /** From which level on it wants log messages on the stream of this request; left out: none. */
+  readonly logLevel?: LogLevel | undefined;
 }
 
 /** A request that we answer, as it came in. */

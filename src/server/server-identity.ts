@@ -5,20 +5,33 @@ import { HoldfastError } from "../task/fault.ts";
 /** Principals whose answer is remembered; beyond it, the one that was asked for first is asked for again. */
 const mostPrincipals = 10_000;
 
+/** What the author's server says of itself. */
+export interface AuthorIdentity {
+  /** Its name and version. */
+  readonly serverInfo: JsonObject;
+  /** Whether it declares `logging`: its clients may want log messages. */
+  readonly logs: boolean;
+}
+
+/** Of the `capabilities` that a server declares. */
+export function authorIdentity(serverInfo: JsonObject, capabilities: unknown): AuthorIdentity {
+  return { serverInfo, logs: isJsonObject(capabilities) && isJsonObject(capabilities["logging"]) };
+}
+
 /**
  * The name and version of the author's server, which each result of 2026-07-28 repeats. A factory may make another server
  * for each caller, or none: so it is asked once for each principal, and nobody waits for the answer to another's request.
  */
 export class ServerIdentity {
-  readonly #known = new Map<string | null, JsonObject>();
+  readonly #known = new Map<string | null, AuthorIdentity>();
 
   /** Undefined before the author's server was asked for this principal. */
-  known(principal: string | null): JsonObject | undefined {
+  known(principal: string | null): AuthorIdentity | undefined {
     return this.#known.get(principal);
   }
 
   /** Rejects as `ask` does; then the next call asks again. */
-  async learn(principal: string | null, ask: () => Promise<JsonObject>): Promise<JsonObject> {
+  async learn(principal: string | null, ask: () => Promise<AuthorIdentity>): Promise<AuthorIdentity> {
     const known = this.#known.get(principal);
     if (known !== undefined) return known;
     const learned = await ask();
@@ -32,7 +45,7 @@ export class ServerIdentity {
 }
 
 /** Asks a server that is not connected, and closes it. */
-export async function identityOf(mcp: McpServer): Promise<JsonObject> {
+export async function identityOf(mcp: McpServer): Promise<AuthorIdentity> {
   const [client, server] = InMemoryTransport.createLinkedPair();
   const { promise, resolve } = Promise.withResolvers<unknown>();
   client.onmessage = resolve;
@@ -42,7 +55,8 @@ export async function identityOf(mcp: McpServer): Promise<JsonObject> {
     await client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
     const answer = await promise;
     const result = isJsonObject(answer) ? answer["result"] : undefined;
-    if (isJsonObject(result) && isJsonObject(result["serverInfo"])) return result["serverInfo"];
+    if (isJsonObject(result) && isJsonObject(result["serverInfo"]))
+      return authorIdentity(result["serverInfo"], result["capabilities"]);
     throw new HoldfastError("internal", "The server did not say its name when it was initialized.");
   } finally {
     await mcp.close();

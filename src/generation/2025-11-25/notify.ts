@@ -1,5 +1,7 @@
 import type { Progress } from "../../task/record.ts";
+import type { LogText } from "../../task/task-line.ts";
 import type { JsonObject } from "../json-object.ts";
+import { logMessage } from "../log-message.ts";
 import { withRelatedTask } from "./related-task.ts";
 import type { WireTask } from "./wire-task.ts";
 
@@ -23,4 +25,10 @@ export function progressNotification(
 ): WireNotification {
   const params = withRelatedTask({ progressToken, ...progress }, taskId);
   return { jsonrpc: "2.0", method: "notifications/progress", params };
+}
+
+/** A line of the task's log, which names the task (C-097). */
+export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
+  const { method, params } = logMessage(tool, line);
+  return { jsonrpc: "2.0", method, params: withRelatedTask(params, taskId) };
 }

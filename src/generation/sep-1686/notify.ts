@@ -1,5 +1,7 @@
 import type { Progress } from "../../task/record.ts";
+import type { LogText } from "../../task/task-line.ts";
 import type { JsonObject } from "../json-object.ts";
+import { logMessage } from "../log-message.ts";
 import { relatedTask, withRelatedTask } from "./related-task.ts";
 
 export const createdMethod = "notifications/tasks/created";
@@ -25,4 +27,10 @@ export function progressNotification(
     method: "notifications/progress",
     params: withRelatedTask({ progressToken, ...progress }, taskId),
   };
+}
+
+/** A line of the task's log, which names the task (S-060). */
+export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
+  const { method, params } = logMessage(tool, line);
+  return { method, params: withRelatedTask(params, taskId) };
 }

@@ -38,7 +38,7 @@ export interface InlineRun extends CallExtras {
   readonly ask: Ask;
   /** Hears each report of progress at once; what it throws is lost. Without it reports go nowhere. */
   readonly progress?: (report: Progress) => void;
-  /** Hears each line of the log at once; what it throws is lost. Without it the log goes nowhere. */
+  /** Hears each line of the log at once, and none again that a step repeats; what it throws is lost. Without it the log goes nowhere. */
   readonly log?: (line: LogText) => void;
 }
 
@@ -97,12 +97,14 @@ export async function runInline(
       }
     },
     append: async (source, list, at, body) => {
-      await run.lines.append(source, list, at, body);
+      const last = run.lines.lastOf("log");
+      const appended = run.lines.append(source, list, at, body);
       try {
-        if (list === "log") call.log?.(JSON.parse(body) as LogText);
+        if (run.lines.lastOf("log") > last) call.log?.(JSON.parse(body) as LogText);
       } catch {
         // As of progress.
       }
+      await appended;
     },
     report: onError,
     onStepRun,

@@ -98,6 +98,11 @@ export class TaskLines {
     return this.#appends.append(line, list === "log" ? this.#forgetOldest() : []);
   }
 
+  /** The number of the last line of a list, be it written yet or not; what repeats a line has none. */
+  lastOf(list: LineList): number {
+    return this.#last[list];
+  }
+
   /** Resolves when what was appended so far is written, or has failed. */
   written(): Promise<void> {
     return this.#appends.written();

@@ -1,16 +1,21 @@
 import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
 import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
-import { progressNotification, statusNotification } from "../../generation/2025-11-25/notify.ts";
+import {
+  logNotification,
+  progressNotification,
+  statusNotification,
+} from "../../generation/2025-11-25/notify.ts";
 import { relatedTask } from "../../generation/2025-11-25/related-task.ts";
 import { wireTask } from "../../generation/2025-11-25/wire-task.ts";
 import { withQuestionKey } from "../../generation/question-key.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/notification-format.ts";
 
-/** Tasks of 2025-11-25 send their status and progress. Their questions name the task, and have a key. */
+/** Tasks of 2025-11-25 send their status, progress and log. Their questions name the task, and have a key. */
 export const format: NotificationFormat = {
   state: (snapshot) => statusNotification(wireTask(snapshot.task, diagnose(snapshot))),
   progress: progressNotification,
+  log: (line, { tool, wireId }) => logNotification(tool, line, wireId),
   ask: (question, { wireId, key }) =>
     askClient({
       ...question,

@@ -8,11 +8,12 @@ import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { DirectReports } from "../log/direct-reports.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import { becomesTask } from "./admission.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
 import { receivedBy } from "../received.ts";
-import { callerOf, originOf, type Caller, type ToolRequest } from "../request.ts";
+import { callerOf, originOf, progressTokenOf, type Caller, type ToolRequest } from "../request.ts";
 import { plainCall } from "./plain-call.ts";
 import { prepareCall } from "./prepare-call.ts";
 import type { RequestStream } from "./request-stream.ts";
@@ -49,17 +50,29 @@ export async function callTool(
       `Tool ${tool.name} is never a task, so it cannot ask while it runs.`,
     );
   };
+  const reports = new DirectReports({
+    tool: tool.name,
+    progressToken: progressTokenOf(params),
+    logLevel: () => caller.logLevel,
+    notify: (method, said) => stream.notify(method, said),
+  });
   const run = {
     tool,
     arguments: params["arguments"],
     prepared,
     signal,
     ask,
+    progress: reports.progress,
+    log: reports.log,
     caller: callerOf(request, caller.principal),
     credentials: request.auth?.credentials,
     received: receivedBy(tool, request),
   };
-  return completeAnswerOf(await runtime.runInline(run));
+  try {
+    return completeAnswerOf(await runtime.runInline(run));
+  } finally {
+    reports.end();
+  }
 }
 
 /** A call whose client has no tasks, in its first round or in a later one. */

@@ -2,6 +2,7 @@ import { SERVER_INFO_META_KEY } from "@modelcontextprotocol/server";
 import { completeResult } from "../../generation/2026-07-28/complete-result.ts";
 import { readCommand, taskMethods, type TasksMethod } from "../../generation/2026-07-28/methods.ts";
 import { declaresTasks, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
+import { readLogLevel } from "../../generation/2026-07-28/log-level.ts";
 import { detailedTaskText } from "../../generation/2026-07-28/project.ts";
 import { generation } from "../../generation/2026-07-28/name.ts";
 import { hasIdempotencyKey, isRepeat } from "../../generation/idempotency-key.ts";
@@ -17,6 +18,7 @@ import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
 import type { Rates } from "../rates/rates.ts";
 import type { TaskResource } from "../../generation/task-lines.ts";
+import type { AuthorIdentity } from "../server-identity.ts";
 import { readTaskResource, taskResourceOf } from "../task-resources.ts";
 import { missingForCall, missingForMethod } from "./admission.ts";
 import { callTool } from "./call-tool.ts";
@@ -30,8 +32,7 @@ export interface OpenRequest extends ToolRequest {
   readonly method: string;
   readonly principal: string | null;
   readonly stream: RequestStream;
-  /** What the author's server calls itself. */
-  readonly serverInfo: JsonObject;
+  readonly author: AuthorIdentity;
 }
 
 export interface DispatcherSetup {
@@ -61,13 +62,15 @@ export class Dispatcher {
 
   /** Undefined for a request that was called off, which is not answered. */
   async handle(request: OpenRequest): Promise<Answer | TextAnswer | undefined> {
-    const { params, principal } = request;
+    const { params, principal, author } = request;
+    const { serverInfo } = author;
     try {
       const resource = taskResourceOf(request.method, params);
-      if (resource !== undefined) return signed(await this.#read(resource, request), request.serverInfo);
-      const caller = { capabilities: readCapabilities(params) ?? {}, principal };
+      if (resource !== undefined) return signed(await this.#read(resource, request), serverInfo);
+      const logLevel = author.logs ? readLogLevel(params) : undefined;
+      const caller = { capabilities: readCapabilities(params) ?? {}, principal, logLevel };
       if (isTasksMethod(request.method)) return await this.#aboutTask(request.method, request, caller);
-      return signed(await this.#call(request, caller), request.serverInfo);
+      return signed(await this.#call(request, caller), serverInfo);
     } catch (error) {
       if (request.signal.aborted && error === request.signal.reason) return undefined;
       if (isUnknownTask(error)) this.#setup.rates.missed(principal);
@@ -78,7 +81,7 @@ export class Dispatcher {
   /** The checks come in the order capability, params, task. */
   async #aboutTask(
     method: TasksMethod,
-    { params, access, serverInfo }: OpenRequest,
+    { params, access, author: { serverInfo } }: OpenRequest,
     { capabilities, principal }: Caller,
   ): Promise<Answer | TextAnswer> {
     const missing = missingForMethod(method, capabilities);

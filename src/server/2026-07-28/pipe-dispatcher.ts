@@ -11,7 +11,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Answer } from "../answer.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Amend, DispatchContext, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
-import type { ServerIdentity } from "../server-identity.ts";
+import { authorIdentity, type AuthorIdentity, type ServerIdentity } from "../server-identity.ts";
 import { readMethod } from "../task-resources.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { isExact } from "./exact-message.ts";
@@ -55,9 +55,9 @@ export class PipeDispatcher implements WireDispatcher {
             : await this.#ask(forward, method, withoutState(params));
         if (isRefusal(verdict)) return verdict;
       }
-      const serverInfo = await this.#identity(forward, params["_meta"]);
+      const author = await this.#identity(forward, params["_meta"]);
       const stream = this.#streamOf(id);
-      const answer = await dispatcher.handle({ id, method, params, signal, principal, stream, serverInfo });
+      const answer = await dispatcher.handle({ id, method, params, signal, principal, stream, author });
       if (answer === undefined) throw signal.reason;
       return "resultText" in answer ? { result: JSON.parse(answer.resultText) as JsonObject } : answer;
     };
@@ -101,11 +101,12 @@ export class PipeDispatcher implements WireDispatcher {
     };
   }
 
-  #identity(forward: DispatchContext["forward"], envelope: unknown): Promise<JsonObject> {
+  #identity(forward: DispatchContext["forward"], envelope: unknown): Promise<AuthorIdentity> {
     return this.#setup.identity.learn(this.#setup.principal, async () => {
       const answer = await this.#ask(forward, "server/discover", { _meta: envelope });
-      const serverInfo = "result" in answer ? metaOf(answer.result)[SERVER_INFO_META_KEY] : undefined;
-      if (isJsonObject(serverInfo)) return serverInfo;
+      const result = "result" in answer ? answer.result : undefined;
+      const serverInfo = metaOf(result)[SERVER_INFO_META_KEY];
+      if (isJsonObject(serverInfo)) return authorIdentity(serverInfo, result?.["capabilities"]);
       throw new HoldfastError("internal", "The author's server did not say its name.");
     });
   }

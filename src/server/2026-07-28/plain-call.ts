@@ -1,3 +1,4 @@
+import { logMethod } from "../../generation/log-message.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { completeAnswerOf } from "../answer.ts";
 import { progressTokenOf, type Caller, type ToolRequest } from "../request.ts";
@@ -10,7 +11,7 @@ import type { RequestStream } from "./request-stream.ts";
 export function plainCall(
   runtime: Runtime,
   request: ToolRequest,
-  { capabilities, principal }: Caller,
+  { capabilities, principal, logLevel }: Caller,
   stream: RequestStream,
 ): PlainCall {
   const { params, signal } = request;
@@ -22,6 +23,9 @@ export function plainCall(
     capabilities,
     answerOf: completeAnswerOf,
     askByAnswer: (snapshot) => askByAnswer(runtime, snapshot, { params, principal, capabilities }),
+    logLevel: () => logLevel,
+    log: (message) => stream.notify(logMethod, message),
+    hasProgressToken: progressToken !== undefined,
     progress(report) {
       if (progressToken === undefined) return;
       stream.notify("notifications/progress", { progressToken, ...report });

@@ -7,9 +7,11 @@ import type {
   RequestId,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { logMethod } from "../../generation/log-message.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { hasScopes } from "../../task/required-scopes.ts";
+import type { LogLevel } from "../../task/task-line.ts";
 import type { AnswerEnd } from "../dispatch/after-answers.ts";
 import type { Wire } from "../dispatch/dispatch-transport.ts";
 import type { Streams } from "../streams.ts";
@@ -20,8 +22,8 @@ export class Undelivered extends Error {
   override readonly name = "Undelivered";
 }
 
-/** How many notifications may wait for a client that does not read. */
-const mostUnsent = 100;
+/** How many notifications may wait for a client that does not read; of log messages, which come many at a time, as many as are read at once. */
+const mostUnsent = { others: 100, log: 1_000 };
 
 /**
  * One connection of a revision before 2026-07-28: what its client declared in `initialize`, and the requests and
@@ -31,6 +33,8 @@ const mostUnsent = 100;
 export class Connection {
   readonly principal: string | null;
   readonly streams: Streams;
+  /** From which level on the client wants log messages; undefined: it wants none. */
+  logLevel: LogLevel | undefined;
   readonly #asked = new Map<RequestId, PromiseWithResolvers<Reply>>();
   /** Unanswered requests whose streams broke. */
   readonly #broken = new Set<RequestId>();
@@ -46,7 +50,7 @@ export class Connection {
   readonly #idPrefix: string;
   #count = 0;
   /** Notifications that the transport has not taken yet. */
-  #unsent = 0;
+  readonly #unsent = { others: 0, log: 0 };
 
   constructor(principal: string | null, streams: Streams) {
     this.principal = principal;
@@ -96,11 +100,12 @@ export class Connection {
 
   /** Sends a notification likewise; it is dropped if it cannot be sent, or if too many wait for the client to read. */
   notify(method: string, params: JsonObject, via: RequestId | undefined): void {
-    if (this.#unsent >= mostUnsent) return;
-    this.#unsent += 1;
+    const kind = method === logMethod ? "log" : "others";
+    if (this.#unsent[kind] >= mostUnsent[kind]) return;
+    this.#unsent[kind] += 1;
     this.#write({ jsonrpc: "2.0", method, params }, via)
       .catch(() => undefined)
-      .finally(() => (this.#unsent -= 1));
+      .finally(() => (this.#unsent[kind] -= 1));
   }
 
   /** As `notify`, for notifications that are never dropped; resolves when the transport has sent it, or cannot. */

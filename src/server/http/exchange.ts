@@ -156,7 +156,7 @@ export class TaskRequests {
       auth,
       transport: { authInfo, http },
       stream: exchange,
-      serverInfo: identity.known(principal) ?? {},
+      author: identity.known(principal) ?? { serverInfo: {}, logs: false },
       get signal() {
         return exchange.signal;
       },

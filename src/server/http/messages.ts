@@ -6,11 +6,11 @@ import {
 } from "@modelcontextprotocol/server";
 import { generation as newest } from "../../generation/2026-07-28/name.ts";
 import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28/listen.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/exact-message.ts";
 import type { Owner } from "../request.ts";
-import { identityOf } from "../server-identity.ts";
+import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
 import { amended } from "./amended.ts";
 import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
@@ -143,7 +143,7 @@ export class Messages {
   }
 
   /** What the author's server calls itself; undefined where none could be made, which was reported. */
-  async #identity({ request, owner }: Incoming): Promise<JsonObject | undefined> {
+  async #identity({ request, owner }: Incoming): Promise<AuthorIdentity | undefined> {
     const { authInfo } = owner;
     const sender = authInfo === undefined ? {} : { authInfo };
     const context = { era: "modern" as const, requestInfo: request, ...sender };
@@ -158,8 +158,9 @@ export class Messages {
 
   /** What the SDK answers to a listen request for nothing, which ours adds its tasks to. */
   async #acknowledgement({ id }: ExactMessage, incoming: Incoming): Promise<Response> {
-    const serverInfo = await this.#identity(incoming);
-    if (serverInfo === undefined) return internalError(id);
+    const author = await this.#identity(incoming);
+    if (author === undefined) return internalError(id);
+    const { serverInfo } = author;
     const [begin, end] = [listenBegin(id), listenEnd(id, { [SERVER_INFO_META_KEY]: serverInfo })];
     const events = [begin, end].map((message) => messageEvent(message));
     return new Response(Buffer.concat(events), { headers: streamHeaders });

@@ -1,12 +1,14 @@
 import type { Clock } from "../../runtime/clock.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import type { LogLine } from "../log/log-lines.ts";
+import { shownProgress } from "../log/shown-progress.ts";
 
 /** After so much silence, in ms, the client gets a report. Clients give up after a minute or less. */
 const silenceMs = 15_000;
 
 /**
- * Sends progress to the client of a call that waits: what the handler reports and, while it reports nothing, the last
+ * Sends progress to the client of a call that waits: what the handler reports, or logs before that, and, while there is nothing, the last
  * report again. Many clients reset their timeouts with each report. The protocol demands that progress grows, so a
  * repeated report is larger by the least amount.
  */
@@ -15,20 +17,25 @@ export class KeepAlive {
   readonly #send: (params: JsonObject) => void;
   #last: number | undefined;
   #task: TaskRecord | undefined;
+  #line: LogLine | undefined;
   #callOff: () => void = () => undefined;
 
-  constructor(clock: Clock, send: (params: JsonObject) => void) {
+  /** `heard`: what the client may have heard before. */
+  constructor(clock: Clock, send: (params: JsonObject) => void, heard?: number) {
     this.#clock = clock;
     this.#send = send;
+    this.#last = heard;
     this.#arm();
   }
 
-  /** The task as it is now. */
-  changed(task: TaskRecord): void {
+  /** The task as it is now, and the newest line of its log that goes with progress. */
+  changed(task: TaskRecord, line?: LogLine): void {
     this.#task = task;
-    if (task.progress === null || task.finishedAt !== null) return;
-    if (this.#last !== undefined && task.progress.progress <= this.#last) return;
-    this.#report({ ...task.progress });
+    this.#line = line;
+    const report = shownProgress(task.progress, line);
+    if (report === undefined || task.finishedAt !== null) return;
+    if (this.#last !== undefined && report.progress <= this.#last) return;
+    this.#report({ ...report });
   }
 
   stop(): void {
@@ -43,7 +50,9 @@ export class KeepAlive {
   #tick(): void {
     const last = this.#last;
     const progress = last === undefined ? 0 : last + Math.max(1e-6, Math.abs(last) * 1e-12);
-    const { total, message = this.#task?.statusMessage ?? undefined } = this.#task?.progress ?? {};
+    const { total } = this.#task?.progress ?? {};
+    const shown = shownProgress(this.#task?.progress ?? null, this.#line);
+    const message = shown?.message ?? this.#task?.statusMessage ?? undefined;
     this.#report({
       progress,
       ...(total !== undefined && total >= progress ? { total } : {}),

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { Requestor } from "../../runtime/runtime.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { LogLevel } from "../../task/task-line.ts";
 import type { Answer } from "../answer.ts";
 import type { ToolRequest } from "../request.ts";
 import type { Departure } from "./departure.ts";
@@ -42,6 +43,12 @@ export interface PlainCall {
   attend?(id: string, requestor: Requestor, signal: AbortSignal): void;
   /** The answer that asks the open questions (MRTR): the client makes the call again with their answers. */
   askByAnswer?(snapshot: TaskSnapshot): Promise<Answer>;
+  /** From which level on its client wants log messages now; undefined: it wants none. */
+  logLevel(): LogLevel | undefined;
+  /** Sends a log message with these params. */
+  log(params: JsonObject): void;
+  /** Whether its client wants progress. */
+  readonly hasProgressToken: boolean;
   /** Sends progress under the call's progress token; does nothing if it has none. */
   progress(report: JsonObject): void;
   /** Calls `action` once, with whether the answer to this call has reached the client, as far as the transport knows. */

@@ -5,6 +5,8 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Answer } from "../answer.ts";
 import type { OnError } from "../faults.ts";
+import { heardProgress } from "../log/shown-progress.ts";
+import { CallLog } from "./call-log.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
 import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
 import { Deliveries, type Waiting } from "./delivery.ts";
@@ -68,7 +70,7 @@ export class PlainCalls {
   /** Goes on with a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
   async resume(task: TaskRecord, tool: Tool | undefined, call: PlainCall): Promise<Answer> {
     const policy = tool === undefined ? "wait" : this.#policyOf(tool);
-    return this.#follow(task, call, policy, await this.#enter(task, call));
+    return this.#follow(task, call, policy, await this.#enter(task, call), heardProgress(task));
   }
 
   /** The caller of such a call leaves. */
@@ -108,24 +110,33 @@ export class PlainCalls {
     return waiting;
   }
 
-  async #follow(task: TaskRecord, call: PlainCall, policy: PlainPolicy, waiting: Waiting): Promise<Answer> {
+  /** `heard`: the progress that the call may have had from another process. */
+  async #follow(
+    task: TaskRecord,
+    call: PlainCall,
+    policy: PlainPolicy,
+    waiting: Waiting,
+    heard?: number,
+  ): Promise<Answer> {
     const { clock } = this.#runtime;
     const { signal } = call.request;
     const over = new AbortController();
     const deadline = new AbortController();
     const callOffDeadline =
       policy === "ticket" ? clock.after(this.#deadlineOf(task), () => deadline.abort()) : undefined;
-    const keepAlive = new KeepAlive(clock, (report) => call.progress(report));
+    const log = new CallLog(this.#runtime, task, call);
+    const keepAlive = new KeepAlive(clock, (report) => call.progress(report), heard);
     let last: TaskSnapshot | undefined;
     const isAnswerable = (snapshot: TaskSnapshot): boolean => {
       last = snapshot;
-      keepAlive.changed(snapshot.task);
+      keepAlive.changed(snapshot.task, log.newest);
       return snapshot.task.finishedAt !== null || needsItsCaller(snapshot, call);
     };
     try {
       call.attend?.(task.id, task, over.signal);
       const [runtime, onError] = [this.#runtime, this.#onError];
-      const wait = { runtime, onError, task, isAnswerable, signal, deadline: deadline.signal };
+      const tell = (snapshot: TaskSnapshot): Promise<void> => log.upTo(snapshot.task);
+      const wait = { runtime, onError, task, tell, isAnswerable, signal, deadline: deadline.signal };
       return await this.#answer(await waitForTask(wait), call, policy, waiting);
     } catch (error) {
       if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {

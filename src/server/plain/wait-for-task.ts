@@ -14,7 +14,9 @@ export interface WaitOptions {
   readonly runtime: Runtime;
   readonly onError: OnError;
   readonly task: TaskRecord;
-  /** Called with the task as it is now and after each change; returns whether the caller can be answered. */
+  /** Tells the caller what the task says before its answer, as it is now and after each change. */
+  readonly tell: (snapshot: TaskSnapshot) => Promise<void>;
+  /** Called with the task after that; returns whether the caller can be answered. */
   readonly isAnswerable: (snapshot: TaskSnapshot) => boolean;
   /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
@@ -44,7 +46,7 @@ export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
 /** Reads the task now and after each change. */
 async function readUntil(
   isEnd: (snapshot: TaskSnapshot) => boolean,
-  { runtime, onError, task }: WaitOptions,
+  { runtime, onError, task, tell }: WaitOptions,
   signal: AbortSignal,
 ): Promise<TaskSnapshot> {
   let changed = false;
@@ -54,11 +56,16 @@ async function readUntil(
     wake();
   });
   const patience = { clock: runtime.clock, onError };
+  const read = async (): Promise<TaskSnapshot> => {
+    const snapshot = await runtime.get(task.id, task);
+    await tell(snapshot);
+    return snapshot;
+  };
   try {
     for (;;) {
       signal.throwIfAborted();
       changed = false;
-      const snapshot = await untilStoreAnswers(() => runtime.get(task.id, task), patience, signal);
+      const snapshot = await untilStoreAnswers(read, patience, signal);
       if (isEnd(snapshot)) return snapshot;
       await waitFor((done) => {
         wake = done;

@@ -1,6 +1,6 @@
 import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
 import { nestedRequest } from "../../generation/sep-1686/nested.ts";
-import { progressNotification } from "../../generation/sep-1686/notify.ts";
+import { logNotification, progressNotification } from "../../generation/sep-1686/notify.ts";
 import { relatedTask } from "../../generation/sep-1686/related-task.ts";
 import { withQuestionKey } from "../../generation/question-key.ts";
 import { askClient } from "../connection/ask-client.ts";
@@ -8,11 +8,12 @@ import type { NotificationFormat } from "../subscriptions/notification-format.ts
 import { askAsTask } from "./ask-as-task.ts";
 
 /**
- * Tasks of SEP-1686 send no status. Their progress and questions name the task, and questions have a key (S-057, S-061). If
+ * Tasks of SEP-1686 send no status. Their progress, log and questions name the task, and questions have a key (S-057, S-061). If
  * the client declares that it takes such a question as a task, it is asked as one (S-002).
  */
 export const format: NotificationFormat = {
   progress: progressNotification,
+  log: (line, { tool, wireId }) => logNotification(tool, line, wireId),
   ask(question, { wireId, key }) {
     const { connection, method, params, clock, mayBeTask = true } = question;
     const takes = mayBeTask && method !== "roots/list" && declaresTask(connection.capabilities, method);

@@ -1,3 +1,4 @@
+import { logMethod } from "../../generation/log-message.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
@@ -85,6 +86,9 @@ export class DirectCalls {
         const wait = { connection, request: id, signal: over };
         this.#questions.finished(task, requestor, wait).catch(() => undefined); // the call fails with the same fault
       },
+      logLevel: () => connection.logLevel,
+      log: (message) => connection.notify(logMethod, message, id),
+      hasProgressToken: progressToken !== undefined,
       progress(report) {
         if (progressToken === undefined) return;
         connection.notify("notifications/progress", { progressToken, ...report }, id);

@@ -3,18 +3,18 @@ import { missingForInput, type InputMethod } from "../../task/input.ts";
 import { inputFailed } from "../../runtime/questions/answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";
-import type { Progress } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import { firstAttempt, judgeReply, paramsFor } from "../connection/question-retry.ts";
+import { DirectReports } from "../log/direct-reports.ts";
 import { cannotAsk, lacking } from "../plain/capabilities.ts";
 import { receivedBy } from "../received.ts";
 import { callerOf, progressTokenOf, type ToolRequest } from "../request.ts";
 
-/** Answers a call without a task: progress and questions go out on the stream of the call. */
+/** Answers a call without a task: progress, log messages and questions go out on the stream of the call. */
 export async function runDirectly(
   tool: Tool,
   request: ToolRequest,
@@ -29,11 +29,11 @@ export async function runDirectly(
     const validated = await validateArguments(tool, params["arguments"]);
     return validated.ok ? errorResult(cannotAsk(tool, missing)) : validated.outcome;
   }
-  const progressToken = progressTokenOf(params);
-  let over = false;
-  const progress = growing((report) => {
-    if (over || progressToken === undefined) return; // after the answer, progress belongs to no call
-    connection.notify("notifications/progress", { progressToken, ...report }, id);
+  const reports = new DirectReports({
+    tool: tool.name,
+    progressToken: progressTokenOf(params),
+    logLevel: () => connection.logLevel,
+    notify: (method, said) => connection.notify(method, { ...said }, id),
   });
 
   const ask = async (key: unknown, method: InputMethod, question: object): Promise<unknown> => {
@@ -61,22 +61,13 @@ export async function runDirectly(
       prepareInTask: true,
       signal,
       ask,
-      progress,
+      progress: reports.progress,
+      log: reports.log,
       caller: callerOf({ auth }, connection.principal),
       credentials: auth?.credentials,
       received: receivedBy(tool, request),
     });
   } finally {
-    over = true;
+    reports.end();
   }
-}
-
-/** Progress has to grow with each notification. */
-function growing(send: (report: Progress) => void): (report: Progress) => void {
-  let last: number | undefined;
-  return (report) => {
-    if (last !== undefined && report.progress <= last) return;
-    last = report.progress;
-    send(report);
-  };
 }

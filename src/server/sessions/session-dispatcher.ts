@@ -7,6 +7,7 @@ import type {
 import { generation as core } from "../../generation/2025-11-25/name.ts";
 import { generation as sepGeneration } from "../../generation/sep-1686/name.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
+import { logLevelOf, setLevelMethod } from "../../generation/log-message.ts";
 import type { Answer } from "../answer.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
@@ -126,6 +127,7 @@ export class SessionDispatcher implements WireDispatcher {
     if (method === "initialize") return (result) => this.#initialized(result);
     if (method === "resources/templates/list" && this.#context.client.asksForLines)
       return (result) => withTemplates(result, params);
+    if (method === setLevelMethod) return (result) => this.#logsFrom(params?.["level"], result);
     if (method !== "tools/list") return undefined;
     const { runtime, policies } = this.#services;
     return (result) => sessionTools(result, this.#context.client, { registry: runtime.registry, policies });
@@ -166,6 +168,12 @@ export class SessionDispatcher implements WireDispatcher {
 
   closed(): void {
     this.#connection.closed();
+  }
+
+  /** The author's server, which declares `logging`, has accepted the level. */
+  #logsFrom(level: unknown, result: JsonObject): JsonObject {
+    this.#connection.logLevel = logLevelOf(level);
+    return result;
   }
 
   #initialized(result: JsonObject): JsonObject {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../generation/json-object.ts";
-import type { Progress } from "../../task/record.ts";
+import type { Progress, TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { LogText } from "../../task/task-line.ts";
 import type { Reply } from "../connection/sent-request.ts";
 import type { Question } from "../connection/question.ts";
 
@@ -21,6 +22,8 @@ export interface NotificationFormat {
   state?(snapshot: TaskSnapshot): OutgoingNotification;
   /** Progress under the token of the request that became the task. */
   progress?(progressToken: string | number, progress: Progress, wireId: string): OutgoingNotification;
+  /** A line of the task's log. */
+  log?(line: LogText, task: Pick<TaskRecord, "tool" | "wireId">): OutgoingNotification;
   /** Asks a client; as `askClient`. */
   ask(question: Question, name: QuestionName): Promise<Reply>;
 }

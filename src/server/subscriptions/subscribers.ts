@@ -40,6 +40,11 @@ export class Subscribers {
     return new Set([...this.#followers.keys(), ...[...this.waiters].map(({ connection }) => connection)]);
   }
 
+  /** Whether some of them want progress. */
+  get wantProgress(): boolean {
+    return [...this.followers, ...this.waiters].some(({ progressToken }) => progressToken !== undefined);
+  }
+
   /** Where a notification can reach the connection now, if anywhere. */
   routeTo(connection: Connection): { via: RequestId | undefined } | undefined {
     if (connection.isReached(this.#task)) return { via: undefined };

@@ -6,6 +6,7 @@ import type { Connection } from "../connection/connection.ts";
 import { Subscribers } from "./subscribers.ts";
 import { PendingQuestions } from "./pending-questions.ts";
 import { isStopping } from "../faults.ts";
+import { LogUpdates } from "./log-updates.ts";
 import { TaskUpdates } from "./task-updates.ts";
 import type { Subscriber, SubscriptionSetup, Waiter } from "./subscriber.ts";
 
@@ -25,13 +26,14 @@ export interface Wait {
 }
 
 /**
- * One task and its subscribers. After each change, the task is read once and sent in the order of A-16: progress, status,
- * questions, and at last the result.
+ * One task and its subscribers. After each change, the task is read once and sent in the order of A-16: lines of its log,
+ * progress, status, questions, and at last the result.
  */
 export class TaskSubscription {
   readonly #setup: SubscriptionSetup;
   readonly #subscribers: Subscribers;
   readonly #updates: TaskUpdates;
+  readonly #log: LogUpdates;
   readonly #questions: PendingQuestions;
   readonly #unwatch: () => void;
   readonly #over = new AbortController();
@@ -42,6 +44,7 @@ export class TaskSubscription {
     this.#setup = setup;
     this.#subscribers = new Subscribers(setup);
     this.#updates = new TaskUpdates(this.#subscribers, setup.format);
+    this.#log = new LogUpdates(setup, this.#subscribers);
     this.#questions = new PendingQuestions(setup, this.#subscribers);
     this.#unwatch = setup.runtime.watch([setup.id], () => this.#update());
   }
@@ -51,6 +54,8 @@ export class TaskSubscription {
     this.#updates.known(known);
     const { connection } = subscriber;
     const follower: Subscriber = { ...subscriber, informed: false };
+    this.#log.begin(connection, known.task);
+    this.#updates.begin(follower, known);
     const callOff = this.#setup.runtime.clock.after(headStartMs, () => this.#inform(follower));
     const stop = connection.streams.onStandalone((open) => {
       if (open) this.#update();
@@ -100,6 +105,8 @@ export class TaskSubscription {
       waiter.open = false;
       this.#questions.lost(connection, request);
     });
+    this.#log.begin(connection, known.task);
+    this.#updates.begin(waiter, known);
     this.#subscribers.waiters.add(waiter);
     this.#update();
     try {
@@ -139,10 +146,15 @@ export class TaskSubscription {
   async #refresh(): Promise<void> {
     const { runtime, id, requestor, onError } = this.#setup;
     const patience = { clock: runtime.clock, onError };
+    const read = async (): Promise<TaskSnapshot> => {
+      const snapshot = await runtime.get(id, requestor);
+      if (this.#log.isBehind(snapshot.task)) await this.#log.send(snapshot.task);
+      return snapshot;
+    };
     try {
       while (this.#changed && !this.#over.signal.aborted) {
         this.#changed = false;
-        this.#publish(await untilStoreAnswers(() => runtime.get(id, requestor), patience, this.#over.signal));
+        this.#publish(await untilStoreAnswers(read, patience, this.#over.signal));
       }
     } finally {
       this.#working = false; // nothing can change between the last check and this
@@ -151,7 +163,7 @@ export class TaskSubscription {
 
   #publish(snapshot: TaskSnapshot): void {
     const finished = snapshot.task.finishedAt !== null;
-    this.#updates.publish(snapshot);
+    this.#updates.publish(snapshot, this.#log.newest);
     this.#questions.offer(finished ? [] : snapshot.inputs);
     if (!finished) return;
     for (const { settled } of this.#subscribers.waiters) settled.resolve(snapshot);

@@ -1,9 +1,17 @@
 import type { RequestId } from "@modelcontextprotocol/server";
+import type { Progress } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Connection } from "../connection/connection.ts";
+import type { LogLine } from "../log/log-lines.ts";
+import { heardProgress, shownProgress } from "../log/shown-progress.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Subscriber, Waiter } from "./subscriber.ts";
 import type { NotificationFormat } from "./notification-format.ts";
+
+interface Report {
+  readonly progress: Progress;
+  readonly wireId: string;
+}
 
 /** The notifications about a task: its state when it changed, progress when it grew. */
 export class TaskUpdates {
@@ -23,8 +31,16 @@ export class TaskUpdates {
     this.#sent ??= JSON.stringify(this.#format.state?.(snapshot));
   }
 
-  publish(snapshot: TaskSnapshot): void {
-    if (snapshot.task.finishedAt === null) this.#sendProgress(snapshot);
+  /** A subscriber gets progress beyond what its client may have heard before, in this state. */
+  begin(subscriber: Subscriber | Waiter, { task }: TaskSnapshot): void {
+    const heard = heardProgress(task);
+    if (heard !== undefined) this.#progress.set(subscriber, heard);
+  }
+
+  /** `line`: the newest line of its log that goes with progress. */
+  publish(snapshot: TaskSnapshot, line: LogLine | undefined): void {
+    const progress = shownProgress(snapshot.task.progress, line);
+    if (snapshot.task.finishedAt === null && progress !== undefined) this.#sendProgress(snapshot, progress);
     this.#sendState(snapshot);
   }
 
@@ -40,13 +56,14 @@ export class TaskUpdates {
   }
 
   /** It has to grow. Those with a progress token get it as soon as they can be reached. */
-  #sendProgress(snapshot: TaskSnapshot): void {
+  #sendProgress({ task }: TaskSnapshot, progress: Progress): void {
+    const report = { progress, wireId: task.wireId };
     for (const follower of this.#subscribers.followers) {
       const route = this.#subscribers.routeTo(follower.connection);
-      if (route !== undefined) this.#sendProgressTo(follower, follower.connection, route.via, snapshot);
+      if (route !== undefined) this.#sendProgressTo(follower, follower.connection, route.via, report);
     }
     for (const waiter of this.#subscribers.waiters) {
-      this.#sendProgressTo(waiter, waiter.connection, waiter.request, snapshot);
+      this.#sendProgressTo(waiter, waiter.connection, waiter.request, report);
     }
   }
 
@@ -54,14 +71,13 @@ export class TaskUpdates {
     recipient: Subscriber | Waiter,
     connection: Connection,
     via: RequestId | undefined,
-    { task }: TaskSnapshot,
+    { progress, wireId }: Report,
   ): void {
     const { progressToken } = recipient;
-    if (task.progress === null || progressToken === undefined) return;
-    const { progress } = task.progress;
-    if (progress <= (this.#progress.get(recipient) ?? -Infinity)) return;
-    this.#progress.set(recipient, progress);
-    const notification = this.#format.progress?.(progressToken, task.progress, task.wireId);
+    if (progressToken === undefined) return;
+    if (progress.progress <= (this.#progress.get(recipient) ?? -Infinity)) return;
+    this.#progress.set(recipient, progress.progress);
+    const notification = this.#format.progress?.(progressToken, progress, wireId);
     if (notification !== undefined) connection.notify(notification.method, notification.params, via);
   }
 }

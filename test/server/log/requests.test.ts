@@ -1,0 +1,123 @@
+import { PassThrough } from "node:stream";
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { serveStdio } from "holdfast/stdio";
+import { expect, it, onTestFinished } from "vitest";
+import { listenParams } from "../listener.ts";
+import { Peer, serve, withTasks, type Sending } from "../peer.ts";
+import { Pipe } from "../pipe.ts";
+import { EventReader, type Message } from "../session-peer.ts";
+import { teller, type Teller } from "./teller.ts";
+
+const logging = (mcp: McpServer): void => mcp.server.registerCapabilities({ logging: {} });
+const wants = (level: string): object => ({ "io.modelcontextprotocol/logLevel": level });
+
+/** Calls `tell` over HTTP, and resolves with what its client reads as soon as that begins. */
+function call(url: string, sending: Sending): Promise<EventReader> {
+  const { promise, resolve, reject } = Promise.withResolvers<EventReader>();
+  const peer = new Peer(url, async (address, init) => {
+    fetch(address, init).then((response) => resolve(new EventReader(response)), reject);
+    return Response.json({});
+  });
+  void peer.call("tell", {}, sending);
+  return promise;
+}
+
+async function served(told: Teller, own = logging): Promise<string> {
+  return (await serve({ tools: told.tools, server: own })).http.url;
+}
+
+const contentType = ({ response }: EventReader): string | null => response.headers.get("content-type");
+
+it.each([
+  ["waits for its task", undefined, {}],
+  ["has no task", "forbidden", withTasks],
+] as const)("sends lines on the stream of a call that %s [X-B]", async (_, task, capabilities) => {
+  const told = teller(task);
+  const url = await served(told);
+  const calling = call(url, { capabilities, meta: wants("info") });
+  told.say("debug", "a detail");
+  told.say("info", "one");
+  const stream = await calling;
+  expect(await stream.message()).toEqual({
+    jsonrpc: "2.0",
+    method: "notifications/message",
+    params: { level: "info", logger: "tell", data: "one" },
+  });
+  told.say("alert", "two", { pages: 2 });
+  told.say("end");
+  const rest = await stream.rest();
+  expect(rest).toMatchObject([
+    { params: { level: "alert", logger: "tell", data: { text: "two", data: { pages: 2 } } } },
+    { result: { content: [{ text: "told" }] } },
+  ]);
+});
+
+it.each([
+  ["did not ask", logging, {}],
+  ["asked a server without logging", () => undefined, wants("debug")],
+])("sends none to a client that %s", async (_, own, meta) => {
+  const told = teller();
+  const url = await served(told, own);
+  const calling = call(url, { capabilities: {}, meta });
+  told.say("emergency", "unheard");
+  told.say("end");
+  expect(contentType(await calling)).toBe("application/json");
+});
+
+it("sends none of a task, whose call is answered: its log is read", async () => {
+  const told = teller();
+  const url = await served(told);
+  const calling = call(url, { meta: wants("debug") });
+  const answer = await calling;
+  expect(contentType(answer)).toBe("application/json");
+  told.say("end");
+});
+
+it("reports the progress of a call without a task on its stream, until it is answered", async () => {
+  const told = teller("forbidden");
+  const url = await served(told);
+  const calling = call(url, { meta: { progressToken: "p" } });
+  told.say("info", "begins");
+  told.say(1, 2);
+  told.say(1, 2);
+  told.say(2, 2, "second");
+  told.say("end");
+  expect((await (await calling).rest()).map(({ params }) => params)).toEqual([
+    { progressToken: "p", progress: 0.001, message: "begins" },
+    { progressToken: "p", progress: 1, total: 2, message: "begins" },
+    { progressToken: "p", progress: 2, total: 2, message: "second" },
+    undefined,
+  ]);
+});
+
+it.each([
+  ["a server that logs", logging, ["heard"]],
+  ["one that does not", () => undefined, []],
+])("sends them over stdio, on %s", async (_, own, heard) => {
+  const told = teller();
+  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100 });
+  told.tools(tasks);
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const factory = (): McpServer => {
+    const mcp = new McpServer({ name: "reports", version: "1" });
+    own(mcp);
+    return mcp;
+  };
+  const server = await serveStdio(tasks.server(factory), { stdin, stdout });
+  onTestFinished(() => server.close());
+  const pipe = new Pipe(stdin, stdout);
+  const { _meta: envelope } = listenParams({}, {}) as { _meta: object };
+  const _meta = { ...envelope, ...wants("warning") };
+  pipe.write({ id: 1, method: "tools/call", params: { name: "tell", arguments: {}, _meta } });
+  told.say("info", "too little");
+  told.say("warning", "heard");
+  told.say("end");
+  const seen: Message[] = [];
+  for (let message = await pipe.next(); message !== undefined; message = await pipe.next()) {
+    if (message["id"] === 1) break;
+    seen.push(message);
+  }
+  expect(seen.map(({ params }) => (params as Message)["data"])).toEqual(heard);
+});
