@@ -29,7 +29,7 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly onError?: (error: unknown) => void;
   /**
    * Called with each thing that happens in this process, to its tasks and to its store, once it is committed. It is waited for by nobody, and
-   * what it throws goes to `onError`. Default: nobody listens, and events cost nothing.
+   * what it throws goes to `onError`. `pinoEvents` of `holdfast/pino` is one that writes logs. Default: nobody listens, and events cost nothing.
    */
   readonly onEvent?: (event: ServerEvent) => unknown;
   /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default false. */

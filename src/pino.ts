@@ -1,0 +1,2 @@
+export { pinoEvents } from "./runtime/events/pino-events.ts";
+export type { PinoEventsOptions } from "./runtime/events/pino-events.ts";
