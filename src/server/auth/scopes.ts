@@ -2,7 +2,7 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import { isJsonObject } from "../../generation/json-object.ts";
 import { listenMethod, taskListening } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { taskResourceOf } from "../task-resources.ts";
+import { followedResourceOf } from "../task-resources.ts";
 
 /** The scopes that requests need. */
 export interface ScopeRules {
@@ -78,7 +78,7 @@ export class Scopes {
     if (!isJsonObject(message)) return [];
     const { method, params } = message;
     if (typeof method !== "string") return [];
-    if (method.startsWith("tasks/") || taskResourceOf(method, params) !== undefined) return this.#tasks;
+    if (method.startsWith("tasks/") || followedResourceOf(method, params) !== undefined) return this.#tasks;
     if (method === listenMethod) return taskListening(params) === undefined ? [] : this.#tasks;
     const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
     if (typeof name !== "string") return [];

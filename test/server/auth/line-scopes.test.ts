@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
+import { Listener, listenTo } from "../listener.ts";
 import { Peer, text, type Sending, type WireResponse } from "../peer.ts";
 import { ticketOf } from "../plain/job.ts";
 import { SessionPeer, type Message } from "../session-peer.ts";
@@ -7,7 +8,11 @@ import { metadataUrl, protectedServer, type ProtectedServer } from "./protected-
 
 const full = "mcp tasks send";
 const less = "mcp tasks";
-const challenge = `Bearer error="insufficient_scope", error_description="A scope is missing", scope="mcp tasks send", resource_metadata="${metadataUrl}"`;
+/** May call, and ask for nothing about tasks. */
+const without = "mcp send";
+/** A challenge that names these scopes. */
+const naming = (scopes: string): string =>
+  `Bearer error="insufficient_scope", error_description="A scope is missing", scope="${scopes}", resource_metadata="${metadataUrl}"`;
 
 /** `send` needs the scope `send`; it appends to both lists and goes on. */
 function guarded(): Promise<ProtectedServer> {
@@ -31,8 +36,8 @@ interface Refusal {
   readonly headers: Headers;
 }
 
-function expectRefused({ status, headers }: Refusal): void {
-  expect([status, headers.get("www-authenticate")]).toEqual([403, challenge]);
+function expectRefused({ status, headers }: Refusal, scopes = "mcp tasks send"): void {
+  expect([status, headers.get("www-authenticate")]).toEqual([403, naming(scopes)]);
 }
 
 function notFound(uri: string): object {
@@ -48,8 +53,10 @@ describe("the log and the output of a task whose tool needs a scope, in 2026-07-
   async function expectGuarded({ url, as }: ProtectedServer, name: string): Promise<void> {
     const peer = new Peer(url);
     const [ann, weak, bob] = [await as("ann", full), await as("ann", less), await as("bob", full)];
+    const caller = await as("ann", without);
     for (const uri of urisOf(name)) {
       expectRefused(await read(peer, uri, weak));
+      expectRefused(await read(peer, uri, caller), "mcp tasks");
       const { status, error } = await read(peer, uri, bob);
       expect([status, error]).toEqual([200, notFound(uri)]);
       // Also where it has asked for so much that is not its own that only its own is looked up.
@@ -73,6 +80,23 @@ describe("the log and the output of a task whose tool needs a scope, in 2026-07-
       { capabilities: {}, ...(await server.as("ann", full)) },
     );
     await expectGuarded(server, ticketOf(call.result).reference);
+  });
+
+  it("are left out where somebody listens without it", async () => {
+    const { url, as } = await guarded();
+    const ann = await as("ann", full);
+    const resourceSubscriptions = urisOf(await new Peer(url).start("send", {}, ann));
+    const accepted = async ({ headers }: typeof ann): Promise<unknown> => {
+      const listener = await Listener.to(url, { resourceSubscriptions }, { headers });
+      const { params } = (await listener.next()) as { params: { notifications: Message } };
+      await listener.leave();
+      return params.notifications["resourceSubscriptions"];
+    };
+    expect(await accepted(ann)).toEqual(resourceSubscriptions);
+    expect((await accepted(await as("ann", less))) ?? []).toEqual([]);
+    expect((await accepted(await as("bob", full))) ?? []).toEqual([]);
+    const response = await listenTo(url, { resourceSubscriptions }, await as("ann", without));
+    expect(response.status).toBe(403);
   });
 });
 
@@ -112,10 +136,15 @@ describe("the log and the output of a task whose tool needs a scope, in a sessio
       const open = async (who: string, scope: string): Promise<SessionPeer> =>
         SessionPeer.open(url, { version, ...(await as(who, scope)) });
       const [ann, weak, bob] = await Promise.all([open("ann", full), open("ann", less), open("bob", full)]);
+      const caller = await open("ann", without);
       const name = await start(ann);
       for (const uri of urisOf(name)) {
-        expectRefused(await weak.post({ id: 9, method: "resources/read", params: { uri } }));
-        expect((await bob.request("resources/read", { uri }))["error"]).toEqual(notFound(uri));
+        for (const method of ["resources/subscribe", "resources/read"]) {
+          expectRefused(await weak.post({ id: 9, method, params: { uri } }));
+          expectRefused(await caller.post({ id: 9, method, params: { uri } }), "mcp tasks");
+          expect((await bob.request(method, { uri }))["error"]).toEqual(notFound(uri));
+          expect((await ann.request(method, { uri }))["error"]).toBeUndefined();
+        }
         expect((await ann.request("resources/read", { uri }))["result"]).toMatchObject({
           contents: [{ uri }],
         });
