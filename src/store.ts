@@ -1,6 +1,7 @@
 export { storeFromUrl } from "./store/from-url.ts";
 
 // For authors of stores: the port, what its commands do, and what goes through it.
+export type { AdminStore, EndedAs, PausedTool, TaskRange } from "./store/admin-store.ts";
 export type { MessageQueues, NewMessage, PutMessageResult } from "./store/message-queues.ts";
 export type {
   SessionEnd,
@@ -24,6 +25,7 @@ export type {
   WireName,
 } from "./store/store.ts";
 export type { TaskLogs } from "./store/task-logs.ts";
+export type { Action, ActionBy, StoredAction } from "./task/action.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
 export type { CommandResult, Refusal, Refused, UnreadableTask } from "./task/command-result.ts";
 export type { NewTask, TaskChanges, TaskCommand, TaskCommandName, TaskCommands } from "./task/command.ts";

@@ -146,6 +146,9 @@ export function factsFor(command: TaskCommand): FactsQuery {
       return { deletable: { now: command.now, limit: command.limit } };
     case "keep_secret":
       return { secret: command.name };
+    case "pause_tool":
+    case "resume_tool":
+      return {};
     default: {
       const served = command.type === "fail" && command.orphaned === true;
       const callers = asksForCallers(command);

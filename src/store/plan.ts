@@ -11,11 +11,17 @@ import { noTurns } from "../task/turns.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
 import { callTool, sendEvent, waitForEvent } from "./plan-waits.ts";
+import { extend, pauseOrResume, withAction } from "./plan-admin.ts";
 import { change, saving } from "./plan-change.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 
-/** Decides a command by what its facts say. */
+/** Decides a command by what its facts say. What somebody does by hand is recorded with it. */
 export function planFor(command: TaskCommand, facts: Facts): Plan {
+  const plan = decided(command, facts);
+  return command.by === undefined || !plan.result.ok ? plan : withAction(plan, command, facts);
+}
+
+function decided(command: TaskCommand, facts: Facts): Plan {
   switch (command.type) {
     case "create":
       return create(command, facts);
@@ -35,6 +41,11 @@ export function planFor(command: TaskCommand, facts: Facts): Plan {
       return callers(facts, (task, others) => left(task, command, facts.owner, others));
     case "release_key":
       return releaseKey(command, facts);
+    case "extend":
+      return extend(command, facts);
+    case "pause_tool":
+    case "resume_tool":
+      return pauseOrResume(command);
     case "delete": {
       const refusal = unlessFinished(facts.task);
       return refusal === undefined ? removal({ ok: true }, [command.id]) : refused(refusal);
@@ -61,11 +72,14 @@ function create(command: TaskCommand<"create">, { sameKey, usage, owner }: Facts
     return { result: { ok: true, created: false, task: sameKey }, writes: [], changes: [] };
   }
   if (!fits(command, usage)) return refused("quota");
-  const task = createRecord(command, owner);
+  const { journal = [], request } = command;
+  const task = { ...createRecord(command, owner), journalled: journal.length > 0 };
   const { id, version } = task;
+  const save: readonly TableWrite[] =
+    journal.length === 0 ? [] : [{ do: "save", task, journal, outcome: null }];
   return {
     result: { ok: true, created: true, task },
-    writes: [{ do: "insert", task, request: command.request }],
+    writes: [{ do: "insert", task, request }, ...save],
     changes: [{ id, version }],
   };
 }

@@ -3,6 +3,7 @@ import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts"
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { CommandResult } from "../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../task/command.ts";
+import type { AdminStore } from "./admin-store.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/owner.ts";
 import type { SessionStore } from "./session-store.ts";
@@ -50,6 +51,8 @@ export interface Renewal {
   readonly gone: readonly string[];
   /** How many other owners live. */
   readonly others: number;
+  /** Tools of which this owner is to start no tasks; left out where there are none. */
+  readonly paused?: readonly string[];
 }
 
 /** A task that is found by its idempotency key. */
@@ -150,6 +153,8 @@ export interface TaskStore {
   readonly sessions?: SessionStore;
   /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then throw `configuration`. */
   readonly logs?: TaskLogs;
+  /** Left out by a store that operators cannot look into. */
+  readonly admin?: AdminStore;
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
   readonly messages?: MessageQueues;
 

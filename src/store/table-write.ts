@@ -1,8 +1,10 @@
+import type { Action } from "../task/action.ts";
 import type { CommandResult } from "../task/command-result.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskLine } from "../task/task-line.ts";
+import type { PausedTool } from "./admin-store.ts";
 import type { TaskChange } from "./store.ts";
 
 /** One write to the tables of a store. */
@@ -43,6 +45,10 @@ export type TableWrite =
     }
   /** The same of one that is kept. */
   | { readonly do: "take_event"; readonly taskId: string; readonly seq: number }
+  | { readonly do: "keep_action"; readonly action: Action }
+  /** Where the tool is not paused yet. */
+  | { readonly do: "pause_tool"; readonly paused: PausedTool }
+  | { readonly do: "resume_tool"; readonly tool: string }
   | { readonly do: "keep_secret"; readonly name: string; readonly value: string }
   /**
    * An owner that is gone may not write any more, and what it was to run may be claimed by any. With `forgetAt` it is known no

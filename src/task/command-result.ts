@@ -67,6 +67,8 @@ interface SpecialResults {
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
   release_key: { readonly ok: true } | Refused;
   delete: { readonly ok: true } | Refused;
+  pause_tool: { readonly ok: true };
+  resume_tool: { readonly ok: true };
   keep_secret: { readonly ok: true; readonly value: string };
 }
 

@@ -1,6 +1,8 @@
+import type { ActionBy } from "./action.ts";
 import type { CrashBackoff } from "./crash-backoff.ts";
 import type { Expiry } from "./expiry.ts";
 import type { InputAnswer, InputRequest } from "./input.ts";
+import type { JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ClaimingHandler } from "./owner.ts";
 import type { Quota } from "./quota.ts";
@@ -59,6 +61,8 @@ export interface TaskCommands {
     readonly promised?: true;
     /** Refused as `quota` where the task does not fit; a call that is repeated under its idempotency key does. */
     readonly quota?: Quota;
+    /** What its journal has from the start: ended entries of a task that ran before. */
+    readonly journal?: readonly JournalEntry[];
   };
   /** `limited`: the task counts for the limit of its handler as long as it runs. `version`: that of its handler's tool. */
   start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
@@ -267,6 +271,11 @@ export interface TaskCommands {
    * how to come back for it. Nothing else of the task changes.
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
+  /** The task is kept until `until` (epoch ms), and may run as long; `null`: without end. */
+  extend: { readonly id: string; readonly until: number | null };
+  /** Nobody starts tasks of the tool from now on; those that run go on. Changes nothing where it is paused already. */
+  pause_tool: { readonly tool: string; readonly actor: string };
+  resume_tool: { readonly tool: string };
   /** Deletes a finished task with all that belongs to it, before its time. Refused as `state` before its end. */
   delete: { readonly id: string };
   /** Keeps `value` under `name`, unless there is one already; answers with the one that is kept. */
@@ -278,5 +287,10 @@ export interface TaskCommands {
 export type TaskCommandName = keyof TaskCommands;
 
 export type TaskCommand<N extends TaskCommandName = TaskCommandName> = {
-  [K in N]: { readonly type: K; readonly now: number } & TaskCommands[K];
+  [K in N]: {
+    readonly type: K;
+    readonly now: number;
+    /** Where somebody gives it by hand: what is recorded with the change. */
+    readonly by?: ActionBy;
+  } & TaskCommands[K];
 }[N];

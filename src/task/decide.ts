@@ -17,7 +17,17 @@ import { givenBack, isToWake, pausing, ready, resting, roused, working, type Wai
 
 /** Commands about several tasks, about a new one, about one that has ended, or about its callers. */
 type OtherName =
-  "create" | "claim" | "join" | "leave" | "delete_expired" | "release_key" | "delete" | "keep_secret";
+  | "create"
+  | "claim"
+  | "join"
+  | "leave"
+  | "delete_expired"
+  | "release_key"
+  | "extend"
+  | "pause_tool"
+  | "resume_tool"
+  | "delete"
+  | "keep_secret";
 
 /** Commands about one existing task, but for those about its journal. */
 type TaskChangeName = Exclude<TaskCommandName, OtherName | JournalCommand["type"]>;

@@ -1,5 +1,6 @@
 import { memoryDatabase, type MemoryDatabase } from "../store/memory/memory-database.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
+import type { AdminStore } from "../store/admin-store.ts";
 import type { StoreChanges, TaskStore } from "../store/store.ts";
 import type { TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { CommandResult } from "../task/command-result.ts";
@@ -64,6 +65,13 @@ export class CrashableStore {
     logs: {
       read: (...page) => this.#alive(async () => (await this.#inner.logs?.read(...page)) ?? []),
     },
+    admin: {
+      tasks: (...page) => this.#alive(() => this.#admin.tasks(...page)),
+      count: (...range) => this.#alive(() => this.#admin.count(...range)),
+      tools: () => this.#alive(() => this.#admin.tools()),
+      actions: (...page) => this.#alive(() => this.#admin.actions(...page)),
+      paused: () => this.#alive(() => this.#admin.paused()),
+    },
     subscribe: (listener) =>
       this.#inner.subscribe((changes, by) => {
         if (!this.#crashed && this.#fate?.diesAfter(changes) === true) this.crash();
@@ -80,6 +88,12 @@ export class CrashableStore {
 
   successor(): CrashableStore {
     return new CrashableStore(this.#wrap, this.#database, this.#fate);
+  }
+
+  get #admin(): AdminStore {
+    const { admin } = this.#inner;
+    if (admin === undefined) throw new TypeError("The store has no part for operators.");
+    return admin;
   }
 
   #write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;

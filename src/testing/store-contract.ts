@@ -1,3 +1,4 @@
+import { adminCases } from "./admin-cases.ts";
 import { callCancelCases } from "./call-cancel-cases.ts";
 import { callCases } from "./call-cases.ts";
 import { callerCases, sharedCallerCases } from "./caller-cases.ts";
@@ -81,6 +82,7 @@ const casesOfAll = [
   changeFeedCases,
   textCases,
   versionCases,
+  adminCases,
 ].flat();
 
 /**

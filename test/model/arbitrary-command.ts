@@ -128,6 +128,9 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   retry_step: mostlyRests(
     fc.record({ ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now }),
   ),
+  extend: fc.record({ now, id, until: orNothing(now) }),
+  pause_tool: fc.record({ now, tool: fc.constantFrom("x", "y"), actor: fc.constant("ann") }),
+  resume_tool: fc.record({ now, tool: fc.constantFrom("x", "y") }),
   append: fc.record({
     ...held,
     lines: fc.array(line, { maxLength: 3 }),

@@ -35,6 +35,7 @@ export function renewal(model: Model, id: string): Renewal {
     held: isHeld(model, id),
     gone: others.flatMap(([other, { lives }]) => (lives ? [] : [other])).sort(),
     others: others.filter(([, { lives }]) => lives).length,
+    ...(model.paused.length > 0 && { paused: model.paused }),
   };
 }
 

@@ -7,6 +7,8 @@ import type { ModelTask } from "./model-task.ts";
 export interface Model {
   readonly tasks: ReadonlyMap<string, ModelTask>;
   readonly secrets: ReadonlyMap<string, string>;
+  /** Tools that are paused. */
+  readonly paused: readonly string[];
   /** Those that are not forgotten, by id. */
   readonly owners: ReadonlyMap<string, ModelOwner>;
 }
@@ -35,7 +37,7 @@ export interface ModelStep {
   readonly changes: readonly TaskChange[];
 }
 
-export const emptyModel: Model = { tasks: new Map(), secrets: new Map(), owners: new Map() };
+export const emptyModel: Model = { tasks: new Map(), secrets: new Map(), paused: [], owners: new Map() };
 
 export function byId(a: ModelTask, b: ModelTask): number {
   return a.task.id < b.task.id ? -1 : 1;

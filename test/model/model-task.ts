@@ -33,6 +33,9 @@ type Elsewhere =
   | "leave"
   | "delete_expired"
   | "release_key"
+  | "extend"
+  | "pause_tool"
+  | "resume_tool"
   | "delete"
   | "keep_secret"
   | "send_event";

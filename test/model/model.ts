@@ -52,6 +52,20 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       tasks.delete(command.id);
       return step({ ...model, tasks }, { ok: true }, command.id);
     }
+    case "extend": {
+      const old = model.tasks.get(command.id);
+      if (old === undefined) return refuse(model, "unknown");
+      const task = { ...extended(old.task, command.until), version: old.task.version + 1 };
+      return step(put(model, { ...old, task }), { ok: true, task }, command.id);
+    }
+    case "pause_tool": {
+      const paused = [...new Set([...model.paused, command.tool])].sort();
+      return unchanged({ ...model, paused }, { ok: true });
+    }
+    case "resume_tool": {
+      const paused = model.paused.filter((tool) => tool !== command.tool);
+      return unchanged({ ...model, paused }, { ok: true });
+    }
     case "keep_secret": {
       const value = model.secrets.get(command.name) ?? command.value;
       const secrets = new Map(model.secrets).set(command.name, value);
@@ -82,6 +96,16 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
     default:
       return change(model, by, command);
   }
+}
+
+/** Kept until then; one that has not ended may run as long. */
+function extended(task: TaskRecord, until: number | null): TaskRecord {
+  const { expiry, createdAt, finishedAt } = task;
+  if (finishedAt !== null) return { ...task, sweepAt: until };
+  const ms = until === null ? null : Math.max(0, until - createdAt);
+  if (expiry.from === "terminal") return withSweepAt({ ...task, runUntil: until });
+  const runUntil = until === null ? null : task.runUntil;
+  return withSweepAt({ ...task, expiry: { ...expiry, ms }, runUntil });
 }
 
 function create(model: Model, by: string, command: TaskCommand<"create">): ModelStep {

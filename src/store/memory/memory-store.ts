@@ -6,6 +6,7 @@ import { uniqueHandlers, type ClaimingHandler, type HandlerName, type StoreOwner
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { noTurns } from "../../task/turns.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
+import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
@@ -42,6 +43,7 @@ class MemoryStore implements TaskStore {
   readonly #feed = new ChangeFeed();
   readonly #lifecycle = new Lifecycle();
   readonly sessions: SessionStore;
+  readonly admin: AdminStore;
   readonly logs: TaskLogs = {
     read: async (id, list, after, limit) => linesAfter(this.#stored(id), list, after).slice(0, limit),
   };
@@ -55,6 +57,7 @@ class MemoryStore implements TaskStore {
   constructor(database: MemoryDatabase) {
     this.#database = database;
     this.#tables = database.tables;
+    this.admin = this.#tables.admin.port(() => this.#lifecycle.assertOpen());
     this.sessions = database.sessionsFor(
       () => this.#lifecycle.assertOpen(),
       () => this.#commit(),
@@ -76,7 +79,9 @@ class MemoryStore implements TaskStore {
     this.#lifecycle.assertOpen();
     const { owners } = this.#tables;
     const held = owners.lives(this.#owner);
+    const paused = this.#tables.admin.paused().map(({ tool }) => tool);
     return {
+      ...(paused.length > 0 && { paused }),
       held,
       gone: owners.gone().filter((id) => id !== this.#owner),
       others: owners.living - Number(held),

@@ -20,6 +20,7 @@ import type {
 import type { TableWrite } from "../table-write.ts";
 import { take } from "../take.ts";
 import { compareText, MemoryLists } from "./memory-lists.ts";
+import { MemoryAdmin } from "./memory-admin.ts";
 import type { MemoryLine } from "./memory-line.ts";
 import { MemoryOwners } from "./memory-owners.ts";
 import { MemoryQueue } from "./memory-queue.ts";
@@ -41,6 +42,7 @@ export class MemoryTables implements TaskTables {
   readonly #usage = new UsageCounts();
   readonly queue = new MemoryQueue();
   readonly owners = new MemoryOwners();
+  readonly admin = new MemoryAdmin(this.stored);
   readonly #children = new MemoryChildren();
   readonly #secrets = new Map<string, string>();
   /** By the session that its request came in. */
@@ -147,6 +149,9 @@ export class MemoryTables implements TaskTables {
         return true;
       case "retire_owner":
         this.#retire(write.owner, write.forgetAt);
+        return true;
+      default:
+        this.admin.write(write);
         return true;
     }
   }

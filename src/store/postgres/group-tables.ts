@@ -119,6 +119,9 @@ export class GroupTables implements TaskTables {
       case "retire_owner":
         this.writes.retire(write);
         return true;
+      default:
+        this.writes.admin.add(write);
+        return true;
     }
   }
 

@@ -3,6 +3,7 @@ import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
+import { adminStatements, type AdminStatements } from "./admin-sql.ts";
 import { LostCommit, type Database, type SqlValue, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
 import { Commits } from "./commits.ts";
@@ -52,7 +53,7 @@ export interface GroupWriterSetup {
 export class GroupWriter {
   readonly #setup: GroupWriterSetup;
   readonly #reader: GroupReader;
-  readonly #sql: WriteStatements;
+  readonly #sql: WriteStatements & AdminStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
   readonly #commits: Commits;
   readonly #locked: LockedTasks;
@@ -61,7 +62,7 @@ export class GroupWriter {
   constructor(setup: GroupWriterSetup) {
     this.#setup = setup;
     this.#reader = new GroupReader(setup.names, setup.owners);
-    this.#sql = writeStatements(setup.names);
+    this.#sql = { ...writeStatements(setup.names), ...adminStatements(setup.names) };
     this.#usage = usageStatements(setup.names);
     this.#locked = new LockedTasks(setup.database, factStatements(setup.names));
     this.#commits = new Commits(setup.names, setup.owners.id);

@@ -6,6 +6,8 @@ import { journalRowOf } from "../journal-row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import { lineRowOf } from "../line-row.ts";
 import type { TableWrite } from "../table-write.ts";
+import type { AdminStatements } from "./admin-sql.ts";
+import { AdminWrites } from "./admin-writes.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./owner-sql.ts";
 import { arraysOf, columns, requestIdText, stored } from "./task-row.ts";
@@ -31,6 +33,7 @@ export class GroupWrites {
   #appended: Appended[] = [];
   readonly #secrets = new Map<string, string>();
   readonly #retired: Retired[] = [];
+  readonly admin = new AdminWrites();
 
   insert(task: TaskRecord, request: TaskRequest): void {
     this.#inserts.set(task.id, { task, request });
@@ -96,7 +99,7 @@ export class GroupWrites {
       this.#secrets,
       this.#retired,
     ];
-    return all.every((each) => ("size" in each ? each.size : each.length) === 0);
+    return this.admin.isEmpty && all.every((each) => ("size" in each ? each.size : each.length) === 0);
   }
 
   /** Whether it leaves tasks that any owner may claim. */
@@ -106,7 +109,7 @@ export class GroupWrites {
   }
 
   /** Sends all of it; what fails says so when the transaction commits. */
-  send(queries: Queries, sql: WriteStatements, owners: OwnerStatements): void {
+  send(queries: Queries, sql: WriteStatements & AdminStatements, owners: OwnerStatements): void {
     const send = (statement: string, ...values: SqlValue[]): void =>
       void queries.query(statement, values).catch(() => undefined);
     const sendRows = (statement: string, rows: Columns): void => {
@@ -150,6 +153,7 @@ export class GroupWrites {
     for (const each of [sql.forgetEvents, sql.deleteEvents])
       if (this.#taken.length > 0) send(each, this.#taken);
     this.#sendLines(sendRows, sql);
+    this.admin.send(send, sql);
     const secrets = [...this.#secrets].sort(([a], [b]) => compareNames(a, b));
     sendRows(
       sql.insertSecrets,

@@ -3,6 +3,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import { tasks } from "./migrations/0001-tasks.ts";
 import { lines } from "./migrations/0002-lines.ts";
+import { admin, adminIndexes } from "./migrations/0004-admin.ts";
+import { makeOnEmptyTable, makeWhileInUse, type Indexes } from "./indexes.ts";
 import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
 
@@ -15,12 +17,15 @@ export interface Migration {
   readonly sql: (names: Names) => string;
   /** The oldest version whose processes can go on with what it makes: the one before it, or an older one. */
   readonly goodFor: number;
+  /** On the table of tasks: made with the rest where that is empty, and otherwise afterwards, while all go on. */
+  readonly indexes?: Indexes;
 }
 
 /** In order: a schema has the number of those that it went through. */
 export const migrations: readonly Migration[] = [
   { sql: tasks, goodFor: 1 },
   { sql: lines, goodFor: 1 },
+  { sql: admin, goodFor: 2, indexes: adminIndexes },
 ];
 
 /** Which migrations a schema went through, and the oldest version whose processes can use it; 0 for one without tasks. */
@@ -71,15 +76,19 @@ export async function usableVersion(
 
 /** Brings a schema up to date, one process at a time, each migration whole or not at all; resolves with the number of migrations that it made. */
 export async function migrateSchema(
-  database: Pick<Database, "begin">,
+  database: Pick<Database, "begin" | "query">,
   names: Names,
   { known = migrations, patienceMs: patience = patienceMs }: MigrateSetup = {},
 ): Promise<number> {
   const until = performance.now() + patience;
   for (let made = 0; ;) {
     try {
-      if (!(await makeNext(database, names, known))) return made;
-      made++;
+      if (await makeNext(database, names, known)) made++;
+      else {
+        for (const { indexes } of known)
+          if (indexes !== undefined) await makeWhileInUse(database, names, indexes);
+        return made;
+      }
     } catch (error) {
       if (!isWorthRepeating(error) || performance.now() >= until) throw unusable(names, error);
       await pause(Math.min(lockTimeoutMs, patience)); // others come on meanwhile
@@ -131,6 +140,7 @@ async function apply(
   }
   // Without values it may be several statements, whose own texts nobody has to understand.
   await transaction.query(next.sql(names));
+  if (next.indexes !== undefined) await makeOnEmptyTable(transaction, names, next.indexes);
   await transaction.query(`INSERT INTO ${names.migration} (version, good_for) VALUES ($1, $2)`, [
     version + 1,
     next.goodFor,

@@ -16,10 +16,12 @@ const tables = [
   "session",
   "told",
   "message",
+  "action",
 ] as const;
 
 /** The tables of a schema, as statements name them: they depend on nothing that a connection has been told. */
 export type Names = Readonly<Record<(typeof tables)[number], string>> & {
+  readonly pausedTool: string;
   /** The schema itself, and as it is written in statements. */
   readonly schema: string;
   readonly quoted: string;
@@ -37,7 +39,8 @@ export function namesIn(schema: string): Names {
   }
   const quoted = `"${schema}"`;
   const named = Object.fromEntries(tables.map((table) => [table, `${quoted}.${table}`]));
-  return { ...(named as Record<(typeof tables)[number], string>), schema, quoted };
+  const pausedTool = `${quoted}.paused_tool`;
+  return { ...(named as Record<(typeof tables)[number], string>), pausedTool, schema, quoted };
 }
 
 /** The schema of the queue that wakes processes. */

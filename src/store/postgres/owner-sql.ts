@@ -10,7 +10,7 @@ const lives = (lease: string): string => `retired = 0 AND (lease_until >= clock_
 const until = (lease: string): string => `clock_timestamp() + ${lease} * interval '1 ms'`;
 
 /** Statements about the processes that have the store open. */
-export function ownerStatements({ owner, committed, task, message }: Names) {
+export function ownerStatements({ owner, committed, task, message, pausedTool }: Names) {
   return {
     /** Held together by all who write as this owner, and alone by whoever takes it for dead. */
     lockShared: `SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`,
@@ -25,6 +25,7 @@ export function ownerStatements({ owner, committed, task, message }: Names) {
     /** At once gone. */
     leave: `UPDATE ${owner} SET lease_until = '-infinity' WHERE id = $1`,
     all: `SELECT id, handlers, retired, CASE WHEN ${lives("$1::float8")} THEN 1 ELSE 0 END FROM ${owner}`,
+    paused: `SELECT tool FROM ${pausedTool}`,
     retire: `UPDATE ${owner} SET retired = 1 WHERE id = $1`,
     deleteMessages: `DELETE FROM ${message} WHERE owner = $1`,
     unmarkCommits: `DELETE FROM ${committed} WHERE owner = $1`,

@@ -3,7 +3,7 @@ import type { HandlerName, StoreOwner } from "../../task/owner.ts";
 import { handlersIn, handlersText } from "../handler-row.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { Renewal } from "../store.ts";
-import { columnsOf, integer, text, type Row } from "../row.ts";
+import { columnsOf, integer, text, textOrStored, type Row } from "../row.ts";
 import type { Database, Queries } from "./database.ts";
 import type { Names } from "./names.ts";
 import { ownerStatements, type OwnerStatements } from "./owner-sql.ts";
@@ -80,9 +80,12 @@ export class Owners {
   async renew(): Promise<Renewal> {
     const read: Queries = { query: (sql, values) => this.#database.read(sql, values) };
     const [renewed] = await read.query(this.sql.renew, [this.id, this.#leaseMs]);
-    const others = (await this.all(read)).filter(({ id }) => id !== this.id);
+    const [all, pausedTools] = await Promise.all([this.all(read), read.query(this.sql.paused)]);
+    const others = all.filter(({ id }) => id !== this.id);
     const gone = others.filter(({ lives }) => !lives);
+    const paused = pausedTools.map((row) => textOrStored(row, pausedAt.tool));
     return {
+      ...(paused.length > 0 && { paused }),
       held: renewed !== undefined,
       gone: gone.map(({ id }) => id),
       others: others.length - gone.length,
@@ -100,6 +103,7 @@ export class Owners {
 }
 
 const at = columnsOf(["id", "handlers", "retired", "lives"]);
+const pausedAt = columnsOf(["tool"]);
 
 function ownerOf(row: Row): KnownOwner {
   return {

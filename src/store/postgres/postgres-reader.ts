@@ -15,12 +15,9 @@ import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { QueueReader } from "./queue-reader.ts";
 import { readStatements, type ReadStatements } from "./read-sql.ts";
-import { readableTasks, readTask } from "./read-task.ts";
+import { behindAllTexts, readableTasks, readTask } from "./read-task.ts";
 import { snapshotOf } from "./snapshot-rows.ts";
 import { recordOf, stored } from "./task-row.ts";
-
-/** No id begins with it, nor anything of a key that a prefix is followed by. */
-const behindAllTexts = "\u{10ffff}";
 
 const keyedAt = columnsOf(["id", "idempotency_key"]);
 const requestAt = columnsOf(["task_id", "origin", "arguments", "prepared"]);

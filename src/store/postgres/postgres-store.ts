@@ -5,6 +5,7 @@ import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
@@ -25,6 +26,7 @@ import { hasRunnable } from "./claims.ts";
 import { namesIn, type Names } from "./names.ts";
 import { openParts, type OpenParts } from "./open-parts.ts";
 import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
+import { PostgresAdmin } from "./postgres-admin.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
 
@@ -43,6 +45,7 @@ class PostgresStore implements TaskStore {
   readonly sessions: SessionStore;
   readonly messages: MessageQueues;
   readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
+  readonly admin: AdminStore;
   readonly #url: string;
   readonly #settings: Settings;
   readonly #names: Names;
@@ -60,6 +63,7 @@ class PostgresStore implements TaskStore {
     this.#claims = claimStatements(this.#names);
     this.#sessions = new PostgresSessions(this.#names, () => this.#open());
     this.sessions = this.#sessions;
+    this.admin = new PostgresAdmin(this.#names, () => this.#open());
     this.messages = new PostgresMessages(this.#names, () => this.#open());
   }
 

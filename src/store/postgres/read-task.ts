@@ -4,6 +4,9 @@ import type { Row } from "../row.ts";
 import { messageOf } from "./postgres-error.ts";
 import { recordOf } from "./task-row.ts";
 
+/** No id begins with it, nor anything of a key that a prefix is followed by. */
+export const behindAllTexts = "\u{10ffff}";
+
 /** What `read` makes of rows of one task. Throws `task_unreadable` where they are damaged. */
 export function readTask<T>(id: string, read: () => T): T {
   try {

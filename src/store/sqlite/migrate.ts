@@ -15,6 +15,7 @@ import { parking } from "./migrations/0013-parking.ts";
 import { turns } from "./migrations/0014-turns.ts";
 import { composition } from "./migrations/0015-composition.ts";
 import { lines } from "./migrations/0016-lines.ts";
+import { admin } from "./migrations/0018-admin.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -35,6 +36,7 @@ export const migrations: readonly string[] = [
   turns,
   composition,
   lines,
+  admin,
 ];
 
 /** Brings an empty or older database up to date; each migration is there whole or not at all. */

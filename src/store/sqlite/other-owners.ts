@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Renewal } from "../store.ts";
 import { ChangeLogReader, gap, type LoggedChanges } from "./change-log.ts";
 import { isLocked, ownersFolder } from "./owner-lock.ts";
+import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 
 /** How often the changes of others are read, while there are others. */
@@ -19,6 +20,7 @@ export class OtherOwners {
   readonly #path: string;
   readonly #own: string;
   readonly #owners: SqliteOwners;
+  readonly #admin: SqliteAdmin;
   readonly #log: ChangeLogReader;
   readonly #publish: (changes: LoggedChanges) => void;
   readonly #watcher: FSWatcher | undefined;
@@ -30,6 +32,7 @@ export class OtherOwners {
     this.#path = path;
     this.#own = own;
     this.#owners = new SqliteOwners(db);
+    this.#admin = new SqliteAdmin(db);
     this.#log = new ChangeLogReader(db, own);
     this.#publish = publish;
     this.#known = this.#owners.ids();
@@ -41,7 +44,9 @@ export class OtherOwners {
     this.#look();
     const all = this.#owners.all().filter(({ id }) => id !== this.#own);
     const gone = all.filter(({ id }) => !isLocked(this.#path, id));
+    const paused = this.#admin.paused().map(({ tool }) => tool);
     return {
+      ...(paused.length > 0 && { paused }),
       held: this.#known.has(this.#own),
       gone: gone.map(({ id }) => id),
       others: all.length - gone.length,

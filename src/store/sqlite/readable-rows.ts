@@ -56,3 +56,34 @@ function recordWithId(row: Row): TaskRecord {
   if (toStored(task.id) !== row[taskAt.id.place]) throw new Error(`the id ${task.id} is damaged`);
   return task;
 }
+
+/** SQLite puts every blob behind all texts. */
+export const behindAllTexts = new Uint8Array();
+
+/** Up to `limit` tasks in the order of `page`, from the id `from` on: those that cannot be read make no page shorter. */
+export function readablePage(
+  from: SQLInputValue,
+  limit: number,
+  page: (from: SQLInputValue, limit: number) => readonly Row[],
+): TaskRecord[] {
+  const tasks: TaskRecord[] = [];
+  for (let next = from; tasks.length < limit;) {
+    const wanted = limit - tasks.length;
+    const rows = page(next, wanted);
+    for (const row of rows) {
+      const task = recordIfReadable(row);
+      if (task !== undefined) tasks.push(task);
+    }
+    if (rows.length < wanted) break;
+    next = rows.at(-1)?.[0] ?? null;
+  }
+  return tasks;
+}
+
+function recordIfReadable(row: Row): TaskRecord | undefined {
+  try {
+    return recordOf(row);
+  } catch {
+    return undefined; // a claim, a wake or a reclaim names it
+  }
+}

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName } from "../../task/owner.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -15,8 +15,10 @@ import { journalEndOf, journalEntryOf, listedEntryOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
 import { recordOf } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
+import { behindAllTexts, readablePage } from "./readable-rows.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row } from "../row.ts";
+import { columnsOf, idOf, integerOrNull, text, textOrNull } from "../row.ts";
+import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import * as sql from "./sql.ts";
@@ -25,9 +27,6 @@ import { latestTime } from "../../task/time.ts";
 
 /** Of the texts whose entries one page of a journal shows: SQLite passes them on its way to what is stored behind them. */
 const maxPassedBytes = 4 * 1024 * 1024;
-
-/** SQLite puts every blob behind all texts. */
-const behindAllTexts = new Uint8Array();
 
 const outcomeAt = columnsOf(["body"]);
 const keyedAt = columnsOf(["id", "idempotency_key"]);
@@ -39,6 +38,7 @@ const sweepAt = columnsOf(["at"]);
  * consistent view; pages of tasks take another one where some cannot be read.
  */
 export class SqliteReader {
+  readonly admin: SqliteAdmin;
   readonly #db: DatabaseSync;
   readonly #queue: SqliteQueue;
   readonly #owners: SqliteOwners;
@@ -65,6 +65,7 @@ export class SqliteReader {
 
   constructor(db: DatabaseSync) {
     this.#db = db;
+    this.admin = new SqliteAdmin(db);
     this.#queue = new SqliteQueue(db);
     this.#owners = new SqliteOwners(db);
     this.#task = prepareRows(db, sql.selectTask);
@@ -189,17 +190,17 @@ export class SqliteReader {
     if (scope !== undefined) {
       const anybody = Number(principal === undefined);
       const of = [generation, toStored(scope), anybody, principal == null ? null : toStored(principal)];
-      return readable(from, limit, (end, count) => this.#ofScope.all(...of, end, now, count));
+      return readablePage(from, limit, (end, count) => this.#ofScope.all(...of, end, now, count));
     }
     if (principal === undefined) {
-      return readable(from, limit, (end, count) => this.#ofGeneration.all(generation, end, now, count));
+      return readablePage(from, limit, (end, count) => this.#ofGeneration.all(generation, end, now, count));
     }
     const owner = [generation, principal === null ? null : toStored(principal)];
-    return readable(from, limit, (end, count) => this.#owned.all(...owner, end, now, count));
+    return readablePage(from, limit, (end, count) => this.#owned.all(...owner, end, now, count));
   }
 
   unfinished(after: string, limit: number): TaskRecord[] {
-    return readable(toStored(after), limit, (start, count) => this.#unfinished.all(start, count));
+    return readablePage(toStored(after), limit, (start, count) => this.#unfinished.all(start, count));
   }
 
   due(now: number, limit: number): string[] {
@@ -257,33 +258,5 @@ export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
   } catch (error) {
     db.close();
     throw error;
-  }
-}
-
-/** Up to `limit` tasks in the order of `page`, from the id `from` on: those that cannot be read make no page shorter. */
-function readable(
-  from: SQLInputValue,
-  limit: number,
-  page: (from: SQLInputValue, limit: number) => readonly Row[],
-): TaskRecord[] {
-  const tasks: TaskRecord[] = [];
-  for (let next = from; tasks.length < limit;) {
-    const wanted = limit - tasks.length;
-    const rows = page(next, wanted);
-    for (const row of rows) {
-      const task = recordIfReadable(row);
-      if (task !== undefined) tasks.push(task);
-    }
-    if (rows.length < wanted) break;
-    next = rows.at(-1)?.[0] ?? null;
-  }
-  return tasks;
-}
-
-function recordIfReadable(row: Row): TaskRecord | undefined {
-  try {
-    return recordOf(row);
-  } catch {
-    return undefined; // a claim, a wake or a reclaim names it
   }
 }

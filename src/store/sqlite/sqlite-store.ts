@@ -5,6 +5,7 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
@@ -171,6 +172,14 @@ class SqliteStore implements TaskStore {
 
   readonly logs: TaskLogs = {
     read: (id, list, after, limit) => this.#readTask(id, (reader) => reader.lines(id, list, after, limit)),
+  };
+
+  readonly admin: AdminStore = {
+    tasks: (range, before, limit) => this.#read(({ admin }) => admin.tasks(range, before, limit)),
+    count: (range, most) => this.#read(({ admin }) => admin.count(range, most)),
+    tools: () => this.#read(({ admin }) => admin.tools()),
+    actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
+    paused: () => this.#read(({ admin }) => admin.paused()),
   };
 
   readonly messages: MessageQueues = {

@@ -21,6 +21,7 @@ import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, integer, text } from "../row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
+import { SqliteAdminWrites } from "./sqlite-admin.ts";
 import { SqliteEvents } from "./sqlite-events.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteLines } from "./sqlite-lines.ts";
@@ -53,6 +54,7 @@ export class SqliteTables implements TaskTables {
   readonly #relatives: SqliteRelatives;
   readonly #events: SqliteEvents;
   readonly #lines: SqliteLines;
+  readonly #admin: SqliteAdminWrites;
   readonly #deletable: RowStatement;
   readonly #deletes: readonly StatementSync[];
 
@@ -78,6 +80,7 @@ export class SqliteTables implements TaskTables {
     this.#relatives = new SqliteRelatives(db);
     this.#events = new SqliteEvents(db);
     this.#lines = new SqliteLines(db);
+    this.#admin = new SqliteAdminWrites(db);
     this.#deletable = prepareRows(db, sql.selectDeletable);
     this.#deletes = [
       sql.deleteMessages,
@@ -173,6 +176,9 @@ export class SqliteTables implements TaskTables {
         return true;
       case "retire_owner":
         this.#ownerWrites.retire(write.owner, write.forgetAt);
+        return true;
+      default:
+        this.#admin.write(write);
         return true;
     }
   }

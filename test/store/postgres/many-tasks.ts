@@ -12,7 +12,7 @@ export const firstTime = 1_700_000_000_000;
 
 const tasks = ({ task }: Names): string => `
   INSERT INTO ${task} (id, wire_id, generation, scope, principal, method, tool, idempotency_key, state, owner, lane, run_after,
-    sweep_at, limited, record)
+    sweep_at, limited, ended, asks, record)
   SELECT 'task-' || lpad(n::text, 9, '0'), CASE WHEN n % 5 = 0 THEN 'wire-' || n END,
     (ARRAY['sep-1686', '2025-11-25', '2026-07-28', 'plain', 'child'])[n % 5 + 1],
     CASE WHEN n % 5 = 0 THEN 'scope-' || n % 5000 ELSE '' END,
@@ -23,6 +23,8 @@ const tasks = ({ task }: Names): string => `
     CASE WHEN n % 20 BETWEEN 14 AND 17 THEN ${firstTime} + n::bigint * ${apart} END,
     CASE WHEN n % 11 <> 0 THEN ${firstTime} + n::bigint * ${apart} END,
     CASE WHEN n % 20 = 18 AND n % 1000 = 18 THEN 1 ELSE 0 END,
+    CASE WHEN n % 20 < 14 AND n % 3 <> 0 AND n % 1000 <> 1 THEN CASE WHEN n % 100 = 7 THEN 'error' ELSE 'result' END END,
+    CASE WHEN n % 20 >= 14 AND n % 500 = 15 THEN 1 END,
     '{"id":"task-' || lpad(n::text, 9, '0') || '","tool":"t","state":"queued","version":1,"createdAt":1,"attempt":0,"openInputs":1}'
   FROM generate_series($1::int, $2::int) AS n`;
 
@@ -38,6 +40,7 @@ const parts = ({
   session,
   told,
   usage,
+  action,
 }: Names): string[] => {
   const each = `FROM generate_series($1::int, $2::int) AS i, LATERAL (SELECT i * 9 AS n, 'task-' || lpad((i * 9)::text, 9, '0') AS id) AS t`;
   const pair = `FROM generate_series($1::int, $2::int) AS i, generate_series(1, 3) AS k,
@@ -54,6 +57,7 @@ const parts = ({
     `INSERT INTO ${message} (task_id, body, owner) SELECT id, '{}', CASE WHEN n % 1000 = 0 THEN 'owner-' || n % 7000 END ${pair}`,
     `INSERT INTO ${session} SELECT 'session-' || n, 'principal-' || n % 1000, ${firstTime} + n::bigint * ${apart}, '{}' ${each}`,
     `INSERT INTO ${told} (owner, session, message, at) SELECT 'owner-1', 'session-' || n, '{}', clock_timestamp() - n * interval '1 second' ${each}`,
+    `INSERT INTO ${action} (at, actor, action, task_id, tool) SELECT ${firstTime} + n::bigint * ${apart}, 'ann', 'cancel', id, 'tool-3' ${each}`,
     `INSERT INTO ${usage} SELECT 'principal-' || n, 0, 1, 1 ${each}`,
   ];
 };
@@ -65,7 +69,8 @@ export async function putMany(schema: SomeSchema, count: number): Promise<void> 
   await schema.run(tasks(schema.names), [1, count]);
   for (const sql of parts(schema.names)) await schema.run(sql, [1, Math.floor(count / 10)]);
   for (const owner of ["owner-0", "owner-1", "owner-2"]) await schema.putOwner(owner, handlers);
-  const { task, request, journal, outcome, child, event, line, message, session, told, usage } = schema.names;
-  const filled = [task, request, journal, outcome, child, event, line, message, session, told, usage];
+  const { task, request, journal, outcome, child, event, line, message, session, told, usage, action } =
+    schema.names;
+  const filled = [task, request, journal, outcome, child, event, line, message, session, told, usage, action];
   await schema.run(`ANALYZE ${filled.join(", ")}`);
 }

@@ -72,7 +72,7 @@ function touched(step: Step): number {
 }
 
 /** Of what stores know of themselves there is little, and of sessions no more than there is room for. */
-const small = ["migration", "owner", "secret", "session"];
+const small = ["migration", "owner", "secret", "session", "paused_tool"];
 /** A new session is counted with all the others. */
 const counts = "session.put";
 

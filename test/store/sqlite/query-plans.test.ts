@@ -1,9 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
 import * as sql from "../../../src/store/sqlite/sql.ts";
 
-const statements = new Map<string, string>(Object.entries(sql));
+const statements = new Map<string, string>(Object.entries({ ...sql, ...adminSql }));
 
 /** How each statement finds its rows: by which index, and by how many of its columns. An insert alone finds none. */
 const plans: Readonly<Record<string, readonly string[]>> = {
@@ -106,6 +107,29 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   updateSession: ["session PRIMARY KEY (id=?)"],
   updateTask: ["task PRIMARY KEY (id=?)"],
   upsertJournal: [],
+  selectAll: ["task PRIMARY KEY (id<?)"],
+  selectOpen: ["task INDEX task_unfinished (id<?)"],
+  selectOpenOf: ["task INDEX task_open (tool=? AND id<?)"],
+  selectRunningTasks: ["task INDEX task_running (id<?)"],
+  selectAsking: ["task INDEX task_asking (id<?)"],
+  selectEnded: ["task INDEX task_outcome (tool=? AND <expr>=? AND id<?)"],
+  selectOfPrincipal: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],
+  countAll: ["SCAN task INDEX task_generation"],
+  countOpen: ["SCAN task INDEX task_unfinished"],
+  countOpenOf: ["task INDEX task_open (tool=?)"],
+  countRunning: ["SCAN task INDEX task_running"],
+  countAsking: ["SCAN task INDEX task_asking"],
+  countEnded: ["task INDEX task_outcome (tool=? AND <expr>=?)"],
+  countOfPrincipal: ["task INDEX task_owner (generation=? AND principal=?)"],
+  selectOpenTool: ["task INDEX task_open (tool>?)"],
+  selectEndedTool: ["task INDEX task_outcome (tool>?)"],
+  selectActions: ["action INTEGER PRIMARY KEY (rowid<?)"],
+  selectActionsOf: ["action INDEX action_task (task_id=? AND seq<?)"],
+  insertAction: [],
+  deleteOldActions: ["action INTEGER PRIMARY KEY (rowid=?)"],
+  selectPaused: [],
+  insertPaused: [],
+  deletePaused: ["paused_tool PRIMARY KEY (tool=?)"],
 };
 
 /** They read all of a table: of sessions there are as many as the server allows, of owners few. */
@@ -115,6 +139,16 @@ const readsAll = [
   "selectSessionHolders",
   "selectOwnerIds",
   "selectOwners",
+  // Up to the number that they are given.
+  "countAll",
+  "countOpen",
+  "countOpenOf",
+  "countRunning",
+  "countAsking",
+  "countEnded",
+  "countOfPrincipal",
+  "deleteOldActions",
+  "selectPaused",
 ];
 
 let db: DatabaseSync;

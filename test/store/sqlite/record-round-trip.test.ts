@@ -115,9 +115,9 @@ test("an update leaves what is fixed at creation and changes all else", () => {
     db.prepare(insertTask).run(...rowOf(before));
     db.prepare(updateTask).run(...changingRowOf(after), toStored(before.id));
     const { id, wireId, generation, scope, principal, method, tool, parent } = before;
-    const { idempotencyKey, requestHash, requiredScopes, createdAt, runUntil } = before;
+    const { idempotencyKey, requestHash, requiredScopes, createdAt } = before;
     const names = { id, wireId, generation, scope, principal, method, tool, parent };
-    const call = { idempotencyKey, requestHash, requiredScopes, createdAt, runUntil };
+    const call = { idempotencyKey, requestHash, requiredScopes, createdAt };
     expect(read(id)).toStrictEqual({ ...after, ...names, ...call });
     db.prepare(deleteTask).run(toStored(id));
   });

@@ -117,21 +117,19 @@ describe("a record as a row", () => {
       "request_hash",
       "required_scopes",
       "created_at",
-      "run_until",
     ]);
     expect(changingTaskColumns).toEqual(taskColumns.filter((column) => !fixed.has(column)));
     const updated = {
       ...named(taskColumns, rowOf(full)),
       ...named(changingTaskColumns, changingRowOf(sparse)),
     };
-    const { principal, parent, idempotencyKey, requiredScopes, runUntil } = full;
+    const { principal, parent, idempotencyKey, requiredScopes } = full;
     expect(recordOf(row(updated))).toEqual({
       ...sparse,
       principal,
       parent,
       idempotencyKey,
       requiredScopes,
-      runUntil,
     });
   });
 

@@ -1,0 +1,38 @@
+import type { StoredAction } from "../task/action.ts";
+import type { OutcomeKind } from "../task/outcome.ts";
+import type { GenerationName, TaskRecord } from "../task/record.ts";
+
+/** How a task ended. `settled`: with an outcome, of which an older schema does not say in its index what it is. */
+export type EndedAs = OutcomeKind | "cancelled" | "settled";
+
+/** Tasks that stand together in an index, by their ids. */
+export type TaskRange =
+  | { readonly of: "all" }
+  /** Unfinished, of one tool where that is given. */
+  | { readonly of: "open"; readonly tool?: string }
+  | { readonly of: "running" }
+  /** Unfinished, with questions that wait for an answer. */
+  | { readonly of: "asking" }
+  | { readonly of: "ended"; readonly tool: string; readonly as: EndedAs }
+  | { readonly of: "principal"; readonly generation: GenerationName; readonly principal: string | null };
+
+/** What operators read of a store. Each read goes through an index, and passes no more than it says. */
+export interface AdminStore {
+  /** At most `limit` tasks of a range with ids below `before` (null: from the newest), newest first. Tasks that cannot be read are left out. A page of fewer than `limit` is the last. */
+  tasks(range: TaskRange, before: string | null, limit: number): Promise<readonly TaskRecord[]>;
+  /** How many tasks a range has, at most `most`. */
+  count(range: TaskRange, most: number): Promise<number>;
+  /** The names of tools, in their order, of which there are tasks. */
+  tools(): Promise<readonly string[]>;
+  /** Actions, of one task where that is given, newest first: at most `limit` with numbers below `before` (null: from the newest). */
+  actions(taskId: string | null, before: number | null, limit: number): Promise<readonly StoredAction[]>;
+  /** Tools whose tasks nobody starts, in the order of their names. */
+  paused(): Promise<readonly PausedTool[]>;
+}
+
+export interface PausedTool {
+  readonly tool: string;
+  /** Epoch ms. */
+  readonly since: number;
+  readonly actor: string;
+}

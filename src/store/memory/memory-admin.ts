@@ -1,0 +1,67 @@
+import type { Action, StoredAction } from "../../task/action.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
+import type { TableWrite } from "../table-write.ts";
+import { isInRange } from "../task-range.ts";
+import { compareText } from "./memory-lists.ts";
+import type { StoredTask } from "./stored-task.ts";
+
+type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
+
+/** What operators have done, and what they read: without indexes, as a memory has no more tasks than one can look through. */
+export class MemoryAdmin {
+  readonly #stored: ReadonlyMap<string, StoredTask>;
+  readonly #actions: StoredAction[] = [];
+  readonly #paused = new Map<string, PausedTool>();
+
+  constructor(stored: ReadonlyMap<string, StoredTask>) {
+    this.#stored = stored;
+  }
+
+  write(write: AdminWrite): void {
+    if (write.do === "keep_action") this.#keep(write.action);
+    else if (write.do === "resume_tool") this.#paused.delete(write.tool);
+    else if (!this.#paused.has(write.paused.tool)) this.#paused.set(write.paused.tool, write.paused);
+  }
+
+  #keep(action: Action): void {
+    this.#actions.push({ seq: this.#actions.length + 1, ...action });
+  }
+
+  paused(): readonly PausedTool[] {
+    return [...this.#paused.values()].toSorted((a, b) => compareText(a.tool, b.tool));
+  }
+
+  /** What a store offers of it, which is open when `assertOpen` returns. */
+  port(assertOpen: () => void): AdminStore {
+    const opened = async <T>(read: () => T): Promise<T> => {
+      assertOpen();
+      return read();
+    };
+    return {
+      tasks: (range, before, limit) => opened(() => this.#tasks(range, before).slice(0, limit)),
+      count: (range, most) => opened(() => Math.min(this.#tasks(range, null).length, most)),
+      tools: () => opened(() => [...new Set(this.#records().map(({ tool }) => tool))].toSorted(compareText)),
+      actions: (taskId, before, limit) => opened(() => this.#newestActions(taskId, before, limit)),
+      paused: () => opened(() => this.paused()),
+    };
+  }
+
+  #records(): TaskRecord[] {
+    return [...this.#stored.values()].map(({ record }) => record);
+  }
+
+  #tasks(range: TaskRange, before: string | null): readonly TaskRecord[] {
+    const isMeant = (task: TaskRecord): boolean =>
+      isInRange(range, task) && (before === null || task.id < before);
+    return this.#records()
+      .filter(isMeant)
+      .sort((a, b) => compareText(b.id, a.id));
+  }
+
+  #newestActions(taskId: string | null, before: number | null, limit: number): readonly StoredAction[] {
+    const isMeant = (action: StoredAction): boolean =>
+      (taskId === null || action.taskId === taskId) && action.seq < (before ?? Infinity);
+    return this.#actions.filter(isMeant).toReversed().slice(0, limit);
+  }
+}

@@ -1,0 +1,34 @@
+import type { Action } from "../../task/action.ts";
+import { actionRowOf, actionsKeptMs, pausedRowOf } from "../action-row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { TableWrite } from "../table-write.ts";
+import type { AdminStatements } from "./admin-sql.ts";
+import type { SqlValue } from "./database.ts";
+
+type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
+
+/** What the commands of a group have done by hand. */
+export class AdminWrites {
+  readonly #actions: Action[] = [];
+  readonly #pauses: Exclude<AdminWrite, { do: "keep_action" }>[] = [];
+
+  add(write: AdminWrite): void {
+    if (write.do === "keep_action") this.#actions.push(write.action);
+    else this.#pauses.push(write);
+  }
+
+  get isEmpty(): boolean {
+    return this.#actions.length + this.#pauses.length === 0;
+  }
+
+  send(send: (statement: string, ...values: SqlValue[]) => void, sql: AdminStatements): void {
+    for (const write of this.#pauses) {
+      if (write.do === "resume_tool") send(sql.deletePaused, toStored(write.tool));
+      else send(sql.insertPaused, ...pausedRowOf(write.paused, toStored));
+    }
+    if (this.#actions.length === 0) return;
+    const rows = this.#actions.map((action) => actionRowOf(action, toStored));
+    send(sql.deleteOldActions, Math.max(...this.#actions.map(({ at }) => at)) - actionsKeptMs);
+    send(sql.insertActions, ...(rows[0] ?? []).map((_, place) => rows.map((row) => row[place] ?? null)));
+  }
+}

@@ -1,0 +1,38 @@
+import type { Names } from "../names.ts";
+
+/**
+ * What operators search by, and what they did. A process of the version before leaves the two columns of a task as they are: what it ended, and
+ * what asks of it, is in the index again when this version writes the task.
+ */
+export function admin(names: Names): string {
+  return `
+ALTER TABLE ${names.task} ADD COLUMN ended text COLLATE "C";
+ALTER TABLE ${names.task} ADD COLUMN asks smallint;
+
+CREATE TABLE ${names.action} (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at bigint NOT NULL,
+  actor text NOT NULL,
+  action text NOT NULL,
+  task_id text COLLATE "C",
+  tool text COLLATE "C",
+  detail text
+);
+CREATE INDEX action_task ON ${names.action} (task_id, seq) WHERE task_id IS NOT NULL;
+
+CREATE TABLE ${names.pausedTool} (
+  tool text COLLATE "C" PRIMARY KEY,
+  since bigint NOT NULL,
+  actor text NOT NULL
+);
+`;
+}
+
+/** Indexes on the table of tasks, by their names. */
+export function adminIndexes({ task }: Names): Readonly<Record<string, string>> {
+  return {
+    task_open: `${task} (tool, id) WHERE state IN ('queued', 'running')`,
+    task_asking: `${task} (id) WHERE asks = 1`,
+    task_outcome: `${task} (tool, coalesce(ended, state), id) WHERE state IN ('settled', 'cancelled')`,
+  };
+}

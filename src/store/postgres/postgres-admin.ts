@@ -1,0 +1,96 @@
+import type { StoredAction } from "../../task/action.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { compareNames } from "../../task/turns.ts";
+import { actionOf, pausedOf } from "../action-row.ts";
+import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
+import { columnsOf, textOrStored } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { adminStatements, type AdminStatements } from "./admin-sql.ts";
+import type { Database, SqlValue } from "./database.ts";
+import type { Names } from "./names.ts";
+import { behindAllTexts, readableTasks } from "./read-task.ts";
+import { stored } from "./task-row.ts";
+
+const toolAt = columnsOf(["tool"]);
+
+/** Of a range: the statement for its tasks, the one that counts them, and what both search by. */
+interface RangeQuery {
+  readonly tasks: string;
+  readonly count: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** What operators read. */
+export class PostgresAdmin implements AdminStore {
+  readonly #sql: AdminStatements;
+  readonly #open: () => { readonly database: Pick<Database, "read"> };
+
+  constructor(names: Names, open: () => { readonly database: Pick<Database, "read"> }) {
+    this.#sql = adminStatements(names);
+    this.#open = open;
+  }
+
+  async tasks(range: TaskRange, before: string | null, limit: number): Promise<readonly TaskRecord[]> {
+    const { tasks, values } = this.#query(range);
+    const { database } = this.#open();
+    const end = before === null ? behindAllTexts : toStored(before);
+    return readableTasks(limit, (last, count) =>
+      database.read(tasks, [...values, last === undefined ? end : String(last[0]), count]),
+    );
+  }
+
+  async count(range: TaskRange, most: number): Promise<number> {
+    const { count, values } = this.#query(range);
+    const [row] = await this.#open().database.read(count, [...values, most]);
+    return Number(row?.[0] ?? 0);
+  }
+
+  async tools(): Promise<readonly string[]> {
+    const { database } = this.#open();
+    const [open, ended] = await Promise.all([
+      database.read(this.#sql.openTools),
+      database.read(this.#sql.endedTools),
+    ]);
+    return [...new Set([...open, ...ended].map((row) => textOrStored(row, toolAt.tool)))].sort(compareNames);
+  }
+
+  async actions(
+    taskId: string | null,
+    before: number | null,
+    limit: number,
+  ): Promise<readonly StoredAction[]> {
+    const { database } = this.#open();
+    const last = before ?? Number.MAX_SAFE_INTEGER;
+    const rows =
+      taskId === null
+        ? await database.read(this.#sql.actions, [last, limit])
+        : await database.read(this.#sql.actionsOf, [toStored(taskId), last, limit]);
+    return rows.map(actionOf);
+  }
+
+  async paused(): Promise<readonly PausedTool[]> {
+    return (await this.#open().database.read(this.#sql.paused)).map(pausedOf);
+  }
+
+  #query(range: TaskRange): RangeQuery {
+    const sql = this.#sql;
+    switch (range.of) {
+      case "all":
+        return { tasks: sql.all, count: sql.countAll, values: [] };
+      case "open":
+        return range.tool === undefined
+          ? { tasks: sql.open, count: sql.countOpen, values: [] }
+          : { tasks: sql.openOf, count: sql.countOpenOf, values: [toStored(range.tool)] };
+      case "running":
+        return { tasks: sql.running, count: sql.countRunning, values: [] };
+      case "asking":
+        return { tasks: sql.asking, count: sql.countAsking, values: [] };
+      case "ended":
+        return { tasks: sql.ended, count: sql.countEnded, values: [toStored(range.tool), range.as] };
+      case "principal": {
+        const values = [range.generation, stored(range.principal)];
+        return { tasks: sql.principal, count: sql.countPrincipal, values };
+      }
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { actionColumns, pausedColumns } from "../action-row.ts";
+import { taskColumns } from "./record-row.ts";
+
+// As in sql.ts: conditions repeat those of the partial indexes.
+
+const unfinished = "state IN ('queued', 'running')";
+const finished = "state IN ('settled', 'cancelled')";
+const allOfTask = taskColumns.join(", ");
+const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
+
+/** Tasks of a range below an id, newest first, and how many there are up to a number; what they search by comes first. */
+const tasks = (index: string, of: string): string =>
+  `SELECT ${allOfTask} FROM task ${index} WHERE ${of} AND id < ? ORDER BY id DESC LIMIT ? + 0`;
+const counted = (index: string, of: string): string =>
+  `SELECT count(*) AS count FROM (SELECT 1 FROM task ${index} WHERE ${of} LIMIT ? + 0)`;
+
+const all = ["", "true"] as const;
+const open = ["INDEXED BY task_unfinished", unfinished] as const;
+const openOf = ["INDEXED BY task_open", `${unfinished} AND tool = ?`] as const;
+const running = ["INDEXED BY task_running", "state = 'running'"] as const;
+const asking = ["INDEXED BY task_asking", `${unfinished} AND open_inputs > 0`] as const;
+const ended = [
+  "INDEXED BY task_outcome",
+  `${finished} AND tool = ? AND coalesce(outcome_kind, state) = ?`,
+] as const;
+const principal = ["INDEXED BY task_owner", "generation = ? AND principal IS ?"] as const;
+
+export const selectAll = tasks(...all);
+export const selectOpen = tasks(...open);
+export const selectOpenOf = tasks(...openOf);
+export const selectRunningTasks = tasks(...running);
+export const selectAsking = tasks(...asking);
+export const selectEnded = tasks(...ended);
+export const selectOfPrincipal = tasks(...principal);
+
+export const countAll = counted(...all);
+export const countOpen = counted(...open);
+export const countOpenOf = counted(...openOf);
+export const countRunning = counted(...running);
+export const countAsking = counted(...asking);
+export const countEnded = counted(...ended);
+export const countOfPrincipal = counted(...principal);
+
+/** One seek for each tool. */
+export const selectOpenTool = `
+  SELECT tool FROM task INDEXED BY task_open WHERE ${unfinished} AND tool > ? ORDER BY tool LIMIT 1`;
+export const selectEndedTool = `
+  SELECT tool FROM task INDEXED BY task_outcome WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
+
+export const selectActions = `
+  SELECT seq, ${actionColumns.join(", ")} FROM action WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0`;
+export const selectActionsOf = `
+  SELECT seq, ${actionColumns.join(", ")} FROM action INDEXED BY action_task
+  WHERE task_id IS NOT NULL AND task_id = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`;
+export const insertAction = `INSERT INTO action (${actionColumns.join(", ")}) VALUES (${places(actionColumns)})`;
+/** A few at a time of those that came before a time. */
+export const deleteOldActions = `
+  DELETE FROM action WHERE seq IN (SELECT seq FROM action ORDER BY seq LIMIT 10) AND at < ?`;
+
+export const selectPaused = `SELECT ${pausedColumns.join(", ")} FROM paused_tool ORDER BY tool`;
+export const insertPaused = `
+  INSERT INTO paused_tool (${pausedColumns.join(", ")}) VALUES (${places(pausedColumns)}) ON CONFLICT (tool) DO NOTHING`;
+export const deletePaused = "DELETE FROM paused_tool WHERE tool = ?";

@@ -1,0 +1,132 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { StoredAction } from "../../task/action.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { actionOf, actionRowOf, actionsKeptMs, pausedOf, pausedRowOf } from "../action-row.ts";
+import type { PausedTool, TaskRange } from "../admin-store.ts";
+import { columnsOf, integer, textOrStored } from "../row.ts";
+import { toStored } from "../stored-text.ts";
+import type { TableWrite } from "../table-write.ts";
+import * as sql from "./admin-sql.ts";
+import { behindAllTexts, readablePage } from "./readable-rows.ts";
+import { prepareRows, type RowStatement } from "./row-statement.ts";
+
+const countAt = columnsOf(["count"]);
+const toolAt = columnsOf(["tool"]);
+
+interface RangeStatements {
+  readonly tasks: RowStatement;
+  readonly count: RowStatement;
+}
+
+/** What operators read; prepared when the first one reads, as most processes have none. */
+export class SqliteAdmin {
+  readonly #db: DatabaseSync;
+  readonly #prepared = new Map<string, RowStatement>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  tasks(range: TaskRange, before: string | null, limit: number): TaskRecord[] {
+    const { statements, values } = this.#range(range);
+    const from = before === null ? behindAllTexts : toStored(before);
+    return readablePage(from, limit, (end, count) => statements.tasks.all(...values, end, count));
+  }
+
+  count(range: TaskRange, most: number): number {
+    const { statements, values } = this.#range(range);
+    const row = statements.count.get(...values, most);
+    return row === undefined ? 0 : integer(row, countAt.count);
+  }
+
+  tools(): string[] {
+    const found = [...this.#toolsOf(sql.selectOpenTool), ...this.#toolsOf(sql.selectEndedTool)];
+    return [...new Set(found)].sort();
+  }
+
+  actions(taskId: string | null, before: number | null, limit: number): StoredAction[] {
+    const last = before ?? Number.MAX_SAFE_INTEGER;
+    const rows =
+      taskId === null
+        ? this.#prepare(sql.selectActions).all(last, limit)
+        : this.#prepare(sql.selectActionsOf).all(toStored(taskId), last, limit);
+    return rows.map(actionOf);
+  }
+
+  paused(): PausedTool[] {
+    return this.#prepare(sql.selectPaused).all().map(pausedOf);
+  }
+
+  *#toolsOf(next: string): Generator<string, void, undefined> {
+    const statement = this.#prepare(next);
+    for (let row = statement.get(""); row !== undefined; row = statement.get(row[0] ?? null)) {
+      yield textOrStored(row, toolAt.tool);
+    }
+  }
+
+  #range(range: TaskRange): {
+    readonly statements: RangeStatements;
+    readonly values: readonly SQLInputValue[];
+  } {
+    const of = (tasks: string, count: string, ...values: SQLInputValue[]) => ({
+      statements: { tasks: this.#prepare(tasks), count: this.#prepare(count) },
+      values,
+    });
+    switch (range.of) {
+      case "all":
+        return of(sql.selectAll, sql.countAll);
+      case "open":
+        return range.tool === undefined
+          ? of(sql.selectOpen, sql.countOpen)
+          : of(sql.selectOpenOf, sql.countOpenOf, toStored(range.tool));
+      case "running":
+        return of(sql.selectRunningTasks, sql.countRunning);
+      case "asking":
+        return of(sql.selectAsking, sql.countAsking);
+      case "ended":
+        return of(sql.selectEnded, sql.countEnded, toStored(range.tool), range.as);
+      case "principal": {
+        const principal = range.principal === null ? null : toStored(range.principal);
+        return of(sql.selectOfPrincipal, sql.countOfPrincipal, range.generation, principal);
+      }
+    }
+  }
+
+  #prepare(statement: string): RowStatement {
+    const prepared = this.#prepared.get(statement) ?? prepareRows(this.#db, statement);
+    this.#prepared.set(statement, prepared);
+    return prepared;
+  }
+}
+
+type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
+
+/** What operators write, on the writing connection. */
+export class SqliteAdminWrites {
+  readonly #db: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  write(write: AdminWrite): void {
+    switch (write.do) {
+      case "keep_action":
+        this.#run(sql.deleteOldActions, write.action.at - actionsKeptMs);
+        this.#run(sql.insertAction, ...actionRowOf(write.action, toStored));
+        return;
+      case "pause_tool":
+        this.#run(sql.insertPaused, ...pausedRowOf(write.paused, toStored));
+        return;
+      case "resume_tool":
+        this.#run(sql.deletePaused, toStored(write.tool));
+    }
+  }
+
+  #run(statement: string, ...values: SQLInputValue[]): void {
+    const prepared = this.#prepared.get(statement) ?? this.#db.prepare(statement);
+    this.#prepared.set(statement, prepared);
+    prepared.run(...values);
+  }
+}
