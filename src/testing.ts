@@ -6,10 +6,11 @@ export type { JournalRecording, RecordedEntry, TaskReader } from "./store/export
 export { storeContract, type ContractCase, type StoreKind } from "./testing/store-contract.ts";
 export type { StorePlace } from "./testing/store-case.ts";
 export { testTasks } from "./testing/test-tasks.ts";
-export type { TestClock, TestOptions, TestTasks } from "./testing/test-tasks.ts";
+export type { TestClock, TestTasks } from "./testing/test-tasks.ts";
+export type { TestOptions } from "./testing/test-options.ts";
 export type { TestTask } from "./testing/test-task.ts";
 export type { ExpectedJournal } from "./testing/assert-journal.ts";
 export type { CrashPoint } from "./testing/crash-points.ts";
-export type { Register } from "./testing/test-process.ts";
+export type { DurableFactory, Register } from "./testing/test-process.ts";
 export type { TestAnswer, TestQuestion } from "./testing/test-questions.ts";
 export type { TimeSpan } from "./testing/time-span.ts";

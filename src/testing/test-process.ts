@@ -2,7 +2,9 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createFetchHandler, type FetchHandler } from "../server/http/fetch-handler.ts";
 import type { Identity } from "../server/http/http-options.ts";
 import type { ServerFactory } from "../server/author-server.ts";
-import { createTasksWith, type Tasks, type TasksOptions } from "../server/tasks.ts";
+import { durableWith } from "../server/durable/durable.ts";
+import type { TaskServer } from "../server/task-server.ts";
+import { createTasksWith, type TestedBy, type Tasks, type TasksOptions } from "../server/tasks.ts";
 import type { OnStepRun } from "../runtime/services.ts";
 import type { CrashableStore } from "./crashable-store.ts";
 import type { FakeClock } from "./fake-clock.ts";
@@ -11,9 +13,17 @@ import { ProcessClock } from "./process-clock.ts";
 /** Adds tools to the tasks of a process, as its main module does when it starts. */
 export type Register = (tasks: Tasks) => unknown;
 
+/** A server on the SDK whose tools are durable. */
+export interface DurableFactory {
+  /** Makes the server, as `durable` is given it. */
+  readonly durable: ServerFactory;
+  /** Adds what `durable(…).tasks` is given beside its tools. */
+  readonly register?: Register;
+}
+
 /** What each process of a test is made of. */
 export interface ProcessSetup {
-  readonly register: Register;
+  readonly tested: Register | DurableFactory;
   readonly options: Omit<TasksOptions, "store">;
   readonly factory?: ServerFactory | undefined;
   readonly caller?: Identity | string | undefined;
@@ -43,19 +53,18 @@ export class TestProcess {
   }
 
   static async start(
-    { register, options, factory, caller, clock: time, onStepRun }: ProcessSetup,
+    { tested, options, factory, caller, clock: time, onStepRun }: ProcessSetup,
     { store }: CrashableStore,
   ): Promise<TestProcess> {
     const clock = new ProcessClock(time);
     const rates = { ...unlimited, ...options.rates };
-    const tasks = createTasksWith({ stopDeadlineMs: 1_000, ...options, rates, store }, { clock, onStepRun });
-    await register(tasks);
-    const server = tasks.server(factory ?? (() => new McpServer({ name: "test", version: "0" })));
+    const all = { stopDeadlineMs: 1_000, ...options, rates, store };
+    const { tasks, server } = await made(tested, factory, all, { clock, onStepRun });
     const handler = createFetchHandler(server, {
       allowedHosts: "any",
       ...(caller !== undefined && { authenticate: async () => caller }),
     });
-    await tasks.start();
+    await server.start();
     return new TestProcess(tasks, handler, clock);
   }
 
@@ -69,4 +78,20 @@ export class TestProcess {
     await this.handler.close();
     this.#clock.end();
   }
+}
+
+async function made(
+  tested: Register | DurableFactory,
+  factory: ServerFactory | undefined,
+  options: TasksOptions,
+  testedBy: TestedBy,
+): Promise<{ readonly tasks: Tasks; readonly server: TaskServer }> {
+  if (typeof tested !== "function") {
+    const server = durableWith(tested.durable, options, testedBy);
+    await tested.register?.(server.tasks);
+    return { tasks: server.tasks, server };
+  }
+  const tasks = createTasksWith(options, testedBy);
+  await tested(tasks);
+  return { tasks, server: tasks.server(factory ?? (() => new McpServer({ name: "test", version: "0" }))) };
 }

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { InputResult } from "../client/question/input-request.ts";
+import type { LogLine, OutputPart } from "../client/task/task-lines.ts";
 import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
 import type { SendOptions, Tasks } from "../server/tasks.ts";
 import { recordedEntry, type RecordedEntry } from "../store/export-journal.ts";
+import type { StoredTask } from "../store/memory/stored-task.ts";
 import type { MemoryTables } from "../store/memory/memory-tables.ts";
 import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
 import { isTerminal } from "../task/status.ts";
@@ -12,6 +14,7 @@ import { assertJournal, type ExpectedJournal } from "./assert-journal.ts";
 import type { CrashPoints } from "./crash-points.ts";
 import { describedWait } from "./described-wait.ts";
 import type { Stillness } from "./stillness.ts";
+import { logOf, outputOf } from "./stored-lines.ts";
 import type { TestQuestion, TestQuestions } from "./test-questions.ts";
 
 /** What a task of a test has of its server and its client. */
@@ -101,13 +104,23 @@ export class TestTask {
 
   /** What the store has of steps, questions, sleeps, events and calls, in the order in which they began. Also while the server is down. */
   async journal(): Promise<readonly RecordedEntry[]> {
-    await this.#world.stillness.settled();
-    const stored = this.#world.tables.stored.get(this.id);
-    assert.ok(
-      stored !== undefined,
-      `The store has task ${this.id} no more: its time was over. Look at its journal before t.clock.advance.`,
-    );
-    return [...stored.journal.values()].map((entry) => recordedEntry(entry, JSON.parse));
+    return [...(await this.#stored()).journal.values()].map((entry) => recordedEntry(entry, JSON.parse));
+  }
+
+  /**
+   * The lines of its log that the store has, as a client gets them. Also while the server is down.
+   *
+   * ```ts
+   * assert.deepEqual((await task.logs()).map(({ text }) => text), ["2 rows", "sent"]);
+   * ```
+   */
+  async logs(): Promise<readonly LogLine[]> {
+    return logOf(await this.#stored());
+  }
+
+  /** The parts of its output that the store has, in the same way. */
+  async output(): Promise<readonly OutputPart[]> {
+    return outputOf(await this.#stored());
   }
 
   /**
@@ -125,6 +138,17 @@ export class TestTask {
   /** How often the function of this task's step ran, over all processes. */
   runs(key: JournalKey): number {
     return this.#world.runs(key, this.id);
+  }
+
+  /** What the store has when no handler works. */
+  async #stored(): Promise<StoredTask> {
+    await this.#world.stillness.settled();
+    const stored = this.#world.tables.stored.get(this.id);
+    assert.ok(
+      stored !== undefined,
+      `The store has task ${this.id} no more: its time was over. Look at it before t.clock.advance.`,
+    );
+    return stored;
   }
 
   #asked(key: JournalKey): ReturnType<TestQuestions["asked"]> {

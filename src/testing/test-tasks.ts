@@ -2,41 +2,22 @@ import assert from "node:assert/strict";
 import type { CallToolResult, ClientCapabilities } from "@modelcontextprotocol/client";
 import { connectWith } from "../client/connect.ts";
 import type { CallOptions, TaskClient } from "../client/task-client.ts";
-import type { ServerFactory } from "../server/author-server.ts";
-import type { Identity } from "../server/http/http-options.ts";
-import type { TasksOptions } from "../server/tasks.ts";
 import { memoryDatabase } from "../store/memory/memory-database.ts";
 import { openInputs } from "../store/memory/stored-task.ts";
-import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
+import type { JournalKey } from "../task/journal.ts";
 import { isTerminal } from "../task/status.ts";
 import { CrashPoints, type CrashPoint } from "./crash-points.ts";
-import { CrashableStore } from "./crashable-store.ts";
 import { describedWait } from "./described-wait.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { LocalNetwork } from "./local-network.ts";
 import { PatientClock } from "./patient-clock.ts";
 import { Stillness } from "./stillness.ts";
-import { TestProcess, type ProcessSetup, type Register } from "./test-process.ts";
+import { StepRuns } from "./step-runs.ts";
+import { assertTested, type TestOptions } from "./test-options.ts";
+import type { DurableFactory, Register } from "./test-process.ts";
 import { TestQuestions, type TestAnswer } from "./test-questions.ts";
+import { TestServer } from "./test-server.ts";
 import { TestTask, type TestWorld } from "./test-task.ts";
 import { millisecondsOf, type TimeSpan } from "./time-span.ts";
-
-/** Options of `testTasks`: those of `createTasks` without the store, and these. */
-export interface TestOptions extends Omit<TasksOptions, "store"> {
-  /** Makes the server beside the tools, as `tasks.server` is given it. Default: one without anything of its own. */
-  readonly server?: ServerFactory;
-  /** Who calls, as `authenticate` would return it. Default: nobody is told apart. */
-  readonly caller?: Identity | string;
-  /** What the client declares. Default: all that a tool can ask for. */
-  readonly capabilities?: ClientCapabilities;
-  /** How long a handler may work before `clock.advance` moves time all the same, in ms of real time. Default 1,000. */
-  readonly settleMs?: number;
-  /**
-   * How long a wait goes on while nothing moves, in ms of real time. Then it rejects and says what the task waits for: an answer, or time.
-   * Default 2,000.
-   */
-  readonly patienceMs?: number;
-}
 
 /** The clock of a test's server and client: it stands still until the test moves it. */
 export interface TestClock {
@@ -49,6 +30,8 @@ export interface TestClock {
   advance(span: TimeSpan): Promise<void>;
 }
 
+type ServerOptions = Omit<TestOptions, "capabilities" | "protocolVersion">;
+
 const everything: ClientCapabilities = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {}, context: {} },
@@ -56,8 +39,9 @@ const everything: ClientCapabilities = {
 };
 
 /**
- * Starts a server with the tools that `register` adds, and a client of it, in this process: on a memory store that outlives the server, and on
- * a clock that stands still. `register` is called for each start, as the main module of a server is. For any test runner.
+ * Starts a server with the tools that a function adds, and a client of it, in this process: on a memory store that outlives the server, and on
+ * a clock that stands still. The function is called for each start, as the main module of a server is. For any test runner. A server on the SDK is
+ * tested by its function, with the same options: `testTasks({ durable: makeServer })`.
  *
  * ```ts
  * await using t = await testTasks((tasks) => addReport(tasks));
@@ -69,13 +53,12 @@ const everything: ClientCapabilities = {
  * assert.equal(t.runs("query"), 1);
  * ```
  */
-export async function testTasks(register: Register, options: TestOptions = {}): Promise<TestTasks> {
-  if (typeof register !== "function") {
-    throw new TypeError(
-      `testTasks takes a function that adds tools, since each start of the server calls it: testTasks((tasks) => addReport(tasks)). This is ${register === null ? "null" : typeof register}.`,
-    );
-  }
-  return TestTasks.start(register, options);
+export async function testTasks(
+  tested: Register | DurableFactory,
+  options: TestOptions = {},
+): Promise<TestTasks> {
+  assertTested(tested, options);
+  return TestTasks.start(tested, options);
 }
 
 /** A server and its client in a test. Made by `testTasks`. */
@@ -83,62 +66,52 @@ export class TestTasks implements AsyncDisposable {
   readonly #clock: FakeClock;
   readonly #database = memoryDatabase();
   readonly #crashPoints = new CrashPoints(this.#database.tables);
-  readonly #network = new LocalNetwork();
   readonly #questions = new TestQuestions((...question) => this.#isOpen(...question));
   readonly #stillness: Stillness;
-  readonly #setup: ProcessSetup;
+  readonly #runs = new StepRuns();
+  readonly #server: TestServer;
   readonly #world: TestWorld;
-  /** By task and key. */
-  readonly #runs = new Map<string, Map<string, number>>();
-  #store: CrashableStore;
-  /** Of the process that lives; undefined while the server is down. */
-  #process: TestProcess | undefined;
-  #started = Promise.withResolvers<TestProcess>();
   #client: TaskClient | undefined;
 
-  private constructor(register: Register, { server, caller, settleMs, patienceMs, ...options }: TestOptions) {
+  private constructor(
+    tested: Register | DurableFactory,
+    { server, caller, settleMs = 1_000, patienceMs = 2_000, ...options }: ServerOptions,
+  ) {
     const { tables } = this.#database;
     this.#stillness = new Stillness({
       tables,
       now: () => this.#clock.now(),
       isAnswered: (key) => this.#questions.isAnsweredAhead(key),
-      settleMs: settleMs ?? 1_000,
-      patienceMs: patienceMs ?? 2_000,
+      settleMs,
+      patienceMs,
     });
     this.#clock = new FakeClock(undefined, () => this.#stillness.settled());
-    this.#store = new CrashableStore(undefined, this.#database, {
-      diesBefore: (command) => this.#crashPoints.isBefore(command),
-      diesAfter: (changes) => this.#crashPoints.isAfter(changes),
-      onDeath: () => this.#die(),
-    });
-    const onStepRun = (taskId: string, key: string): void => {
-      const runs = this.#runs.get(taskId) ?? new Map<string, number>();
-      this.#runs.set(taskId, runs.set(key, (runs.get(key) ?? 0) + 1));
-    };
-    this.#setup = { register, options, factory: server, caller, clock: this.#clock, onStepRun };
+    const onStepRun = this.#runs.add.bind(this.#runs);
+    const setup = { tested, options, factory: server, caller, clock: this.#clock, onStepRun };
+    this.#server = new TestServer(setup, this.#database, this.#crashPoints);
     this.#world = {
       tables,
       stillness: this.#stillness,
       questions: this.#questions,
       crashPoints: this.#crashPoints,
       now: () => this.#clock.now(),
-      down: () => (this.#process === undefined ? "The server is down: await t.restart()." : undefined),
-      tasks: async () => (await this.#started.promise).tasks,
-      runs: (...which) => this.#countRuns(...which),
+      down: () => (this.#server.isDown ? "The server is down: await t.restart()." : undefined),
+      tasks: () => this.#server.tasks(),
+      runs: (...which) => this.#runs.count(...which),
     };
   }
 
   /** @internal */
   static async start(
-    register: Register,
-    { capabilities = everything, ...options }: TestOptions,
+    tested: Register | DurableFactory,
+    { capabilities = everything, protocolVersion = "2026-07-28", ...options }: TestOptions,
   ): Promise<TestTasks> {
-    const t = new TestTasks(register, options);
-    await t.#boot();
+    const t = new TestTasks(tested, options);
+    await t.#server.start();
     const { onInput, onEvent } = t.#questions;
-    const { fetch } = t.#network;
-    const clock = new PatientClock(t.#clock);
-    t.#client = await connectWith("http://test/mcp", { fetch, capabilities, onInput, onEvent }, clock);
+    const { fetch } = t.#server.network;
+    const connect = { fetch, capabilities, protocolVersion, onInput, onEvent };
+    t.#client = await connectWith("http://test/mcp", connect, new PatientClock(t.#clock));
     return t;
   }
 
@@ -205,7 +178,7 @@ export class TestTasks implements AsyncDisposable {
    */
   crash(point?: CrashPoint): Promise<void> {
     if (point === undefined) {
-      this.#store.crash();
+      this.#server.crash();
       return Promise.resolve();
     }
     const crashed = this.#stillness.unlessStuck(this.#crashPoints.arm(point), () => this.#missed());
@@ -215,18 +188,12 @@ export class TestTasks implements AsyncDisposable {
 
   /** Starts the server again, on the same store; one that runs is stopped in order before. Calls of the client go on. */
   async restart(): Promise<void> {
-    const process = this.#process;
-    if (process !== undefined) {
-      this.#down();
-      await process.stop();
-    }
-    this.#store = this.#store.successor();
-    await this.#boot();
+    await this.#server.restart();
   }
 
   /** How often the function of this step ran, over all tasks and processes. */
   runs(key: JournalKey): number {
-    return this.#countRuns(key);
+    return this.#runs.count(key);
   }
 
   /** Ends the client and the server. Rejects with an `AssertionError` where a crash point was not reached. */
@@ -239,28 +206,7 @@ export class TestTasks implements AsyncDisposable {
   /** The same for `await using`, which says nothing of crash points: there may be an error that has kept the test from them. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client?.close();
-    const process = this.#process;
-    this.#down();
-    await process?.stop();
-  }
-
-  async #boot(): Promise<void> {
-    const process = await TestProcess.start(this.#setup, this.#store);
-    this.#process = process;
-    this.#started.resolve(process);
-    this.#network.connect(process.handler);
-  }
-
-  #die(): void {
-    this.#process?.die();
-    this.#network.cut();
-    this.#down();
-  }
-
-  #down(): void {
-    if (this.#process !== undefined) this.#started = Promise.withResolvers();
-    this.#process = undefined;
-    this.#network.disconnect();
+    await this.#server.stop();
   }
 
   async #answered<T>(tool: string, call: Promise<T>): Promise<T> {
@@ -288,11 +234,5 @@ export class TestTasks implements AsyncDisposable {
     return [...openInputs(journal.values()), ...tables.inputsBelow(taskId)].some(
       ({ key }) => key === wireKey,
     );
-  }
-
-  #countRuns(key: JournalKey, taskId?: string): number {
-    const tasks = taskId === undefined ? [...this.#runs.keys()] : [taskId];
-    const encoded = encodeJournalKey(key);
-    return tasks.reduce((sum, id) => sum + (this.#runs.get(id)?.get(encoded) ?? 0), 0);
   }
 }

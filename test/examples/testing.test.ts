@@ -1,18 +1,29 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { testTasks } from "holdfast/testing";
 import { expect, it } from "vitest";
 import { addPublish } from "../../examples/testing/publish.ts";
 import { example } from "../docs/example-process.ts";
 
-it("shows tests of a tool that Node's own runner runs", async () => {
-  const child = spawn(process.execPath, ["--test-reporter=tap", example("testing/publish.test.ts")]);
+it.each([
+  ["publish", 2],
+  ["reports", 1],
+])("shows tests of a tool that Node's own runner runs: %s", async (name, passes) => {
+  const child = spawn(process.execPath, ["--test-reporter=tap", example(`testing/${name}.test.ts`)]);
   const exited = once(child, "exit");
   const [output] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  expect(output).toMatch(/^# pass 2$/m);
+  expect(output).toContain(`\n# pass ${passes}\n`);
   expect(output).toMatch(/^# fail 0$/m);
   expect(await exited).toEqual([0, null]);
+});
+
+it("says in the guide what it shows", async () => {
+  const guide = await readFile(new URL("../../docs/guides/testing.md", import.meta.url), "utf8");
+  for (const name of ["publish.ts", "publish.test.ts", "reports.test.ts"]) {
+    expect(guide).toContain(await readFile(example(`testing/${name}`), "utf8"));
+  }
 });
 
 it("runs the same in vitest", async () => {
