@@ -115,7 +115,7 @@ export class SessionDispatcher implements WireDispatcher {
           const created = await runtime.get(id, requestor);
           streams.needs?.(created.task.requiredScopes);
           const { progressToken } = await runtime.originOf(id, requestor);
-          tasks.follow(created, requestor, { connection, progressToken });
+          tasks.follow(created, requestor, { connection, progressToken, isTakenUp: true });
         } catch (error) {
           if (!isUnknownTask(error)) this.#services.onError(error); // else it is of another generation
         }

@@ -70,9 +70,13 @@ export class LogUpdates {
     if (format.log === undefined) return after;
     for (const connection of this.#subscribers.connections) {
       const sent = this.#sentTo(connection, task);
-      if (connection.logLevel === undefined) this.#sent.set(connection, Math.max(sent, task.logged));
-      // Who cannot be reached gets the lines later, as far as they are kept.
-      else if (this.#subscribers.routeTo(connection) !== undefined) after = Math.min(after, sent);
+      const isReached = this.#subscribers.routeTo(connection) !== undefined;
+      // Who cannot be reached gets the lines later, as far as they are kept, unless another process may have sent them.
+      const isOver =
+        connection.logLevel === undefined ||
+        (!isReached && this.#subscribers.followerOn(connection)?.isTakenUp === true);
+      if (isOver) this.#sent.set(connection, Math.max(sent, task.logged));
+      else if (isReached) after = Math.min(after, sent);
     }
     return after;
   }

@@ -158,3 +158,23 @@ it.each(["kill", "stop"] as const)(
     ]);
   },
 );
+
+it("sends no line again where the stream of a session moves to another process beside", async () => {
+  const { tools, say, said } = teller();
+  const run = await processes({ tools });
+  const here = await run.open();
+  await here.request("logging/setLevel", { level: "info" });
+  const stream = await here.listen();
+  const { result } = await here.request("tools/call", { name: "tell", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  const there = (await run.beside()).peer(here);
+  await there.request("tasks/get", { taskId }); // it follows the task as well
+  say("info", "one");
+  expect((await stream.message())?.["params"]).toMatchObject({ data: "one" });
+  await said(1);
+  await there.request("tasks/get", { taskId });
+  const moved = await there.listen();
+  say("info", "two");
+  expect((await moved.message())?.["params"]).toMatchObject({ data: "two" });
+  say("end");
+});
