@@ -9,6 +9,7 @@ import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { CallExtras } from "./tool/credentials.ts";
 import type { Registry } from "./tool/registry.ts";
+import type { CallListener } from "./execution/call-listener.ts";
 import type { InlineRun } from "./execution/run-inline.ts";
 import type { Watcher } from "./watchers.ts";
 
@@ -21,7 +22,7 @@ export interface Requestor {
 }
 
 /** One accepted request that becomes a task. */
-export interface TaskCall extends Requestor, CallExtras {
+export interface TaskCall extends Requestor, CallExtras, CallListener {
   /** The task's id, from `taskId`, where somebody has to know it before the task runs; by default a new one. */
   readonly id?: string;
   /** Of what kind the request is; by default a tools/call. */

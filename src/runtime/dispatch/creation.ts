@@ -103,6 +103,7 @@ export class Creation {
         credentials: () => credentialsOf(call.credentials),
         received: call.received,
       },
+      listener: call,
       signal,
       promoteAfterMs,
       maxBodyBytes: options.maxBodyBytes,

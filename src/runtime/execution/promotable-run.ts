@@ -7,6 +7,7 @@ import { Run } from "../journal/run.ts";
 import type { TaskLines } from "../journal/task-lines.ts";
 import type { HeldRun } from "./held-run.ts";
 import type { Clock } from "../clock.ts";
+import { appendHeard, report, type CallListener } from "./call-listener.ts";
 import type { HandlerChanges } from "./handler-updates.ts";
 import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
 import { keepDetails } from "../tool/received-request.ts";
@@ -28,6 +29,8 @@ export interface PromotableSetup {
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared: string | null;
   readonly call: CallContext;
+  /** Who hears the handler while there is no task. */
+  readonly listener: CallListener;
   /** Aborts the handler while there is no task. */
   readonly signal: AbortSignal;
   readonly promoteAfterMs: number;
@@ -177,10 +180,12 @@ export class PromotableRun {
         this.#early = { ...this.#early, ...changes };
         return Promise.resolve();
       },
-      append: (...line) => this.#held?.effects.append(...line) ?? this.run.lines.append(...line),
+      append: (...line) =>
+        this.#held?.effects.append(...line) ?? appendHeard(this.#setup.listener, this.run.lines, ...line),
       progress: (progress) => {
-        if (this.#held === undefined) this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
-        else this.#held.effects.progress(progress);
+        if (this.#held !== undefined) return this.#held.effects.progress(progress);
+        this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
+        report(this.#setup.listener, progress);
       },
       report: this.#setup.onError,
       onStepRun: this.#setup.onStepRun,

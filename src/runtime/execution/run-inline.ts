@@ -1,11 +1,10 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { Progress } from "../../task/record.ts";
-import type { LogText } from "../../task/task-line.ts";
 import { taskId } from "../../task/task-id.ts";
 import { Run } from "../journal/run.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import type { Services } from "../services.ts";
+import { appendHeard, report, type CallListener } from "./call-listener.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 import { runToEnd } from "../tool/run-to-end.ts";
@@ -24,7 +23,7 @@ import { withinTime, workLimitOf } from "./within-time.ts";
 /** Puts a question of a handler to its client and resolves with the answer's result object. */
 export type Ask = ContextEffects["ask"];
 
-export interface InlineRun extends CallExtras {
+export interface InlineRun extends CallExtras, CallListener {
   readonly tool: Tool;
   readonly arguments: unknown;
   readonly caller: TaskCaller;
@@ -36,10 +35,6 @@ export interface InlineRun extends CallExtras {
   readonly signal: AbortSignal;
   /** How questions reach the caller. */
   readonly ask: Ask;
-  /** Hears each report of progress at once; what it throws is lost. Without it reports go nowhere. */
-  readonly progress?: (report: Progress) => void;
-  /** Hears each line of the log at once, and none again that a step repeats; what it throws is lost. Without it the log goes nowhere. */
-  readonly log?: (line: LogText) => void;
 }
 
 /**
@@ -89,23 +84,8 @@ export async function runInline(
       await run.whileWaiting(() => timers.until(until, run.signal), until);
     },
     update: async () => undefined,
-    progress: (report) => {
-      try {
-        call.progress?.(report);
-      } catch {
-        // The handler only tells how far it is: that nobody can hear it is not its fault.
-      }
-    },
-    append: async (source, list, at, body) => {
-      const last = run.lines.lastOf("log");
-      const appended = run.lines.append(source, list, at, body);
-      try {
-        if (run.lines.lastOf("log") > last) call.log?.(JSON.parse(body) as LogText);
-      } catch {
-        // As of progress.
-      }
-      await appended;
-    },
+    progress: (reported) => report(call, reported),
+    append: async (...line) => appendHeard(call, run.lines, ...line),
     report: onError,
     onStepRun,
     pauses: passingPauses(run, timers),

@@ -43,36 +43,38 @@ export async function callTool(
   const preparation = await prepareCall(runtime, tool, request, caller);
   if ("answer" in preparation) return preparation.answer;
   const { prepared } = preparation;
-  if (call !== undefined) return createTask(runtime, { ...call, prepared }, signal);
-  const ask: Ask = async () => {
-    throw new HoldfastError(
-      "configuration",
-      `Tool ${tool.name} is never a task, so it cannot ask while it runs.`,
-    );
-  };
   const reports = new DirectReports({
     tool: tool.name,
     progressToken: progressTokenOf(params),
     logLevel: () => caller.logLevel,
     notify: (method, said) => stream.notify(method, said),
   });
-  const run = {
-    tool,
-    arguments: params["arguments"],
-    prepared,
-    signal,
-    ask,
-    progress: reports.progress,
-    log: reports.log,
-    caller: callerOf(request, caller.principal),
-    credentials: request.auth?.credentials,
-    received: receivedBy(tool, request),
-  };
+  const { progress, log } = reports;
   try {
-    return completeAnswerOf(await runtime.runInline(run));
+    if (call !== undefined) return await createTask(runtime, { ...call, prepared, progress, log }, signal);
+    return completeAnswerOf(
+      await runtime.runInline({
+        tool,
+        arguments: params["arguments"],
+        prepared,
+        signal,
+        ask: cannotAskOf(tool),
+        progress,
+        log,
+        caller: callerOf(request, caller.principal),
+        credentials: request.auth?.credentials,
+        received: receivedBy(tool, request),
+      }),
+    );
   } finally {
     reports.end();
   }
+}
+
+function cannotAskOf({ name }: Tool): Ask {
+  return async () => {
+    throw new HoldfastError("configuration", `Tool ${name} is never a task, so it cannot ask while it runs.`);
+  };
 }
 
 /** A call whose client has no tasks, in its first round or in a later one. */

@@ -34,7 +34,7 @@ it.each([
   ["waits for its task", undefined, {}],
   ["has no task", "forbidden", withTasks],
 ] as const)("sends lines on the stream of a call that %s [X-B]", async (_, task, capabilities) => {
-  const told = teller(task);
+  const told = teller(task === undefined ? {} : { task });
   const url = await served(told);
   const calling = call(url, { capabilities, meta: wants("info") });
   told.say("debug", "a detail");
@@ -75,8 +75,36 @@ it("sends none of a task, whose call is answered: its log is read", async () => 
   told.say("end");
 });
 
+it("sends what a call says that may become a task as long as it is none", async () => {
+  const told = teller({ promoteAfterMs: 600_000 });
+  const url = await served(told);
+  const meta = { ...wants("info"), progressToken: "p" };
+  const direct = call(url, { meta });
+  told.say("info", "one");
+  told.say(1);
+  told.say("end");
+  expect((await (await direct).rest()).map(({ params, result }) => params ?? result)).toMatchObject([
+    { level: "info", data: "one" },
+    { progress: 0.001, message: "one" },
+    { progress: 1, message: "one" },
+    { resultType: "complete" },
+  ]);
+  const promoted = call(url, { meta });
+  told.say("info", "two");
+  told.say("sleep");
+  told.say("info", "unheard");
+  const [heard, progress, answer, ...rest] = await (await promoted).rest();
+  expect([heard, progress, answer]).toMatchObject([
+    { params: { data: "two" } },
+    { params: { progress: 0.001 } },
+    { result: { resultType: "task" } },
+  ]);
+  expect(rest).toEqual([]);
+  told.say("end");
+});
+
 it("reports the progress of a call without a task on its stream, until it is answered", async () => {
-  const told = teller("forbidden");
+  const told = teller({ task: "forbidden" });
   const url = await served(told);
   const calling = call(url, { meta: { progressToken: "p" } });
   told.say("info", "begins");

@@ -126,6 +126,29 @@ it("sends a burst whole", async () => {
   ]);
 });
 
+it("drops lines for a client that does not read, and nothing else", async () => {
+  const { server } = await house(
+    (tasks) =>
+      tasks.tool("flood", {}, async (_, task) => {
+        for (let n = 1; n <= 3_000; n++) await task.log("info", String(n));
+        return text("done");
+      }),
+    { maxLogLines: 5_000 },
+    logging,
+  );
+  const [stuck, other] = [await Session.open(server), await Session.open(server)];
+  await stuck.request("logging/setLevel", { level: "info" });
+  const taskId = await stuck.start("flood");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  stuck.reads = promise;
+  await other.until(taskId, "completed");
+  resolve();
+  await stuck.message(({ params }) => (params as Message | undefined)?.["status"] === "completed");
+  const heard = messagesOf(stuck).map(({ data }) => Number(data));
+  expect(heard.length).toBeLessThan(3_000);
+  expect(heard).toEqual([...new Set(heard)].toSorted((a, b) => a - b));
+});
+
 it("sends each of two connections what it asked for", async () => {
   const { tools, say } = teller();
   const { server } = await house(tools, {}, logging);

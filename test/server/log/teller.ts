@@ -1,12 +1,13 @@
 import type { Tasks } from "holdfast";
+import type { ToolConfig } from "../../../src/runtime/tool/tool.ts";
 import type { LogLevel } from "../../../src/task/task-line.ts";
 import { text } from "../peer.ts";
 
-/** A line of the log, a report of progress, or the end. */
+/** A line of the log, a report of progress, a short sleep, or the end. */
 interface Say {
   (level: LogLevel, text: string, data?: unknown): void;
   (progress: number, total?: number, message?: string): void;
-  (end: "end"): void;
+  (end: "end" | "sleep"): void;
 }
 
 /** A tool `tell` that says what a test has it say, in the order in which that comes. */
@@ -20,7 +21,7 @@ export interface Teller {
 type Said = readonly [string | number, unknown?, unknown?];
 
 /** One task at a time: what was said and not heard waits for the next one. */
-export function teller(task?: "forbidden"): Teller {
+export function teller(config: ToolConfig<undefined> = {}): Teller {
   const waiting: Said[] = [];
   let wake = (): void => undefined;
   let stored = 0;
@@ -34,10 +35,14 @@ export function teller(task?: "forbidden"): Teller {
   };
   return {
     tools: (tasks) =>
-      tasks.tool("tell", task === undefined ? {} : { task }, async (_, context) => {
+      tasks.tool("tell", config, async (_, context) => {
         for (;;) {
           const [first, second, third] = await next();
           if (first === "end") return text("told");
+          if (first === "sleep") {
+            await context.sleep("short", 1);
+            continue;
+          }
           if (typeof first === "number") {
             context.progress(first, second as number | undefined, third as string | undefined);
             continue;
