@@ -4,7 +4,7 @@ import type { JsonObject } from "../generation/json-object.ts";
 import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
 import { rewriteHandshake, tasksCapability as coreTasks } from "./2025-11-25/handshake.ts";
 import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
-import { envelope, withoutTasksOnCall, withTasks } from "./2026-07-28/envelope.ts";
+import { declaredOnConnect, envelope, withoutTasksOnCall } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { ToolHeaders } from "./2026-07-28/tool-headers.ts";
 import { plainRead } from "./call/read.ts";
@@ -85,7 +85,7 @@ export async function connectWith(
     {
       ...options,
       clientInfo,
-      capabilities: withTasks(capabilities),
+      capabilities: declaredOnConnect(capabilities, listen),
       rewriteOutgoing: (message) => {
         headers.sent(message);
         return withoutTasksOnCall(rewriteHandshake(message, receives ? tasksCapability : undefined));

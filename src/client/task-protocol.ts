@@ -78,6 +78,14 @@ export interface TaskObserver {
   onPollNeeded(): void;
 }
 
+/** Receives what the server says of a log or an output that is followed. */
+export interface LineListener {
+  /** Whether the server says of each further line from now on that there is one. */
+  onLive(isLive: boolean): void;
+  /** There may be more lines, or the task has ended. */
+  onGrown(): void;
+}
+
 /** How listening ended. */
 export type ListenEnd =
   /** It ended or broke. Listen again after the server's pause, if it named one. */
@@ -119,6 +127,12 @@ export interface TaskProtocol {
     listener: TaskListener,
     signal: AbortSignal,
   ) => Promise<ListenEnd>;
+  /**
+   * Follows the log or output of this URI, whose lines have to be read, until the signal aborts, with whose reason it rejects, or the server
+   * refuses. Undefined where the server does not push them.
+   */
+  readonly followLines?:
+    ((uri: string, listener: LineListener, signal: AbortSignal) => Promise<void>) | undefined;
   /**
    * Receives what the server sends about the task on any stream, and keeps a stream open if the server needs one
    * for its questions. In addition to polls. `known` is the last known state. Returns a function that stops it.

@@ -111,6 +111,7 @@ it("names a task whose requestor chose an id with other characters than those of
     readText: async (uri: string) => (read.push(uri), ""),
     get: async () => ended,
     follow: false,
+    run: () => undefined,
   };
   expect(await allOf(readLines("log", reader, new AbortController().signal))).toEqual([]);
   expect(read).toEqual(["task://a%2Fb%3Fc%20%23d/log?after=0"]);

@@ -9,6 +9,7 @@ import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
 import { listParams, readTaskPage, readToolResult } from "../session/read-answers.ts";
+import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
 import { withoutQuestions, TaskInboxes } from "../session/task-inbox.ts";
@@ -48,8 +49,11 @@ export class CoreProtocol implements TaskProtocol {
   /** Tasks that this client knows as cancelled, since their server may have deleted them (C-082, C-083). */
   readonly #cancelled = new BoundedMap<RemoteTask>(1_000);
 
+  readonly followLines: TaskProtocol["followLines"];
+
   constructor({ requester, clock, callbacks, server, sessions }: CoreProtocolOptions) {
     this.#services = { requester, clock };
+    this.followLines = followerOf(this.#services, server);
     this.#sessions = sessions;
     this.#hasTasks = serverTakesTasks(server); // C-008, C-014
     this.#cancels = serverCancels(server);

@@ -6,6 +6,7 @@ import {
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/client";
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
+import { taskLinesCapability } from "../../generation/task-lines.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 
 export const protocolVersion = "2026-07-28";
@@ -13,6 +14,17 @@ export const protocolVersion = "2026-07-28";
 /** Adds the tasks extension to the capabilities (X-001). It has no settings. */
 export function withTasks(capabilities: ClientCapabilities): ClientCapabilities {
   return { ...capabilities, extensions: { ...capabilities.extensions, [extensionId]: {} } };
+}
+
+/**
+ * What the SDK's client declares: where it listens also that it wants to hear of logs and outputs, which decides what the server says of
+ * itself.
+ */
+export function declaredOnConnect(capabilities: ClientCapabilities, listen: boolean): ClientCapabilities {
+  const declared = withTasks(capabilities);
+  return listen
+    ? { ...declared, extensions: { ...declared.extensions, [taskLinesCapability]: {} } }
+    : declared;
 }
 
 /** The `_meta` of every request: servers remember nothing from earlier ones (X-002, X-B-001). */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
 import { idempotencyKeyMeta, readKeptMs, repeatMeta } from "../../generation/idempotency-key.ts";
+import { declaresTaskLines } from "../../generation/task-lines.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
@@ -11,7 +12,7 @@ import type { RemoteTask } from "../task/remote-task.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
 import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import { protocolVersion } from "./envelope.ts";
-import { listenToTasks } from "./listen.ts";
+import { followLines, listenToTasks } from "./listen.ts";
 import { readAcknowledgement, readCallAnswer, readGetResult } from "./read-answers.ts";
 import { headerMismatchCode, type ToolHeaders } from "./tool-headers.ts";
 
@@ -30,6 +31,7 @@ export class ExtensionProtocol implements TaskProtocol {
   readonly keepsQuestionKeys = true;
   readonly recognisesRepeats: boolean;
   readonly listen?: NonNullable<TaskProtocol["listen"]>;
+  readonly followLines: TaskProtocol["followLines"];
   readonly #keptMs: number;
   readonly #services: Pick<ExtensionProtocolOptions, "requester" | "clock">;
   readonly #meta: JsonObject;
@@ -43,6 +45,9 @@ export class ExtensionProtocol implements TaskProtocol {
     const recognition = server?.extensions?.[idempotencyKeyMeta];
     this.recognisesRepeats = recognition !== undefined;
     this.#keptMs = readKeptMs(recognition);
+    this.followLines = declaresTaskLines(server, "extensions")
+      ? async (uri, listener, signal) => followLines({ requester, clock, meta }, uri, listener, signal)
+      : undefined;
     // Whether the server pushes tasks shows only in its answer.
     if (server?.extensions?.[extensionId] === undefined) return;
     this.listen = async (taskIds, listener, signal) =>

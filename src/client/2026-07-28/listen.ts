@@ -1,16 +1,20 @@
 import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { acknowledgedMethod, listenMethod, subscriptionOf } from "../../generation/2026-07-28/listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { resourceUpdated } from "../../generation/task-lines.ts";
 import type { ClientClock } from "../clock.ts";
 import { rateLimitAsLost } from "../reply/retry.ts";
 import { Violation, type Reply } from "../reply/reply.ts";
-import type { ListenEnd, TaskListener } from "../task-protocol.ts";
+import type { LineListener, ListenEnd, TaskListener } from "../task-protocol.ts";
+import { retryDelay } from "../task/poll-delays.ts";
 import type { NotificationMatch } from "../transport/pending-requests.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { readTask } from "./read-answers.ts";
 
 /** How long the server may take to acknowledge. The stream itself has no time limit. */
 const acknowledgementMs = 30_000;
+/** The end of a stream that was open this long is not a failure. */
+const steadyMs = 10_000;
 
 interface ListenServices {
   readonly requester: RawRequester;
@@ -19,11 +23,68 @@ interface ListenServices {
   readonly meta: JsonObject;
 }
 
+interface Listener {
+  /** What the server accepted; false: nothing that is of use. */
+  readonly onOpen: (notifications: JsonObject) => boolean;
+  readonly onPush: (method: string, params: JsonObject) => void;
+}
+
 /** Listens to tasks by `subscriptions/listen` (X-085), until the server or the signal ends it. */
 export async function listenToTasks(
-  { requester, clock, meta }: ListenServices,
+  services: ListenServices,
   taskIds: readonly string[],
   listener: TaskListener,
+  signal: AbortSignal,
+): Promise<ListenEnd> {
+  const onOpen: Listener["onOpen"] = (notifications) => {
+    const accepted = notifications["taskIds"]; // X-086
+    if (!Array.isArray(accepted)) return false;
+    listener.onOpen(accepted.filter((id) => typeof id === "string"));
+    return true;
+  };
+  const onPush: Listener["onPush"] = (method, params) => {
+    const task = method === "notifications/tasks" ? readTask(params) : undefined;
+    // Invalid ones are ignored; the next poll reports the error.
+    if (task !== undefined && !(task instanceof Violation)) listener.onTask(task);
+  };
+  return listen(services, { taskIds }, { onOpen, onPush }, signal);
+}
+
+/** Follows a log or an output on a stream of its own, as `TaskProtocol.followLines`: another one where that breaks. */
+export async function followLines(
+  services: ListenServices,
+  uri: string,
+  listener: LineListener,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock } = services;
+  const onOpen: Listener["onOpen"] = ({ resourceSubscriptions: accepted }) => {
+    const isAccepted = Array.isArray(accepted) && accepted.includes(uri);
+    if (isAccepted) listener.onLive(true);
+    return isAccepted;
+  };
+  const onPush: Listener["onPush"] = (method, params) => {
+    if (method === resourceUpdated && params["uri"] === uri) listener.onGrown();
+  };
+  const asked = { resourceSubscriptions: [uri] };
+  try {
+    for (let failures = 0; ;) {
+      const startedAt = clock.elapsed();
+      const end = await listen(services, asked, { onOpen, onPush }, signal);
+      if (end.kind === "refused") return;
+      listener.onLive(false);
+      failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
+      await clock.sleep(retryDelay(failures, clock.random(), end.retryAfterMs), signal);
+    }
+  } finally {
+    listener.onLive(false);
+  }
+}
+
+async function listen(
+  { requester, clock, meta }: ListenServices,
+  notifications: JsonObject,
+  { onOpen, onPush }: Listener,
   signal: AbortSignal,
 ): Promise<ListenEnd> {
   const useless = new AbortController();
@@ -32,22 +93,18 @@ export async function listenToTasks(
     const { method, params } = notification;
     // A server ends the stream by answering the request, or by cancelling it (A-33).
     if (method === "notifications/cancelled" && params?.["requestId"] === id) return "end";
-    if (subscriptionOf(params) !== id) return "other";
+    if (subscriptionOf(params) !== id || !isJsonObject(params)) return "other";
     if (method === acknowledgedMethod) {
       deadline.clear();
-      const accepted = readAccepted(params);
-      if (accepted === undefined) useless.abort(new Error("The server does not push tasks"));
-      else listener.onOpen(accepted);
-    } else if (method === "notifications/tasks" && isJsonObject(params)) {
-      const task = readTask(params);
-      // Invalid ones are ignored; the next poll reports the error.
-      if (!(task instanceof Violation)) listener.onTask(task);
-    }
+      const accepted = params["notifications"];
+      if (!onOpen(isJsonObject(accepted) ? accepted : {}))
+        useless.abort(new Error("The server does not push what was asked for"));
+    } else onPush(method, params);
     return "mine";
   };
   try {
     const either = AbortSignal.any([signal, deadline.signal, useless.signal]);
-    const params = { notifications: { taskIds }, _meta: meta };
+    const params = { notifications, _meta: meta };
     // A server with too many streams of this client says when to try again.
     return endOf(
       rateLimitAsLost(await requester.request(listenMethod, params, either, { matchNotification })),
@@ -60,13 +117,6 @@ export async function listenToTasks(
   } finally {
     deadline.clear();
   }
-}
-
-/** The tasks that the acknowledgement accepts (X-086); undefined if the server pushes no tasks. */
-function readAccepted(params: unknown): readonly string[] | undefined {
-  const notifications = isJsonObject(params) ? params["notifications"] : undefined;
-  const taskIds = isJsonObject(notifications) ? notifications["taskIds"] : undefined;
-  return Array.isArray(taskIds) ? taskIds.filter((id) => typeof id === "string") : undefined;
 }
 
 function endOf(reply: Reply<unknown>): ListenEnd {

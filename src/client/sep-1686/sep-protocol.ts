@@ -7,6 +7,7 @@ import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
 import { listParams, readTaskPage, readToolResult } from "../session/read-answers.ts";
+import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import { PendingQuestions } from "../session/pending-questions.ts";
 import { TaskInbox, withoutQuestions, type ActiveTask, TaskInboxes } from "../session/task-inbox.ts";
@@ -58,8 +59,11 @@ export class SepProtocol implements TaskProtocol {
   readonly #observed: ObservedTasks;
   readonly #ended = new BoundedMap<EndedTask>(maxEnded);
 
+  readonly followLines: TaskProtocol["followLines"];
+
   constructor({ requester, clock, callbacks, server }: SepProtocolOptions) {
     this.#services = { requester, clock };
+    this.followLines = followerOf(this.#services, server);
     this.#observed = new ObservedTasks(clock);
     const makeInbox = (taskId: string): TaskInbox =>
       new TaskInbox(new PendingQuestions(taskId, requester, withRelatedTask));

@@ -3,6 +3,8 @@ import { taskResourceUri } from "../../generation/task-lines.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import type { TaskProtocol } from "../task-protocol.ts";
+import { LineNews } from "./line-news.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 
 interface Line {
@@ -32,6 +34,10 @@ export interface LineReader {
   /** The text of a resource. Rejects with `connection` where the server cannot be reached now. */
   readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
   readonly get: (signal: AbortSignal) => Promise<RemoteTask>;
+  /** As that of the protocol. */
+  readonly followLines?: TaskProtocol["followLines"];
+  /** Tracks background work, so that closing the client waits for it. */
+  readonly run: (work: Promise<void>) => void;
   /** Whether to go on until the task has ended. */
   readonly follow: boolean;
 }
@@ -42,27 +48,35 @@ const pauseMs = 1_000;
 /** The lines of a task's list from the first one that is kept on; where it follows also each further one, until the task has ended. */
 export async function* readLines<Read extends Line>(
   list: LineList,
-  { taskId, clock, readText, get, follow }: LineReader,
+  { taskId, clock, readText, get, follow, followLines, run }: LineReader,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void, undefined> {
   const uri = taskResourceUri(taskId, list);
-  let after = 0;
-  for (;;) {
-    const read = await unlessLost(async () => {
-      // The state first: what has ended has no more lines than are read after that.
-      const task = await get(signal);
-      return {
-        task,
-        lines: linesIn<Read>(await readText(`${uri}?after=${after}`, signal)),
-      };
-    });
-    for (const line of read?.lines ?? []) {
-      yield line;
-      after = line.seq;
+  const news = new LineNews(clock);
+  const left = new AbortController();
+  if (follow && followLines !== undefined) {
+    // Where that fails, it is polled.
+    run(followLines(uri, news, AbortSignal.any([signal, left.signal])).catch(() => undefined));
+  }
+  try {
+    for (let after = 0; ;) {
+      const read = await unlessLost(async () => {
+        // The state first: what has ended has no more lines than are read after that.
+        const task = await get(signal);
+        return { task, lines: linesIn<Read>(await readText(`${uri}?after=${after}`, signal)) };
+      });
+      for (const line of read?.lines ?? []) {
+        yield line;
+        after = line.seq;
+      }
+      if (read === undefined) await clock.sleep(pauseMs, signal);
+      else if (read.lines.length === 0) {
+        if (!follow || hasEnded(read.task)) return;
+        await news.next(read.task.pollIntervalMs ?? pauseMs, signal);
+      }
     }
-    if (read !== undefined && read.lines.length > 0) continue;
-    if (read !== undefined && (!follow || hasEnded(read.task))) return;
-    await clock.sleep(read?.task.pollIntervalMs ?? pauseMs, signal);
+  } finally {
+    left.abort();
   }
 }
 

@@ -100,14 +100,22 @@ export class WatchedHandle implements TaskHandle {
     list: LineList,
     options: LinesOptions,
   ): AsyncGenerator<Read, void, undefined> {
-    const { clock, readText, closing } = this.#services;
+    const { clock, readText, closing, protocol, run } = this.#services;
     const limit = new WaitLimit(options, clock);
     const signal = limit.signal === undefined ? closing : AbortSignal.any([limit.signal, closing]);
     const get = (until: AbortSignal): Promise<RemoteTask> => this.#watch.get(until);
     try {
       yield* readLines<Read>(
         list,
-        { taskId: this.taskId, clock, readText, get, follow: options.follow !== false },
+        {
+          taskId: this.taskId,
+          clock,
+          readText,
+          get,
+          run,
+          follow: options.follow !== false,
+          followLines: protocol.followLines,
+        },
         signal,
       );
     } catch (error) {

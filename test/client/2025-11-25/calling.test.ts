@@ -171,5 +171,6 @@ it("speaks one version alone where it is told so, and says so when there is no s
 it("declares what it can answer in the handshake, and no extension that the revision does not have", async () => {
   const { peer } = await setUpCore({ onInput: async () => ({ action: "cancel" }) });
   expect(peer.params("initialize")[0]).toMatchObject({ protocolVersion: "2025-11-25" });
-  expect(peer.params("initialize")[0]?.["capabilities"]).toEqual({ elicitation: { form: {} } });
+  const experimental = { "holdfast/taskLines": {} };
+  expect(peer.params("initialize")[0]?.["capabilities"]).toEqual({ elicitation: { form: {} }, experimental });
 });

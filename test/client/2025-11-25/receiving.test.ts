@@ -35,6 +35,7 @@ describe("a client that takes tasks", () => {
     const { peer } = await setUp(new User());
     expect(peer.params("initialize")[0]?.["capabilities"]).toEqual({
       ...capabilities,
+      experimental: { "holdfast/taskLines": {} },
       tasks: {
         list: {},
         cancel: {},

@@ -49,8 +49,13 @@ async function asked(setup: CoreSetup, user: User, taskId = "theirs-1", params: 
 describe("a client that takes tasks of SEP-1686", () => {
   it("declares booleans, which the SDK's server takes, before 2025-11-25 and where it is told to [S-003 A-46]", async () => {
     const tasks = { elicitation: { create: true }, sampling: { createMessage: true } };
+    const experimental = { "holdfast/taskLines": {} };
     const old = await setUp(new User(), undefined, { protocolVersion: "2025-06-18" });
-    expect(old.peer.params("initialize")[0]?.["capabilities"]).toEqual({ ...capabilities, tasks });
+    expect(old.peer.params("initialize")[0]?.["capabilities"]).toEqual({
+      ...capabilities,
+      experimental,
+      tasks,
+    });
     const told = await setUp(
       new User(),
       undefined,
@@ -59,6 +64,7 @@ describe("a client that takes tasks of SEP-1686", () => {
     );
     expect(told.peer.params("initialize")[0]?.["capabilities"]).toEqual({
       elicitation: {},
+      experimental,
       tasks: { elicitation: { create: true } },
     });
   });
