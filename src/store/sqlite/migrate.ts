@@ -39,18 +39,18 @@ export const migrations: readonly string[] = [
   admin,
 ];
 
-/** Brings an empty or older database up to date; each migration is there whole or not at all. */
+/** Brings an empty or older database up to date by one commit: where a migration fails, the database is as it was. */
 export function migrate(db: DatabaseSync, known: readonly string[] = migrations): void {
-  for (let version = userVersion(db) + 1; version <= known.length; version++) {
-    db.exec("BEGIN IMMEDIATE");
-    try {
-      db.exec(known[version - 1] ?? "");
-      db.exec(`PRAGMA application_id = ${applicationId}`);
-      db.exec(`PRAGMA user_version = ${version}`);
-      db.exec("COMMIT");
-    } catch (error) {
-      if (db.isTransaction) db.exec("ROLLBACK");
-      throw error;
-    }
+  const missing = known.slice(userVersion(db));
+  if (missing.length === 0) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    for (const migration of missing) db.exec(migration);
+    db.exec(`PRAGMA application_id = ${applicationId}`);
+    db.exec(`PRAGMA user_version = ${known.length}`);
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
   }
 }
