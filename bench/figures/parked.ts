@@ -120,7 +120,7 @@ export const parkedAnswer: Figure = {
   unit: "ms",
   goal: { atMost: 50 },
   measure: async (run) => {
-    const ids = someTaskIds(await parkedTasks(run), answersPerRound);
+    const ids = someTaskIds(await parkedTasks(run), Math.ceil(answersPerRound * run.effort.share));
     const found = await onParked(run, ({ server }) => answered(server, ids));
     const p99s = found.map((round) => percentile(round, 0.99));
     const [p50, slowest] = [percentile(found.flat(), 0.5), Math.max(...found.flat())];
