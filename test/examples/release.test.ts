@@ -4,7 +4,7 @@ import { connect } from "holdfast/client";
 import { expect, it } from "vitest";
 import { newFolder, serveExample } from "../docs/example-process.ts";
 
-const packages = ["core", "cli", "docs"];
+const names = ["core", "cli", "docs"];
 
 it(
   "shows tools that call tools, and ask through them, also through a restart",
@@ -22,23 +22,23 @@ it(
         return { action: await gate.promise, content: {} };
       },
     });
-    const release = await client.startTool("release", { version: "1.0.0", packages });
+    const release = await client.startTool("release", { version: "1.0.0", names });
     const result = release.result();
     await expect.poll(() => asked, { timeout: 10_000 }).toEqual(["Release 1.0.0 after 11 tests?"]);
     expect(await first.stop()).toEqual([0, null]);
     const second = await serveExample("guides/release.ts", folder, { PORT: new URL(first.url).port });
     gate.resolve("accept");
     expect((await result).content).toEqual([{ type: "text", text: "released 1.0.0 after 11 tests" }]);
-    expect(await lines("tested.txt")).toEqual(packages.toSorted());
+    expect(await lines("tested.txt")).toEqual(names.toSorted());
     expect(await lines("published.txt")).toHaveLength(1);
 
     gate = Promise.withResolvers();
     gate.resolve("decline");
-    const declined = await client.callTool("release", { version: "1.0.1", packages });
+    const declined = await client.callTool("release", { version: "1.0.1", names });
     expect(declined.content).toEqual([
       { type: "text", text: 'not released: Tool "approve" failed: nobody approved it' },
     ]);
-    const broken = await client.callTool("release", { version: "1.0.2", packages: ["core", "broken-1"] });
+    const broken = await client.callTool("release", { version: "1.0.2", names: ["core", "broken-1"] });
     expect(broken).toMatchObject({
       isError: true,
       content: [{ text: 'Tool "test_package" failed: 2 tests of broken-1 fail' }],
