@@ -1,8 +1,10 @@
 import { McpServer } from "@modelcontextprotocol/server";
+import { listenMethod } from "../generation/2026-07-28/listen.ts";
 import { taskMethods } from "../generation/2026-07-28/methods.ts";
 import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
 import { isJsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
+import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { AuthorServers, serves as isServedBy, type ServerFactory } from "./author-server.ts";
 import { findsAll, scopesOfTasks } from "./named-tasks.ts";
@@ -16,6 +18,7 @@ import { format as coreFormat } from "./2025-11-25/notification-format.ts";
 import { TaskSubscriptions } from "./subscriptions/task-subscriptions.ts";
 import { Dispatcher } from "./2026-07-28/dispatcher.ts";
 import { PipeDispatcher } from "./2026-07-28/pipe-dispatcher.ts";
+import { refusalOf } from "./refusal-events.ts";
 import { readMethod } from "./task-resources.ts";
 import type { TaskServer } from "./task-server.ts";
 import { ServerIdentity } from "./server-identity.ts";
@@ -37,6 +40,8 @@ export interface TaskServerSetup {
   readonly runtime: Runtime;
   readonly factory: ServerFactory;
   readonly onError: OnError;
+  /** Hears of requests that are refused. */
+  readonly events?: ServerEvents | undefined;
   readonly legacyErrorCodes: boolean;
   readonly requireTasks: boolean;
   readonly listRequiredTools: boolean;
@@ -64,6 +69,7 @@ export function createTaskServer({
   runtime,
   factory,
   onError,
+  events,
   legacyErrorCodes,
   requireTasks,
   listRequiredTools,
@@ -96,7 +102,7 @@ export function createTaskServer({
   const plain = new PlainCalls(runtime, policies, onError);
   const pollingTools = new PollingTools(runtime, plain, rates);
   const { registry } = runtime;
-  const dispatcher = new Dispatcher({ runtime, rates, plain, pollingTools, errorOf });
+  const dispatcher = new Dispatcher({ runtime, rates, plain, pollingTools, errorOf, events });
   const identity = new ServerIdentity();
   const changes = new ListChanges(registry, clock, onError);
   const parts = { registry, policies, changes, onError };
@@ -116,6 +122,7 @@ export function createTaskServer({
     requireTasks,
     errorOf,
     onError,
+    events,
   };
   const amendmentFor: TaskServer["amendmentFor"] = (method, params) => {
     const capabilities = readCapabilities(params) ?? {};
@@ -153,6 +160,7 @@ export function createTaskServer({
     rates,
     isPollingTool,
     onError,
+    events,
     errorOf,
     legacyErrorCodes,
     dispatcher,
@@ -190,8 +198,14 @@ export function createTaskServer({
         params["arguments"]["answer"] === undefined),
     scopesOfTasks: (body, principal) => scopesOfTasks(runtime, body, principal, isPollingTool),
     async listen(asked, owner) {
-      const listening = await openListening(asked, owner, { runtime, slots, maxIdsPerListen });
-      rates.missed(owner.principal, listening.missed);
+      const { principal } = owner;
+      const refused = (error: unknown): never => {
+        events?.emit(refusalOf(error, { principal, method: listenMethod }));
+        throw error;
+      };
+      const terms = { runtime, slots, maxIdsPerListen };
+      const listening = await openListening(asked, owner, terms).catch(refused);
+      rates.missed(principal, listening.missed);
       return listening;
     },
   };

@@ -6,6 +6,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { TaskListening } from "../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../task/fault.ts";
+import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { Dispatcher } from "./2026-07-28/dispatcher.ts";
@@ -24,6 +25,8 @@ import type { Streams } from "./streams.ts";
 export interface TaskServer {
   readonly options: RuntimeOptions;
   readonly onError: OnError;
+  /** Undefined where nobody listens. */
+  readonly events: ServerEvents | undefined;
   /** The error that a caller gets for a fault; what it must not see goes to `onError`. */
   readonly errorOf: ErrorOf;
   readonly legacyErrorCodes: boolean;

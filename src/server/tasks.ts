@@ -28,7 +28,7 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   /** Called with errors that no caller is told about. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void;
   /**
-   * Called with each thing that happens in this process, to its tasks and to its store, once it is committed. It is waited for by nobody, and
+   * Called with each thing that happens in this process, to its tasks, requests and store, once it is committed. It is waited for by nobody, and
    * what it throws goes to `onError`. `pinoEvents` of `holdfast/pino` is one that writes logs. Default: nobody listens, and events cost nothing.
    */
   readonly onEvent?: (event: ServerEvent) => unknown;
@@ -196,7 +196,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   const runtime = createRuntime({ store, registry, options, onError, events, ...testedBy });
   const serverOf = (factory: ServerFactory): TaskServer => {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
-    return createTaskServer({ runtime, factory, onError, ...setup });
+    return createTaskServer({ runtime, factory, onError, events, ...setup });
   };
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),

@@ -49,6 +49,7 @@ function levelOf(event: ServerEvent): Level {
       return event.error === undefined ? "info" : "error";
     case "task.retried":
     case "task.expired":
+    case "request.refused":
     case "handler.leaked":
     case "owner.lost":
       return "warn";

@@ -7,6 +7,7 @@ import { detailedTaskText } from "../../generation/2026-07-28/project.ts";
 import { generation } from "../../generation/2026-07-28/name.ts";
 import { hasIdempotencyKey, isRepeat } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
@@ -19,6 +20,7 @@ import type { PollingTools } from "../plain/polling-tools.ts";
 import type { Rates } from "../rates/rates.ts";
 import type { TaskResource } from "../../generation/task-lines.ts";
 import type { AuthorIdentity } from "../server-identity.ts";
+import { refusalOf } from "../refusal-events.ts";
 import { readTaskResource, taskResourceOf } from "../task-resources.ts";
 import { missingForCall, missingForMethod } from "./admission.ts";
 import { callTool } from "./call-tool.ts";
@@ -41,6 +43,8 @@ export interface DispatcherSetup {
   readonly plain: PlainCalls;
   readonly pollingTools: PollingTools;
   readonly errorOf: ErrorOf;
+  /** Hears of requests that are refused. */
+  readonly events: ServerEvents | undefined;
 }
 
 /** Answers the requests of protocol 2026-07-28 that are ours, whatever carries them. */
@@ -74,6 +78,7 @@ export class Dispatcher {
     } catch (error) {
       if (request.signal.aborted && error === request.signal.reason) return undefined;
       if (isUnknownTask(error)) this.#setup.rates.missed(principal);
+      this.#setup.events?.emit(refusalOf(error, { principal, method: request.method }));
       return { error: this.#setup.errorOf(error) };
     }
   }

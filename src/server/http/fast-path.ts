@@ -11,6 +11,7 @@ import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
+import { tellHttpRefusal } from "./http-refusals.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
@@ -184,7 +185,11 @@ export class FastPath {
     return isJsonObject(body) && messageFault(body, maxNesting) === undefined ? body : undefined;
   }
 
-  #send(answer: Outgoing, principal: Principal, { outgoing, ordinary }: Received): void {
+  #send(answer: Outgoing, principal: Principal, { incoming, outgoing, ordinary }: Received): void {
+    const { events } = this.#setup.server;
+    if (events !== undefined) {
+      tellHttpRefusal(events, answer, { principal, method: incoming.headers["mcp-method"]?.toString() });
+    }
     if (answer === undefined || answer instanceof Response) {
       ordinary.send(withAnswerHeaders(responseOf(answer), null, this.#setup.cors), principal);
       return;

@@ -11,6 +11,7 @@ import { corsOf } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import { FastPath } from "./fast-path.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
+import { tellHttpRefusal } from "./http-refusals.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
 import { batchLimit, bodyReadLimits, unreadLimit } from "./limits.ts";
 import { Messages } from "./messages.ts";
@@ -119,7 +120,15 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     server.onError(error);
     return refuse(500, "Internal error", {}, -32603);
   };
-  const answer: Handler["answer"] = (request, arrival) => admit(request, arrival).catch(failed);
+  const { events } = server;
+  const answer: Handler["answer"] = async (request, arrival) => {
+    const answered = await admit(request, arrival).catch(failed);
+    if (events !== undefined) {
+      const method = request.headers.get("mcp-method") ?? undefined;
+      tellHttpRefusal(events, answered, { principal: holders.get(request) ?? null, method });
+    }
+    return answered;
+  };
   const response: Handler["response"] = (request, outgoing) => {
     const origin = request.headers.get("origin");
     return origin === null && outgoing !== undefined && !(outgoing instanceof Response)

@@ -1,3 +1,4 @@
+import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { OtherRequest } from "../../runtime/tool/registry.ts";
 import type { Access } from "../request.ts";
@@ -25,6 +26,8 @@ export interface SessionServices {
   readonly requireTasks: boolean;
   readonly errorOf: ErrorOf;
   readonly onError: OnError;
+  /** Hears of requests that are refused. */
+  readonly events: ServerEvents | undefined;
 }
 
 /** One connection of an earlier revision. */

@@ -19,6 +19,7 @@ import { isStopping } from "../faults.ts";
 import type { MessageContext, Owner } from "../request.ts";
 import { ForwardedRequests } from "../sep-1686/forwarded-requests.ts";
 import { cancelNamed, sepSessionOf } from "../sep-1686/sep-session.ts";
+import { refusalOf } from "../refusal-events.ts";
 import type { Streams } from "../streams.ts";
 import { Client } from "./client.ts";
 import type { SessionContext, SessionServices } from "./session-context.ts";
@@ -81,7 +82,8 @@ export class SessionDispatcher implements WireDispatcher {
   dispatch(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     this.#connection.requested(request);
     this.#open.add(request.id);
-    return this.#requests.handle(request, extra);
+    const handle = this.#requests.handle(request, extra);
+    return handle && this.#tellingRefusals(handle, request.method);
   }
 
   /** Answers a request of ours without a connection; undefined for one that is not. */
@@ -91,6 +93,18 @@ export class SessionDispatcher implements WireDispatcher {
     return handle?.({ signal, forward: () => undefined })
       .catch((thrown: unknown) => ({ error: this.errorOf(thrown) }))
       .finally(() => this.closed());
+  }
+
+  /** The same handle, where nobody listens. */
+  #tellingRefusals(handle: Handle, method: string): Handle {
+    const { events } = this.#services;
+    if (events === undefined) return handle;
+    const { principal } = this.#connection;
+    return (context) =>
+      handle(context).catch((thrown: unknown) => {
+        if (!context.signal.aborted) events.emit(refusalOf(thrown, { principal, method }));
+        throw thrown;
+      });
   }
 
   /** As `SessionRequests.resume`. */

@@ -8,6 +8,7 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
+import { refusalOf } from "../refusal-events.ts";
 import type { TaskServer } from "../task-server.ts";
 
 /** When an open request may have been answered, in ms. */
@@ -58,6 +59,7 @@ export class RatedTransport implements Transport {
       const { server, principal } = this.#setup;
       const fault = this.#full() ?? (await server.rates.refusal(message, principal));
       if (fault !== undefined) {
+        server.events?.emit(refusalOf(fault, { principal, method: message.method }));
         await this.#wire.send({ jsonrpc: "2.0", id: message.id, error: server.errorOf(fault) });
         return;
       }
