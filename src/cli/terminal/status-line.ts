@@ -78,7 +78,9 @@ const barCells = 16;
 
 function progressOf({ progress, total }: Status, unicode: boolean, hasRoom: boolean): readonly string[] {
   if (progress === undefined || !Number.isFinite(progress)) return [];
-  if (total === undefined || !Number.isFinite(total) || total <= 0) return [String(progress)];
+  // A fraction of an unknown whole says nothing: servers count so to show that they go on.
+  if (total === undefined || !Number.isFinite(total) || total <= 0)
+    return Number.isInteger(progress) ? [String(progress)] : [];
   const part = Math.min(1, Math.max(0, progress / total));
   const percent = `${Math.floor(part * 100)}%`;
   if (!hasRoom) return [percent];

@@ -31,6 +31,7 @@ it("uses ASCII on terminals without Unicode", () => {
 it.each([
   [{ progress: 3 }, "3"],
   [{ progress: 5, total: 0 }, "5"],
+  [{ progress: 0.004 }, undefined],
   [{ progress: 50, total: 10 }, "100%"],
   [{ progress: -1, total: 10 }, "0%"],
   [{ progress: Number.NaN, total: 10 }, undefined],
