@@ -26,6 +26,7 @@ export type {
 } from "./store/store.ts";
 export type { TaskLogs } from "./store/task-logs.ts";
 export type { Action, ActionBy, StoredAction } from "./task/action.ts";
+export type { AttemptEnd, TaskAttempt } from "./task/attempts.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
 export type { CommandResult, Refusal, Refused, UnreadableTask } from "./task/command-result.ts";
 export type { NewTask, TaskChanges, TaskCommand, TaskCommandName, TaskCommands } from "./task/command.ts";

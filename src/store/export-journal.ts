@@ -12,7 +12,9 @@ export type TaskReader = Pick<TaskStore, "get" | "snapshot" | "request" | "journ
 export type StoredTasks = TaskReader & Pick<TaskStore, "unfinished">;
 
 /** An entry of a journal. What has no value is left out, or null. Times are epoch milliseconds. */
-export interface RecordedEntry extends JournalHead {
+export interface RecordedEntry extends Omit<JournalHead, "begunAt"> {
+  /** When it began; left out of recordings of earlier versions. */
+  readonly begunAt?: number | null;
   /** What was asked, as the client got it, which tool was called, or the name of the event. */
   readonly request?: unknown;
   /** The result, or the answer. Left out where there is none. */

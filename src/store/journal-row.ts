@@ -29,6 +29,7 @@ export const journalColumns = [
   "done_at",
   "done_version",
   "tries",
+  "begun_at",
 ] as const;
 
 /** Those of them that hold its head. */
@@ -39,6 +40,7 @@ export const journalHeadColumns = [
   "request_hash",
   "deadline_at",
   "tries",
+  "begun_at",
   "done_at",
   "done_version",
 ] as const;
@@ -61,6 +63,7 @@ export function journalRowOf(entry: JournalEntry, toStored: ToStored): (string |
     entry.doneAt,
     entry.doneVersion,
     entry.tries,
+    entry.begunAt,
   ];
 }
 
@@ -104,6 +107,7 @@ function headOf(row: Row, columns: ColumnsOf<typeof journalHeadColumns>): Journa
     requestHash: textOrNull(row, columns.request_hash),
     deadlineAt: integerOrNull(row, columns.deadline_at),
     tries: integer(row, columns.tries),
+    begunAt: integerOrNull(row, columns.begun_at),
     doneAt: integerOrNull(row, columns.done_at),
     doneVersion: integerOrNull(row, columns.done_version),
   };

@@ -105,6 +105,8 @@ export interface TaskCommands {
     readonly key: string;
     readonly value: string | null;
     readonly error: string | null;
+    /** When its function was first called (epoch ms); what an earlier failure of it has said stays. */
+    readonly begunAt?: number;
     /**
      * For what the tool's `prepare` returned in the task: the handler itself begins after it and has journalled nothing
      * yet, so that a lost attempt of it is judged like any other.
@@ -120,6 +122,8 @@ export interface TaskCommands {
     readonly error: string;
     readonly tries: number;
     readonly until: number;
+    /** As of `record_step`. */
+    readonly begunAt?: number;
     /** Where the handler rests with it. */
     readonly rest?: Rest;
   };

@@ -1,3 +1,4 @@
+import { firstAttempt } from "./attempts.ts";
 import type { TaskCommand } from "./command.ts";
 import { expiresAt, storableExpiry } from "./expiry.ts";
 import type { ParentTask, TaskRecord } from "./record.ts";
@@ -44,6 +45,7 @@ export function createRecord(
     promised: promised === true,
     owner: token === null && forAnyOwner === true ? null : owner,
     attempt: token === null ? 0 : 1,
+    attempts: token === null ? [] : firstAttempt(owner, now),
     toolVersion: token === null ? null : (version ?? null),
     failures: 0,
     limited: false,

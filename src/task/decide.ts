@@ -1,3 +1,4 @@
+import { attemptsAfter } from "./attempts.ts";
 import { isWanted } from "./callers.ts";
 import type { Refusal } from "./command-result.ts";
 import type { TaskCommand, TaskCommandName } from "./command.ts";
@@ -92,7 +93,8 @@ export function decide(
   const state = nextState(task.state, command.type) ?? task.state;
   const owner = ownerAfter(task, command.type, circumstances.owner);
   const limited = task.limited && state === "running";
-  return effect({ ...task, state, owner, limited }, command, circumstances);
+  const attempts = attemptsAfter(task, command, circumstances.owner);
+  return effect({ ...task, state, owner, limited, attempts }, command, circumstances);
 }
 
 function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string | null {

@@ -59,6 +59,7 @@ const blank = {
   error: null,
   deadlineAt: null,
   tries: 0,
+  begunAt: null,
   doneAt: null,
   doneVersion: null,
 } as const;
@@ -78,25 +79,33 @@ export function journalChange(
       const before = entryOf(key);
       if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
       const tries = before?.tries ?? 0;
+      const begunAt = begunAtOf(command, before);
       return {
         task: { ...task, ...working, journalled: !command.beforeHandler, crashes: 0 },
-        journal: [{ ...blank, key, kind: "step", value, error, tries, ...done }],
+        journal: [{ ...blank, key, kind: "step", value, error, tries, begunAt, ...done }],
       };
     }
     case "retry_step": {
       const { key, error, tries, until } = command;
       const before = entryOf(key);
       if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
+      const begunAt = begunAtOf(command, before);
       return {
         task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "step", error, tries, deadlineAt: storable(until) }],
+        journal: [{ ...blank, key, kind: "step", error, tries, begunAt, deadlineAt: storable(until) }],
       };
     }
     case "open_input": {
       const { key, method, params } = command.input;
       if (entryOf(key) !== undefined) return "duplicate";
       const { requestHash } = command;
-      const asked = { method, request: params, requestHash, deadlineAt: time(command.deadlineAt) };
+      const asked = {
+        method,
+        request: params,
+        requestHash,
+        begunAt: now,
+        deadlineAt: time(command.deadlineAt),
+      };
       const asking = { ...task, openInputs: task.openInputs + 1, updatedAt: now };
       return {
         task: { ...asking, ...resting(asking, command.rest), journalled: true, crashes: 0 },
@@ -117,7 +126,7 @@ export function journalChange(
       if (entryOf(key) !== undefined) return "duplicate";
       return {
         task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "sleep", deadlineAt: storable(command.until) }],
+        journal: [{ ...blank, key, kind: "sleep", begunAt: now, deadlineAt: storable(command.until) }],
       };
     }
     case "end_sleep": {
@@ -140,7 +149,7 @@ export function journalChange(
       const calling = { ...task, openWaits: task.openWaits + 1 };
       return {
         task: { ...calling, ...resting(calling, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "call", request: child.tool, requestHash }],
+        journal: [{ ...blank, key, kind: "call", request: child.tool, requestHash, begunAt: now }],
       };
     }
     case "end_call": {
@@ -161,6 +170,7 @@ export function journalChange(
         kind: "event",
         request: name,
         requestHash,
+        begunAt: now,
         deadlineAt: time(command.deadlineAt),
       } as const;
       if (facts.keptEvent !== undefined) {
@@ -184,6 +194,14 @@ export function journalChange(
       };
     }
   }
+}
+
+/** A step that is tried again began when it was first tried. */
+function begunAtOf(
+  { begunAt }: TaskCommand<"record_step" | "retry_step">,
+  before: JournalEntry | undefined,
+): number | null {
+  return before === undefined ? time(begunAt ?? null) : before.begunAt;
 }
 
 /** One question or wait less; the set of open questions is what clients see of this. */

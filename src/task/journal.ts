@@ -19,6 +19,11 @@ export interface JournalHead {
   readonly deadlineAt: number | null;
   /** Steps only: how often it failed and was to be tried again. */
   readonly tries: number;
+  /**
+   * Epoch ms at which it began: a step when its function was first called, what is opened when it was. Null where an older schema saw that, and
+   * for a step of which nobody said so.
+   */
+  readonly begunAt: number | null;
   /** Epoch ms; null while an entry has not ended: a step only where it is to be tried again. */
   readonly doneAt: number | null;
   /**

@@ -1,3 +1,4 @@
+import type { TaskAttempt } from "./attempts.ts";
 import type { Expiry } from "./expiry.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import type { TaskState } from "./status.ts";
@@ -142,6 +143,8 @@ export interface TaskRecord {
   readonly runAfter: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
+  /** Its first attempt and its last ones, in their order; none of those that an older schema saw. */
+  readonly attempts: readonly TaskAttempt[];
   /** The version of the tool when its first attempt began; null before, and where an older schema saw that. */
   readonly toolVersion: number | null;
   /** How often its handler threw and was to run again. */

@@ -50,6 +50,7 @@ const step: JournalEntry = {
   error: null,
   deadlineAt: null,
   tries: 0,
+  begunAt: noon - 5,
   doneAt: noon - 1,
   doneVersion: null,
 };

@@ -41,6 +41,7 @@ export const callCases = [
           error: null,
           deadlineAt: null,
           tries: 0,
+          begunAt: noon + 1,
           doneAt: null,
           doneVersion: null,
         },

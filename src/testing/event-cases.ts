@@ -46,6 +46,7 @@ export const eventCases = [
         error: null,
         deadlineAt: noon + 9,
         tries: 0,
+        begunAt: noon + 1,
         doneAt: null,
         doneVersion: null,
       } as const;

@@ -57,6 +57,7 @@ export const journalCases = storeCases("journal", {
       error: null,
       deadlineAt: null,
       tries: 0,
+      begunAt: noon + 2,
       doneAt: noon + 3,
       doneVersion: 5,
     });
@@ -98,11 +99,12 @@ export const journalCases = storeCases("journal", {
       requestHash: "h",
       deadlineAt: null,
       tries: 0,
+      begunAt: noon + 2,
       doneAt: noon + 3,
       doneVersion: 4,
       bytes,
     });
-    const rest = { method: null, requestHash: null, deadlineAt: null, tries: 0 };
+    const rest = { method: null, requestHash: null, deadlineAt: null, tries: 0, begunAt: null };
     assert.deepEqual(failed, {
       key: "k",
       kind: "step",

@@ -96,7 +96,7 @@ export async function replayHandler(
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const value =
       origin.prepareInTask === true
-        ? await prepareInTask(tool, args, run, calls.watch(held.effects), call.caller)
+        ? await prepareInTask(tool, args, run, calls.watch(held.effects), clock, call.caller)
         : preparedBefore;
     const context = makeContext(run, held.effects, clock, call, value);
     return calls.watch({ ...context, version: versionAnswer(run, context, recorded) });

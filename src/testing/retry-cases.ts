@@ -162,6 +162,7 @@ export const retryCases = [
         error: '{"message":"1"}',
         deadlineAt: noon + 30,
         tries: 1,
+        begunAt: null,
         doneAt: null,
         doneVersion: null,
       };

@@ -11,6 +11,7 @@ import { durableCases } from "./durable-cases.ts";
 import { eventCases } from "./event-cases.ts";
 import { forgettingCases } from "./forgetting-cases.ts";
 import { handlerCases, sharedHandlerCases } from "./handler-cases.ts";
+import { historyCases } from "./history-cases.ts";
 import { journalCases } from "./journal-cases.ts";
 import { lifecycleCases } from "./lifecycle-cases.ts";
 import { listCases } from "./list-cases.ts";
@@ -55,6 +56,7 @@ const casesOfAll = [
   createCases,
   quotaCases,
   journalCases,
+  historyCases,
   settleCases,
   claimCases,
   turnCases,

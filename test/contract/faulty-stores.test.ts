@@ -124,6 +124,26 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     "versions",
   ],
   [
+    "forgets attempts",
+    faulty((real) => ({
+      get: async (id) => {
+        const task = await real.get(id);
+        return task && { ...task, attempts: task.attempts.slice(-1) };
+      },
+    })),
+    "attempts",
+  ],
+  [
+    "forgets when entries began",
+    faulty((real) => ({
+      journal: async (...page) => {
+        const { entries, next } = await real.journal(...page);
+        return { entries: entries.map((entry) => ({ ...entry, begunAt: null })), next };
+      },
+    })),
+    "begun",
+  ],
+  [
     "keeps as many events as come",
     faulty((real) => ({
       write: (command) => real.write(command.type === "send_event" ? { ...command, limit: 99 } : command),

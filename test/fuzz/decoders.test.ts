@@ -163,6 +163,7 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
       error: null,
       deadlineAt: null,
       tries: 0,
+      begunAt: 1,
       doneAt: 1,
       doneVersion: 1,
     } as const;

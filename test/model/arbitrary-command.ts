@@ -121,12 +121,16 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
       key,
       value: orNothing(text),
       error: orNothing(text),
+      begunAt: now,
       beforeHandler: fc.constant(true as const),
     },
     { requiredKeys: ["id", "now", "token", "key", "value", "error"] },
   ),
   retry_step: mostlyRests(
-    fc.record({ ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now }),
+    fc.record(
+      { ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now, begunAt: now },
+      { requiredKeys: ["id", "now", "token", "key", "error", "tries", "until"] },
+    ),
   ),
   extend: fc.record({ now, id, until: orNothing(now) }),
   pause_tool: fc.record({ now, tool: fc.constantFrom("x", "y"), actor: fc.constant("ann") }),

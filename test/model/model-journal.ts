@@ -29,6 +29,7 @@ const blank = {
   error: null,
   deadlineAt: null,
   tries: 0,
+  begunAt: null,
   doneAt: null,
   doneVersion: null,
 };
@@ -62,7 +63,10 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
   const write = (entry: Partial<JournalEntry> & Named, members: Partial<TaskRecord>): Effect | Refusal =>
     known(entry.key) !== undefined
       ? "duplicate"
-      : { task: { journalled: true, crashes: 0, ...members }, entries: [{ ...blank, ...entry }] };
+      : {
+          task: { journalled: true, crashes: 0, ...members },
+          entries: [{ ...blank, begunAt: now, ...entry }],
+        };
   /** A step that is to be tried again is written over. */
   const writeStep = (
     entry: Partial<JournalEntry> & Named,
@@ -70,7 +74,8 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
   ): Effect | Refusal => {
     const before = known(entry.key);
     if (before !== undefined && !(before.kind === "step" && isOpen(before))) return "duplicate";
-    const written = { ...blank, tries: before?.tries ?? 0, ...entry };
+    const begunAt = before === undefined ? (entry.begunAt ?? null) : before.begunAt;
+    const written = { ...blank, tries: before?.tries ?? 0, ...entry, begunAt };
     return { task: { journalled: true, crashes: 0, ...members }, entries: [written] };
   };
   const close = (entries: readonly JournalEntry[]): Effect => {
@@ -79,13 +84,14 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
   };
   switch (command.type) {
     case "record_step": {
-      const { key, value, error, beforeHandler } = command;
+      const { key, value, error, beforeHandler, begunAt = null } = command;
       const change = { ...works, journalled: beforeHandler === undefined };
-      return writeStep({ key, kind: "step", value, error, ...done }, change);
+      return writeStep({ key, kind: "step", value, error, begunAt, ...done }, change);
     }
     case "retry_step": {
-      const { key, error, tries, until: deadlineAt } = command;
-      return writeStep({ key, kind: "step", error, tries, deadlineAt }, said(task, own.length, command.rest));
+      const { key, error, tries, until: deadlineAt, begunAt = null } = command;
+      const failed = { key, kind: "step", error, tries, begunAt, deadlineAt } as const;
+      return writeStep(failed, said(task, own.length, command.rest));
     }
     case "sleep":
       return write(

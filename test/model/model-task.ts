@@ -5,6 +5,7 @@ import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
 import type { TaskLine } from "../../src/task/task-line.ts";
+import { lost, oneMore } from "./model-attempts.ts";
 import { idle, journalEffect, openOf, type ModelEvent } from "./model-journal.ts";
 import { askedToCancel, letGo, pauses, said, works } from "./model-waiting.ts";
 
@@ -157,7 +158,8 @@ interface Start {
 function begun(task: TaskRecord, owner: string, how: Start): Partial<TaskRecord> {
   const { token, now, limited, version = null } = how;
   const toolVersion = task.attempt === 0 ? version : task.toolVersion;
-  const first = { attempt: task.attempt + 1, startedAt: task.startedAt ?? now, toolVersion };
+  const attempts = oneMore(task, owner, now);
+  const first = { attempt: task.attempt + 1, attempts, startedAt: task.startedAt ?? now, toolVersion };
   return { state: "running", owner, token, limited, lane: null, ...works, ...first };
 }
 
@@ -173,7 +175,8 @@ export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }
   const lengths = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
   const pause = crashes < maxCrashes ? Math.min(lengths[crashes] ?? Infinity, maxMs) : 0;
   const later = pause > 0 && old.task.runAfter === null ? { lane: null, runAfter: now + pause } : {};
-  return changed(old, { task: { ...letGo(old.task, now, "recovered"), ...later, owner: null, crashes } });
+  const free = { ...letGo(old.task, now, "recovered"), owner: null };
+  return changed(old, { task: { ...free, ...later, attempts: lost(old.task, now), crashes } });
 }
 
 /** The task after an effect: one version on, its journal in the order of first writes. */

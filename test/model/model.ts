@@ -2,6 +2,7 @@ import type { MessageCommand } from "../../src/store/message-command.ts";
 import type { NewTask, TaskCommand } from "../../src/task/command.ts";
 import type { Allowance, Quota } from "../../src/task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
+import { attemptOf, overBy } from "./model-attempts.ts";
 import { join, leave, othersOf } from "./model-callers.ts";
 import { sendEvent } from "./model-events.ts";
 import { isAlive, isHeld, isServed } from "./model-owners.ts";
@@ -164,6 +165,7 @@ function newTask(
     cancelRequestedAt: null,
     sweepAt: null,
     toolVersion,
+    attempts: runs && owner !== null ? [attemptOf(1, owner, now)] : [],
   };
   const ends = { cancelBy: null, outcomeKind: null, awaitedBy: [], promised: false };
   const state = runs ? "running" : "queued";
@@ -192,7 +194,8 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   const circumstances = { isServed: isServed(model, old.task), isWanted };
   const done = refusal(old, command, circumstances) ?? effect(old, command, by);
   if (typeof done === "string") return refuse(model, done);
-  const next = done.idle ? old : changed(old, done);
+  const attempts = overBy(old.task, command);
+  const next = done.idle ? old : changed(old, { ...done, task: { attempts, ...done.task } });
   const accepted = (done.entries ?? []).map(({ key }) => key);
   const { journalled, token, owner } = old.task;
   const hears = token !== null && owner !== null && (owner === by || isAlive(model, owner));

@@ -14,6 +14,7 @@ function entry(place: number, more: Partial<ListedEntry> = {}): ListedEntry {
     requestHash: null,
     deadlineAt: null,
     tries: 0,
+    begunAt: null,
     doneAt: 1,
     doneVersion: place + 2,
     place,

@@ -20,6 +20,7 @@ function ended(key: string, doneVersion: number | null, doneAt = 1): JournalEntr
     error: null,
     deadlineAt: null,
     tries: 0,
+    begunAt: null,
   };
   return { key, kind: "step", ...blank, doneAt, doneVersion };
 }

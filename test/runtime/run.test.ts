@@ -43,8 +43,8 @@ describe("a run without a task", () => {
     expect(() => run.claim(["s", 1])).toThrow(expect.objectContaining({ code: "duplicate_key" }));
     await run.begin();
     expect(await run.working(async () => "worked")).toBe("worked");
-    await run.recordStep("s", "1", null);
-    await run.recordPrepared("p", "1");
+    await run.recordStep({ key: "s", value: "1", error: null, begunAt: 5 });
+    await run.recordPrepared({ key: "p", value: "1", error: null });
     expect([run.find("s"), run.life.state]).toEqual([undefined, "direct"]);
   });
 
@@ -82,9 +82,9 @@ describe("a run whose task is made later", () => {
     if (!made.ok) throw new Error(made.reason);
     const run: Run = new Run({ ...names, promote: async () => hold(run, all, made.task) });
     await run.begin();
-    await run.recordStep("s", "1", null);
+    await run.recordStep({ key: "s", value: "1", error: null, begunAt: 5 });
     expect(run.life.state).toBe("running");
-    expect(await all.store.journalEntry("task-a", "s")).toMatchObject({ value: "1" });
+    expect(await all.store.journalEntry("task-a", "s")).toMatchObject({ value: "1", begunAt: 5 });
   });
 
   it("gives it back where it was given up meanwhile", async () => {

@@ -27,6 +27,7 @@ describe("createRecord", () => {
       lane: "new",
       runAfter: noon,
       attempt: 0,
+      attempts: [],
       toolVersion: null,
       failures: 0,
       limited: false,
@@ -46,6 +47,7 @@ describe("createRecord", () => {
       lane: null,
       runAfter: null,
       attempt: 1,
+      attempts: [{ number: 1, owner, startedAt: noon, endedAt: null, end: null }],
       token: "t1",
       startedAt: noon,
     });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { TaskAttempt } from "../../src/task/attempts.ts";
 import { decide, type TaskChangeCommand } from "../../src/task/decide.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { isTerminal, taskStates } from "../../src/task/status.ts";
@@ -155,6 +156,7 @@ describe("journal", () => {
         error: null,
         deadlineAt: null,
         tries: 0,
+        begunAt: null,
         doneAt: now,
         doneVersion: 2,
       },
@@ -343,9 +345,13 @@ describe("ends", () => {
   const end = { ...nobody, finishedAt: now, updatedAt: now, openInputs: 0, version: 2 };
   const held = runningRecord({ waiting: true, runAfter: now + 5, openInputs: 1, statusMessage: "x" });
 
+  const over = (how: Pick<TaskAttempt, "end" | "error">): readonly TaskAttempt[] =>
+    held.attempts.map((attempt) => ({ ...attempt, endedAt: now, ...how }));
+
   test("settle keeps the outcome, and the status text unless it brings one", () => {
     const { task, journal, outcome: kept } = accepted(held, samples.settle);
-    expect(task).toEqual({ ...held, ...end, state: "settled", outcomeKind: "result" });
+    const attempts = over({ end: "settled" });
+    expect(task).toEqual({ ...held, ...end, state: "settled", attempts, outcomeKind: "result" });
     expect([journal, kept]).toEqual([[], outcome]);
     expect(changed(held, { ...samples.settle, statusMessage: "done" })).toMatchObject({
       statusMessage: "done",
@@ -374,7 +380,8 @@ describe("ends", () => {
 
   test("cancel has no outcome, and stands for its request where none came before", () => {
     const { task, outcome: none } = accepted(held, samples.cancel);
-    expect(task).toEqual({ ...held, ...end, state: "cancelled", cancelRequestedAt: now });
+    const cancelled = { state: "cancelled", cancelRequestedAt: now, attempts: over({ end: "cancelled" }) };
+    expect(task).toEqual({ ...held, ...end, ...cancelled });
     expect(none).toBeNull();
     const requested = runningRecord({ cancelRequestedAt: noon + 1 });
     const { task: later } = accepted(requested, { ...samples.cancel, statusMessage: "stopped" });
@@ -453,7 +460,8 @@ describe("ends", () => {
     const before = runningRecord({ expiry, sweepAt: now });
     const { task, outcome: kept } = accepted(before, samples.expire);
     const expired = { state: "settled", statusMessage: "expired", outcomeKind: "error", sweepAt: now + 9 };
-    expect(task).toEqual({ ...before, ...end, ...expired });
+    const attempts = over({ end: "expired", error: "expired" });
+    expect(task).toEqual({ ...before, ...end, ...expired, attempts });
     expect(kept).toEqual(failure);
   });
 

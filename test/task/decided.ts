@@ -82,6 +82,7 @@ export function asked(key: string, members: Partial<JournalEntry> = {}): Journal
     error: null,
     deadlineAt: null,
     tries: 0,
+    begunAt: now,
     doneAt: null,
     doneVersion: null,
     ...members,
@@ -97,7 +98,13 @@ export const asleep: JournalEntry = {
 
 /** The same of a call, and of a wait for an event. */
 const calling = asked("call", { kind: "call", method: null, request: "publish" });
-const waiting = asked("wait", { kind: "event", method: null, request: "paid", requestHash: null });
+const waiting = asked("wait", {
+  kind: "event",
+  method: null,
+  request: "paid",
+  requestHash: null,
+  begunAt: now,
+});
 
 /** The journal in which the sample command does something. */
 export function journalFor(name: TaskEvent): JournalEntry[] {
@@ -126,7 +133,7 @@ export function accepted(task: TaskRecord, command: TaskChangeCommand, ...journa
   return decision;
 }
 
-/** What the command changed in the record. */
+/** What the command changed in the record, but for its attempts. */
 export function changed(
   before: TaskRecord,
   command: TaskChangeCommand,
@@ -134,7 +141,9 @@ export function changed(
 ): Partial<TaskRecord> {
   const { task } = accepted(before, command, ...journal);
   const was = new Map<string, unknown>(Object.entries(before));
-  return Object.fromEntries(Object.entries(task).filter(([name, value]) => was.get(name) !== value));
+  return Object.fromEntries(
+    Object.entries(task).filter(([name, value]) => name !== "attempts" && was.get(name) !== value),
+  );
 }
 
 export const refused = (reason: string) => ({ ok: false, reason });

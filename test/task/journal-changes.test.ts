@@ -18,7 +18,7 @@ const [calling] = journalFor("end_call");
 const [waits] = journalFor("send_event");
 if (calling === undefined || waits === undefined) throw new Error("the samples have no such entries");
 const step = (members: Partial<JournalEntry> = {}): JournalEntry =>
-  asked("k", { kind: "step", method: null, request: null, requestHash: null, ...members });
+  asked("k", { kind: "step", method: null, request: null, requestHash: null, begunAt: null, ...members });
 const failedOnce = step({ error: "{}", tries: 1, deadlineAt: now + 50 });
 const parked = { lane: null, waiting: true, runAfter: latestTime };
 const pausing = { lane: null, waiting: false, runAfter: now + 9 };

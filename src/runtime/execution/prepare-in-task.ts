@@ -3,6 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod } from "../../task/input.ts";
 import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
+import type { Clock } from "../clock.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import type { PrepareContext } from "../tool/prepare-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
@@ -26,6 +27,7 @@ export async function prepareInTask(
   args: unknown,
   run: Run,
   effects: Pick<ContextEffects, "ask">,
+  clock: Clock,
   caller: TaskCaller,
 ): Promise<string | null> {
   const key = run.claim(preparedKey);
@@ -35,10 +37,11 @@ export async function prepareInTask(
   // The registry paired `prepare` with the schema that has just accepted the arguments.
   const prepare = tool.prepare as Prepare<unknown, unknown>;
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
+  const begunAt = clock.now();
   const returned = await prepare(args, contextOf(run, effects, caller));
   const value = returned === undefined ? null : encodePrepared(tool, returned, run.maxBodyBytes);
   await run.checkpoint();
-  await run.recordPrepared(key, value);
+  await run.recordPrepared({ key, value, error: null, begunAt });
   return value;
 }
 

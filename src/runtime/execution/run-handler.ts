@@ -21,7 +21,7 @@ export function runHandler(
   const contextFor = async (validated: unknown): Promise<TaskContext> => {
     const prepared =
       loaded.origin.prepareInTask === true
-        ? await prepareInTask(tool, validated, run, held.effects, call.caller)
+        ? await prepareInTask(tool, validated, run, held.effects, clock, call.caller)
         : loaded.prepared;
     const context = makeContext(run, held.effects, clock, call, prepared);
     return keepDetails(context, { received: call.received, ...loaded });

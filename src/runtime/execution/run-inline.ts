@@ -93,7 +93,7 @@ export async function runInline(
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const prepared =
       call.prepareInTask === true
-        ? await prepareInTask(call.tool, args, run, effects, call.caller)
+        ? await prepareInTask(call.tool, args, run, effects, clock, call.caller)
         : (call.prepared ?? null);
     const credentials = (): Promise<unknown> => credentialsOf(call.credentials);
     const context = makeContext(run, effects, clock, { caller: call.caller, credentials }, prepared);

@@ -10,6 +10,8 @@ export interface FailedTry {
   readonly tries: number;
   /** What it threw, as the journal has it. */
   readonly error: string;
+  /** When it was first tried in this run (epoch ms). */
+  readonly begunAt: number;
 }
 
 /** How the steps of a run wait until they are tried again. */

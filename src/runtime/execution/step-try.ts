@@ -42,8 +42,8 @@ export type TryEnd =
 /** What is kept of the error of a try, which the last one replaces. */
 const mostErrorBytes = 4_096;
 
-/** Runs a step once, that has failed `tries` times, and journals how it ended; what is to be tried again has not ended. */
-export async function tryStep<T>(step: Step<T>, tries: number): Promise<TryEnd> {
+/** Runs a step once, that has failed `tries` times and was first tried at `begunAt`, and journals how it ended; what is to be tried again has not ended. */
+export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
   const { run, key } = step;
   let value: string | null;
   try {
@@ -54,13 +54,13 @@ export async function tryStep<T>(step: Step<T>, tries: number): Promise<TryEnd> 
     const until = await nextTry(step, tries + 1, thrown);
     if (until !== undefined) {
       const error = encodeError(thrown, Math.min(run.maxBodyBytes, mostErrorBytes));
-      return { again: { until, failed: { tries: tries + 1, error } } };
+      return { again: { until, failed: { tries: tries + 1, error, begunAt } } };
     }
     const encoded = encodeError(thrown, run.maxBodyBytes);
-    await run.recordStep(key, null, encoded);
+    await run.recordStep({ key, value: null, error: encoded, begunAt });
     return { thrown: decodeError(encoded, thrown) };
   }
-  await run.recordStep(key, value, null);
+  await run.recordStep({ key, value, error: null, begunAt });
   return { value };
 }
 

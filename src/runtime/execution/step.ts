@@ -26,8 +26,9 @@ export async function runStep<T>(
   if (entry === undefined) await run.begin();
   else await pauses.pause(claimed, entry.deadlineAt ?? 0); // it failed in an earlier attempt, and is to be tried again
   const step = { run, effects, clock, key: claimed, options, fn };
+  let begunAt: number | undefined;
   for (let tries = entry?.tries ?? 0; ; tries++) {
-    const end = await run.working(() => tryStep(step, tries));
+    const end = await run.working(() => tryStep(step, tries, (begunAt ??= clock.now())));
     if ("again" in end) {
       await pauses.pause(claimed, end.again.until, end.again.failed);
       continue;

@@ -119,8 +119,8 @@ export class HeldTask {
   }
 
   /** From here on the handler's own first journalled call says whether the attempt can be resumed. */
-  async recordPrepared(key: string, value: string | null): Promise<void> {
-    await this.journal.recordStep({ key, value, error: null, beforeHandler: true });
+  async recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
+    await this.journal.recordStep({ ...prepared, beforeHandler: true });
     this.#marked = undefined;
   }
 

@@ -6,6 +6,7 @@ import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RunVersions } from "../tool/tool-versions.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
+import type { HeldCommand } from "./journal.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
 import type { LineSource, TaskLines } from "./task-lines.ts";
@@ -155,15 +156,15 @@ export class Run {
   }
 
   /** What the step has appended is written before: it does not run again. */
-  async recordStep(key: string, value: string | null, error: string | null): Promise<void> {
+  async recordStep(step: HeldCommand<"record_step">): Promise<void> {
     if (this.lines.isWriting) await this.lines.written();
-    await this.#task?.journal.recordStep({ key, value, error });
-    this.lines.stepEnded(key);
+    await this.#task?.journal.recordStep(step);
+    this.lines.stepEnded(step.key);
   }
 
   /** Records what `prepare` returned in the run; what begins after it is the handler itself. */
-  recordPrepared(key: string, value: string | null): Promise<void> {
-    return this.#task?.recordPrepared(key, value) ?? Promise.resolve();
+  recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
+    return this.#task?.recordPrepared(prepared) ?? Promise.resolve();
   }
 
   /**

@@ -3,6 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import { tasks } from "./migrations/0001-tasks.ts";
 import { lines } from "./migrations/0002-lines.ts";
+import { begunAt } from "./migrations/0003-begun-at.ts";
 import { admin, adminIndexes } from "./migrations/0004-admin.ts";
 import { makeOnEmptyTable, makeWhileInUse, type Indexes } from "./indexes.ts";
 import { defaultSchema, type Names } from "./names.ts";
@@ -25,6 +26,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { sql: tasks, goodFor: 1 },
   { sql: lines, goodFor: 1 },
+  { sql: begunAt, goodFor: 1 },
   { sql: admin, goodFor: 2, indexes: adminIndexes },
 ];
 

@@ -55,6 +55,9 @@ export function arraysOf(of: readonly TaskColumn[], tasks: readonly TaskRecord[]
 /** What statements select of a task for `recordOf`. */
 export const recordColumns = "task.id, task.record";
 
+/** Processes of earlier versions leave out what is newer. */
+type StoredRecord = Omit<TaskRecord, "attempts"> & Partial<Pick<TaskRecord, "attempts">>;
+
 /** The record of a row that begins with `recordColumns`. Throws `task_unreadable` for one that no record was written as. */
 export function recordOf([id, record]: Row): TaskRecord {
   let task: unknown;
@@ -63,12 +66,16 @@ export function recordOf([id, record]: Row): TaskRecord {
   } catch {
     task = undefined;
   }
-  if (isRecord(task) && toStored(task.id) === id) return task;
+  if (isRecord(task) && toStored(task.id) === id) return isWhole(task) ? task : { ...task, attempts: [] };
   throw new HoldfastError("task_unreadable", `Task ${String(id)} cannot be read: its record is damaged.`);
 }
 
+function isWhole(task: StoredRecord): task is TaskRecord {
+  return task.attempts !== undefined;
+}
+
 /** Where the parts that decisions turn on are what they have to be, so is the rest: nothing else writes it. */
-function isRecord(value: unknown): value is TaskRecord {
+function isRecord(value: unknown): value is StoredRecord {
   if (typeof value !== "object" || value === null) return false;
   const { id, state, version, createdAt, attempt, tool }: Partial<Record<keyof TaskRecord, unknown>> = value;
   const isNamed = typeof id === "string" && typeof tool === "string" && typeof state === "string";

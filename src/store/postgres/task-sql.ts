@@ -18,6 +18,7 @@ const journalTypes: Readonly<Record<(typeof journalColumns)[number], "text" | "b
   done_at: "bigint",
   done_version: "bigint",
   tries: "bigint",
+  begun_at: "bigint",
 };
 
 const places = (types: readonly string[], from = 1): string =>

@@ -15,6 +15,7 @@ import { parking } from "./migrations/0013-parking.ts";
 import { turns } from "./migrations/0014-turns.ts";
 import { composition } from "./migrations/0015-composition.ts";
 import { lines } from "./migrations/0016-lines.ts";
+import { history } from "./migrations/0017-history.ts";
 import { admin } from "./migrations/0018-admin.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
@@ -36,6 +37,7 @@ export const migrations: readonly string[] = [
   turns,
   composition,
   lines,
+  history,
   admin,
 ];
 

@@ -100,6 +100,29 @@ test("a process goes on with its tasks while a later one migrates, and others of
   expect((await beside.get(tasks[0]?.task.id ?? "", ann)).task.state).toBe("settled");
 }, 30_000);
 
+test("a process of the version before, which knows nothing of when entries began, goes on writing them", async () => {
+  const { url, names } = await freshSchema();
+  const database = connect(url);
+  await migrateSchema(database, names, { known: migrations.slice(0, 2) });
+  const insert = (key: string) =>
+    database.query(
+      `INSERT INTO ${names.journal} (task_id, key, kind, tries) VALUES ('a', '${key}', 'step', 0)
+        ON CONFLICT (task_id, key) DO UPDATE SET tries = excluded.tries`,
+    );
+  await insert("before");
+  expect(await migrateSchema(database, names, { known: migrations.slice(0, 3) })).toBe(1);
+  await insert("after");
+  await database.query(
+    `INSERT INTO ${names.journal} (task_id, key, kind, tries, begun_at) VALUES ('a', 'new', 'step', 0, 7)`,
+  );
+  await insert("new");
+  expect(await database.query(`SELECT key, begun_at::int FROM ${names.journal} ORDER BY key`)).toEqual([
+    ["after", null],
+    ["before", null],
+    ["new", 7],
+  ]);
+});
+
 test("a process is refused by a schema that is none for its version any more", async () => {
   const { url, schema, names } = await freshSchema();
   await migrateSchema(connect(url), names, { known: [...migrations, { ...second, goodFor: known.length }] });

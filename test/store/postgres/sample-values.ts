@@ -30,6 +30,7 @@ const entry: readonly SqlValue[] = [
   all("roots/list"),
   ...Array.from({ length: 7 }, () => all(null)),
   all(0),
+  all(null),
 ];
 
 /** What each statement is given where its plan is looked at; behind a space may stand what these values are of. */

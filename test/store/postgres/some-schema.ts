@@ -19,6 +19,7 @@ const nothing: JournalEntry = {
   requestHash: null,
   deadlineAt: null,
   tries: 0,
+  begunAt: null,
   doneAt: null,
   doneVersion: null,
   request: null,

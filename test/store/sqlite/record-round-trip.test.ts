@@ -6,6 +6,7 @@ import { changingRowOf, recordOf, rowOf } from "../../../src/store/sqlite/record
 import { prepareRows } from "../../../src/store/sqlite/row-statement.ts";
 import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
 import { toStored } from "../../../src/store/stored-text.ts";
+import type { TaskAttempt } from "../../../src/task/attempts.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { taskStates } from "../../../src/task/status.ts";
 import { storable } from "../../../src/task/time.ts";
@@ -19,6 +20,28 @@ const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) =>
 const progress: fc.Arbitrary<Progress> = fc.record(
   { progress: finite, total: finite, message: text },
   { requiredKeys: ["progress"], noNullPrototype: true },
+);
+
+const attempt: fc.Arbitrary<TaskAttempt> = fc.record(
+  {
+    number: count,
+    owner: text,
+    startedAt: time,
+    endedAt: fc.option(time),
+    end: fc.constantFrom(
+      "settled",
+      "failed",
+      "cancelled",
+      "expired",
+      "parked",
+      "released",
+      "retried",
+      "lost",
+      null,
+    ),
+    error: text,
+  },
+  { requiredKeys: ["number", "owner", "startedAt", "endedAt", "end"], noNullPrototype: true },
 );
 
 /** A member that is new to the record has to be added here, or this does not compile. */
@@ -64,6 +87,7 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   awaitedBy: fc.array(fc.uuid()),
   promised: fc.boolean(),
   attempt: count,
+  attempts: fc.array(attempt, { maxLength: 10 }),
   toolVersion: fc.option(count),
   failures: count,
   limited: fc.boolean(),

@@ -47,6 +47,10 @@ const full: TaskRecord = {
   awaitedBy: ["own", "other"],
   promised: true,
   attempt: 10,
+  attempts: [
+    { number: 9, owner: "other", startedAt: 7, endedAt: 8, end: "retried", error: "busy" },
+    { number: 10, owner: "owner", startedAt: 11, endedAt: null, end: null },
+  ],
   toolVersion: 18,
   failures: 19,
   limited: true,
@@ -78,6 +82,7 @@ const sparse: TaskRecord = {
   promised: false,
   limited: false,
   token: null,
+  attempts: [],
   startedAt: null,
   journalled: false,
   waiting: true,
@@ -143,6 +148,13 @@ describe("a record as a row", () => {
     ["a parent that is no JSON", { parent: "{" }],
     ["a parent that is none", { parent: "null" }],
     ["a parent without a root", { parent: '{"id":"p","key":"k","cancelGraceMs":1}' }],
+    ["attempts that are no JSON", { attempts: "[" }],
+    ["attempts that are no list", { attempts: "{}" }],
+    ["an attempt without a number", { attempts: '[{"owner":"o","startedAt":1,"endedAt":null,"end":null}]' }],
+    [
+      "an attempt that ended as none does",
+      { attempts: '[{"number":1,"owner":"o","startedAt":1,"endedAt":2,"end":"slept"}]' },
+    ],
     ["a lane that there is not", { lane: "fast" }],
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {

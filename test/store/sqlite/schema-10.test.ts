@@ -29,7 +29,7 @@ function writeSchema10(
 
 const named = (id: string) => ({ id, wireId: id });
 const queued = queuedRecord({ ...named("queued"), createdAt: noon - 5, sweepAt: null });
-const running = runningRecord({ ...named("running"), sweepAt: null });
+const running = runningRecord({ ...named("running"), sweepAt: null, attempts: [] });
 const waiting = runningRecord({ ...named("waiting"), waiting: true, journalled: true, sweepAt: null });
 const cancelled = queuedRecord({
   ...named("cancelled"),

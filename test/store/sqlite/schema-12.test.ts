@@ -18,7 +18,7 @@ const pausing = queuedRecord({
   attempt: 2,
   crashes: 2,
 });
-const works = runningRecord({ ...named("works"), owner: "gone" });
+const works = runningRecord({ ...named("works"), owner: "gone", attempts: [] });
 /** It has slept, and asks for something. */
 const waits = runningRecord({
   ...named("waits"),
@@ -26,6 +26,7 @@ const waits = runningRecord({
   waiting: true,
   journalled: true,
   openInputs: 1,
+  attempts: [],
   crashes: 1,
 });
 const ended = { state: "settled", finishedAt: noon, outcomeKind: "result", runAfter: null } as const;

@@ -11,7 +11,13 @@ const files = useTempDirectory();
 
 const named = (id: string) => ({ id, wireId: id, sweepAt: null });
 const queued = queuedRecord({ ...named("queued"), owner: null });
-const running = runningRecord({ ...named("running"), owner: "gone", journalled: true, openInputs: 1 });
+const running = runningRecord({
+  ...named("running"),
+  owner: "gone",
+  journalled: true,
+  openInputs: 1,
+  attempts: [],
+});
 const ended = {
   state: "settled",
   finishedAt: noon,

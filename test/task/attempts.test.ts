@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { areAttempts, type TaskAttempt } from "../../src/task/attempts.ts";
+import { createRecord } from "../../src/task/create-record.ts";
+import type { TaskChangeCommand } from "../../src/task/decide.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
+import { createQueued, noon, owner, queuedRecord, runningRecord } from "../contract/sample-task.ts";
+import { accepted, failure, journalFor, names, now, samples } from "./decided.ts";
+
+const running = runningRecord();
+const first: TaskAttempt = { number: 1, owner, startedAt: noon, endedAt: null, end: null };
+
+function after(before: TaskRecord, command: TaskChangeCommand): readonly TaskAttempt[] {
+  return accepted(before, command, ...journalFor(command.type)).task.attempts;
+}
+
+/** Begins and ends so many attempts, one after the other. */
+function tried(task: TaskRecord, times: number, statusMessage = "busy"): TaskRecord {
+  let next = task;
+  for (let n = 0; n < times; n++) {
+    next = accepted(next, { ...samples.start, token: "t1" }).task;
+    next = accepted(next, { ...samples.retry, statusMessage }).task;
+  }
+  return next;
+}
+
+describe("attempts", () => {
+  test("a task that is queued has none, and one that runs at once its first", () => {
+    expect(createRecord(createQueued("a"), owner).attempts).toEqual([]);
+    expect(running.attempts).toEqual([first]);
+  });
+
+  test("a start begins one of the process that claims the task", () => {
+    expect(
+      after(queuedRecord({ attempt: 1, attempts: [{ ...first, endedAt: 5, end: "lost" }] }), samples.start),
+    ).toEqual([
+      { ...first, endedAt: 5, end: "lost" },
+      { number: 2, owner: "causer", startedAt: now, endedAt: null, end: null },
+    ]);
+  });
+
+  test.each([
+    [samples.release, { end: "released" }],
+    [samples.park, { end: "parked" }],
+    [samples.retry, { end: "retried", error: "failed" }],
+    [samples.reclaim, { end: "lost", error: "The process that ran it is gone." }],
+    [samples.settle, { end: "settled" }],
+    [
+      { ...samples.settle, outcome: failure, statusMessage: "no disk" },
+      { end: "failed", error: "no disk" },
+    ],
+    [{ ...samples.settle, outcome: failure }, { end: "failed" }],
+    [{ ...samples.settle, outcome: { kind: "error_result", body: "{}" } }, { end: "failed" }],
+    [samples.cancel, { end: "cancelled" }],
+    [samples.expire, { end: "expired", error: "expired" }],
+  ] as const)("%o ends the one that runs", (command, how) => {
+    const before = runningRecord({ sweepAt: now });
+    expect(after(before, command)).toEqual([{ ...first, endedAt: now, ...how }]);
+  });
+
+  test("whatever else happens to a task leaves the list as it is, and so does the end of one that does not run", () => {
+    const ends = ["start", "release", "park", "retry", "reclaim", "settle", "cancel", "expire"];
+    const parked = accepted(running, samples.park).task;
+    for (const name of names) {
+      const isAboutQueued = name === "fail" || name === "wake";
+      const before = isAboutQueued
+        ? { ...parked, lane: null, runAfter: now }
+        : runningRecord({ openInputs: 1, openWaits: 1 });
+      if (!ends.includes(name)) expect([name, after(before, samples[name])]).toEqual([name, before.attempts]);
+    }
+    for (const command of [samples.cancel, samples.expire]) {
+      const before = { ...parked, sweepAt: now };
+      expect(after(before, command)).toBe(before.attempts);
+    }
+  });
+
+  test("the first and the last nine stay", () => {
+    const many = tried(queuedRecord(), 10);
+    expect(many.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const more = tried(many, 13);
+    expect(more.attempts.map(({ number }) => number)).toEqual([1, 15, 16, 17, 18, 19, 20, 21, 22, 23]);
+    expect(more.attempts.every(({ end, error }) => end === "retried" && error === "busy")).toBe(true);
+  });
+
+  test("an error is cut, so that the record stays small", () => {
+    const { attempts } = tried(queuedRecord(), 30, "é".repeat(9_000));
+    expect(attempts.map(({ error }) => error?.length)).toEqual(Array.from({ length: 10 }, () => 500));
+    expect(JSON.stringify(attempts).length).toBeLessThan(7_000);
+    const parked = { ...samples.start, token: "t1" };
+    let task = queuedRecord();
+    for (let n = 0; n < 30; n++) task = accepted(accepted(task, parked).task, samples.park).task;
+    expect(JSON.stringify(task.attempts).length).toBeLessThan(1_300);
+  });
+
+  test("what a process of an earlier version began has no end, and nothing else is taken for it", () => {
+    const before = runningRecord({ attempt: 2 });
+    expect(after(before, samples.retry)).toBe(before.attempts);
+    const next = { ...before, state: "queued", token: null } as const;
+    expect(after(next, samples.start).map(({ number, end }) => [number, end])).toEqual([
+      [1, null],
+      [3, null],
+    ]);
+    expect(after(runningRecord({ attempts: [] }), samples.settle)).toEqual([]);
+  });
+});
+
+test.each([
+  [[], true],
+  [[first, { ...first, number: 2, endedAt: 5, end: "lost", error: "gone" }], true],
+  [{}, false],
+  [null, false],
+  [[null], false],
+  [[{ ...first, number: "1" }], false],
+  [[{ ...first, owner: null }], false],
+  [[{ ...first, startedAt: 0.5 }], false],
+  [[{ ...first, endedAt: "now" }], false],
+  [[{ ...first, end: "toString" }], false],
+  [[{ ...first, error: 1 }], false],
+])("%j are attempts: %s", (value, are) => {
+  expect(areAttempts(value)).toBe(are);
+});
