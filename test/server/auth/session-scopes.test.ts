@@ -74,6 +74,26 @@ describe("a session of 2025-11-25 in which tokens for less are used too", () => 
     await until(ann, sent, "completed");
   });
 
+  it("says of its log that it has grown on a stream with its scope only, be that opened later", async () => {
+    const { ann, weak } = await oneSession();
+    const uriOf = (id: string): string => `task://${id}/log`;
+    const newsOn = async (stream: EventReader): Promise<unknown> => {
+      for (;;) {
+        const message = await stream.message();
+        if (message?.["method"] === "notifications/resources/updated") return message["params"];
+      }
+    };
+    const weakStream = await weak.listen();
+    const [sent, free] = [await start(ann, "send"), await start(ann, "free")];
+    await until(ann, free, "completed");
+    await ann.request("resources/subscribe", { uri: uriOf(sent) });
+    await ann.request("tasks/cancel", { taskId: sent });
+    await until(ann, sent, "cancelled");
+    await ann.request("resources/subscribe", { uri: uriOf(free) });
+    expect(await newsOn(weakStream)).toEqual({ uri: uriOf(free) });
+    expect(await newsOn(await ann.listen())).toEqual({ uri: uriOf(sent) });
+  });
+
   it("takes no answer to what a task below asks without the scope of that", async () => {
     const { ann, weak } = await oneSession();
     const asks = await start(ann, "asks");
