@@ -103,8 +103,8 @@ function started(task: TaskRecord, now: number): ServerEventData {
 }
 
 function stepTime(command: TaskCommand<"record_step" | "retry_step">): { readonly durationMs?: number } {
-  const begunAt = "begunAt" in command ? command.begunAt : undefined;
-  return typeof begunAt === "number" ? { durationMs: command.now - begunAt } : {};
+  const { now, begunAt } = command;
+  return begunAt === undefined ? {} : { durationMs: now - begunAt };
 }
 
 function failure(message = "The task failed."): EventError {

@@ -38,7 +38,7 @@ describe("what is told of a task", () => {
     expect(eventsOf(process, id)).toEqual([
       { type: "task.created", at, ...of, attempt: 0 },
       { type: "task.started", at, ...of, resumed: false, queuedMs: 0, crashes: 0 },
-      expect.objectContaining({ type: "task.step", at, ...of, key: "read", outcome: "done" }),
+      { type: "task.step", at, ...of, key: "read", outcome: "done", durationMs: 0 },
       { type: "task.question", at, ...of, key: "sure", method: "elicitation/create" },
       { type: "task.answered", at: at + 5_000, ...of, keys: ["sure"] },
       { type: "task.settled", at: at + 5_000, ...of, durationMs: 5_000, outcome: "result" },
@@ -125,6 +125,7 @@ describe("what is told of a task", () => {
     const process = await started({
       fetches: async (_, task) => {
         const broken = (): never => {
+          process.clock.jump(300);
           throw Object.assign(new Error("timeout"), { data: "private" });
         };
         await task.step("get", { retries: 1 }, broken).catch(() => undefined);
@@ -137,9 +138,17 @@ describe("what is told of a task", () => {
     await process.ended(id);
     const steps = eventsOf(process, id).filter(({ type }) => type === "task.step");
     expect(steps).toMatchObject([
-      { key: "get", outcome: "retried", tries: 1, error: { name: "Error", message: "timeout" } },
+      {
+        key: "get",
+        outcome: "retried",
+        durationMs: 300,
+        tries: 1,
+        error: { name: "Error", message: "timeout" },
+      },
       { key: "get", outcome: "failed", error: { name: "Error", message: "timeout" } },
     ]);
+    const [, failed] = steps;
+    expect(failed).toMatchObject({ durationMs: expect.toSatisfy((ms: number) => ms > 600) as number });
     expect(JSON.stringify(steps)).not.toContain("private");
   });
 
