@@ -68,6 +68,7 @@ function lineOf({ type, at: _, ...event }: ServerEvent, redaction: Redaction): o
     event: type,
     ...event,
     ...("principal" in event && { principal: undefined, ...redaction.principal(event.principal) }),
+    ...("message" in event && !redaction.errors && { message: undefined }),
     ...("error" in event && { error: undefined, ...(event.error && { err: errOf(event.error, redaction) }) }),
   };
 }

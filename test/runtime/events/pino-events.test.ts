@@ -85,6 +85,10 @@ describe("redaction", () => {
     const [line] = linesOf([failed], { errorText: "omit" });
     expect(line?.["err"]).toEqual({ type: "Refused", code: "declined" });
     expect(JSON.stringify(line)).not.toContain("no money");
+    const told = { code: "invalid_params", message: "private", principal: "ada" } as const;
+    const [refused] = linesOf([{ type: "request.refused", at, ...told }], { errorText: "omit" });
+    expect(refused).toMatchObject({ code: "invalid_params", principal: "ada" });
+    expect(refused).not.toHaveProperty("message");
   });
 
   it("is left to the logger where that redacts by itself", () => {
