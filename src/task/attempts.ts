@@ -96,34 +96,3 @@ function ended(
   const why = error === undefined ? {} : { error: cutText(error, longestError) };
   return [...attempts.slice(0, -1), { ...last, endedAt, end, ...why }];
 }
-
-const ends: Readonly<Record<AttemptEnd, true>> = {
-  settled: true,
-  failed: true,
-  cancelled: true,
-  expired: true,
-  parked: true,
-  released: true,
-  retried: true,
-  lost: true,
-};
-
-/** Whether a stored value is such a list. */
-export function areAttempts(value: unknown): value is readonly TaskAttempt[] {
-  return Array.isArray(value) && value.every(isAttempt);
-}
-
-function isAttempt(value: unknown): value is TaskAttempt {
-  if (typeof value !== "object" || value === null) return false;
-  const { number, owner, startedAt, endedAt, end, error }: Partial<Record<keyof TaskAttempt, unknown>> =
-    value;
-  const isEnd = end === null || (typeof end === "string" && Object.hasOwn(ends, end));
-  return (
-    Number.isSafeInteger(number) &&
-    typeof owner === "string" &&
-    Number.isSafeInteger(startedAt) &&
-    (endedAt === null || Number.isSafeInteger(endedAt)) &&
-    isEnd &&
-    (error === undefined || typeof error === "string")
-  );
-}

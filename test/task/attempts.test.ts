@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { areAttempts, type TaskAttempt } from "../../src/task/attempts.ts";
+import type { TaskAttempt } from "../../src/task/attempts.ts";
 import { createRecord } from "../../src/task/create-record.ts";
 import type { TaskChangeCommand } from "../../src/task/decide.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
@@ -101,20 +101,4 @@ describe("attempts", () => {
     ]);
     expect(after(runningRecord({ attempts: [] }), samples.settle)).toEqual([]);
   });
-});
-
-test.each([
-  [[], true],
-  [[first, { ...first, number: 2, endedAt: 5, end: "lost", error: "gone" }], true],
-  [{}, false],
-  [null, false],
-  [[null], false],
-  [[{ ...first, number: "1" }], false],
-  [[{ ...first, owner: null }], false],
-  [[{ ...first, startedAt: 0.5 }], false],
-  [[{ ...first, endedAt: "now" }], false],
-  [[{ ...first, end: "toString" }], false],
-  [[{ ...first, error: 1 }], false],
-])("%j are attempts: %s", (value, are) => {
-  expect(areAttempts(value)).toBe(are);
 });

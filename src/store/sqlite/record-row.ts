@@ -1,10 +1,10 @@
 import type { SQLInputValue } from "node:sqlite";
-import { areAttempts, type TaskAttempt } from "../../task/attempts.ts";
 import type { Expiry } from "../../task/expiry.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
 import type { GenerationName, ParentTask, Progress, QueueLane, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
 import { methods } from "../handler-row.ts";
+import { attemptsOf, attemptsText } from "./attempt-rows.ts";
 import { readTask } from "./read-task.ts";
 import {
   columnsOf,
@@ -77,7 +77,7 @@ const columns = [
   changing("lane", (task) => task.lane),
   changing("run_after", (task) => task.runAfter),
   changing("attempt", (task) => task.attempt),
-  changing("attempts", (task) => JSON.stringify(task.attempts)),
+  changing("attempts", (task) => attemptsText(task.attempts)),
   changing("tool_version", (task) => task.toolVersion),
   changing("failures", (task) => task.failures),
   changing("limited", (task) => Number(task.limited)),
@@ -197,12 +197,6 @@ function isParent(value: unknown): value is ParentTask {
   if (typeof value !== "object" || value === null) return false;
   const { id, key, root, cancelGraceMs }: Partial<Record<keyof ParentTask, unknown>> = value;
   return [id, key, root].every((name) => typeof name === "string") && Number.isSafeInteger(cancelGraceMs);
-}
-
-function attemptsOf(json: string): readonly TaskAttempt[] {
-  const attempts: unknown = JSON.parse(json);
-  if (areAttempts(attempts)) return attempts;
-  throw new Error(`The database holds ${json} in the column attempts.`);
 }
 
 function progressOf(json: string | null): Progress | null {

@@ -150,11 +150,13 @@ describe("a record as a row", () => {
     ["a parent without a root", { parent: '{"id":"p","key":"k","cancelGraceMs":1}' }],
     ["attempts that are no JSON", { attempts: "[" }],
     ["attempts that are no list", { attempts: "{}" }],
-    ["an attempt without a number", { attempts: '[{"owner":"o","startedAt":1,"endedAt":null,"end":null}]' }],
-    [
-      "an attempt that ended as none does",
-      { attempts: '[{"number":1,"owner":"o","startedAt":1,"endedAt":2,"end":"slept"}]' },
-    ],
+    ["an attempt that is no list", { attempts: "[1]" }],
+    ["an attempt without a number", { attempts: '[["o",1]]' }],
+    ["an attempt without an owner", { attempts: "[[1,null,1]]" }],
+    ["an attempt that began between two milliseconds", { attempts: '[[1,"o",0.5]]' }],
+    ["an attempt that ended at no time", { attempts: '[[1,"o",1,"now"]]' }],
+    ["an attempt that ended as none does", { attempts: '[[1,"o",1,2,"toString"]]' }],
+    ["an attempt with an error that is no text", { attempts: '[[1,"o",1,2,"lost",{}]]' }],
     ["a lane that there is not", { lane: "fast" }],
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {

@@ -1,0 +1,55 @@
+import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
+
+// The attempts of a task as the text of a column: JSON, of each a list [number, owner, startedAt, endedAt, end, error] without the members at its
+// end that there are not. Names would double what is written with every change of a task.
+
+export function attemptsText(attempts: readonly TaskAttempt[]): string {
+  return attempts.length === 0 ? "[]" : JSON.stringify(attempts.map(valuesOf));
+}
+
+function valuesOf({ number, owner, startedAt, endedAt, end, error }: TaskAttempt): unknown[] {
+  if (error !== undefined) return [number, owner, startedAt, endedAt, end, error];
+  if (end === null && endedAt === null) return [number, owner, startedAt];
+  return [number, owner, startedAt, endedAt, end];
+}
+
+/** Throws for a text that is none of such a list. */
+export function attemptsOf(json: string): readonly TaskAttempt[] {
+  if (json === "[]") return [];
+  const lists: unknown = JSON.parse(json);
+  if (!Array.isArray(lists)) return fail(json);
+  return lists.map((values: unknown) => attemptOf(values) ?? fail(json));
+}
+
+function attemptOf(values: unknown): TaskAttempt | undefined {
+  if (!Array.isArray(values)) return undefined;
+  const members: readonly unknown[] = values;
+  const [number, owner, startedAt, endedAt = null, end = null, error] = members;
+  if (!isInteger(number) || typeof owner !== "string" || !isInteger(startedAt)) return undefined;
+  if ((endedAt !== null && !isInteger(endedAt)) || (end !== null && !isEnd(end))) return undefined;
+  if (error === undefined) return { number, owner, startedAt, endedAt, end };
+  return typeof error === "string" ? { number, owner, startedAt, endedAt, end, error } : undefined;
+}
+
+const ends: Readonly<Record<AttemptEnd, true>> = {
+  settled: true,
+  failed: true,
+  cancelled: true,
+  expired: true,
+  parked: true,
+  released: true,
+  retried: true,
+  lost: true,
+};
+
+function isEnd(value: unknown): value is AttemptEnd {
+  return typeof value === "string" && Object.hasOwn(ends, value);
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function fail(json: string): never {
+  throw new Error(`The database holds ${json} in the column attempts.`);
+}
