@@ -1,5 +1,27 @@
 export { createTasks } from "./server/tasks.ts";
 export type { SendOptions, Tasks, TasksOptions } from "./server/tasks.ts";
+export type {
+  Admin,
+  AdminAction,
+  AdminActs,
+  AdminReads,
+  BulkAction,
+  BulkOptions,
+  BulkResult,
+  Counts,
+  FailureGroup,
+  OpenQuestion,
+  RetryOptions,
+  ShownLine,
+  TaskDetails,
+  TaskPage,
+  TaskQuery,
+  TaskSelection,
+  TaskStanding,
+  TaskSummary,
+  TimelineEntry,
+  ToolCounts,
+} from "./admin/admin.ts";
 export type { CompanionNames } from "./server/plain/plain-policies.ts";
 export { durable } from "./server/durable/durable.ts";
 export type { DurableServer } from "./server/durable/durable.ts";

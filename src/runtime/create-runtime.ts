@@ -4,7 +4,7 @@ import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { CommandResult } from "../task/command-result.ts";
 import { HoldfastError, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/input.ts";
-import type { Outcome } from "../task/outcome.ts";
+import { errorResult, type Outcome } from "../task/outcome.ts";
 import type { Origin, TaskRecord } from "../task/record.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import { shownTask } from "../task/ttl.ts";
@@ -71,6 +71,7 @@ class LocalRuntime implements Runtime {
   readonly registry: Registry;
   readonly options: RuntimeOptions;
   readonly clock: Clock;
+  readonly store: TaskStore;
   readonly sessions: SessionStore | undefined;
   readonly #services: Services;
   readonly #parts: Parts;
@@ -81,6 +82,7 @@ class LocalRuntime implements Runtime {
     this.registry = services.registry;
     this.options = services.options;
     this.clock = services.clock;
+    this.store = services.store;
     this.sessions = services.store.sessions;
     this.#services = services;
     this.#parts = makeParts(services);
@@ -117,6 +119,9 @@ class LocalRuntime implements Runtime {
 
   async runInline(run: InlineRun): Promise<Outcome> {
     await this.#lifecycle.running();
+    if (this.#parts.paused.has(run.tool.name)) {
+      return errorResult(`Tool ${run.tool.name} is paused by the operators of this server. Try again later.`);
+    }
     return runInline(run, this.#services, this.#parts.timers);
   }
 
@@ -239,6 +244,11 @@ class LocalRuntime implements Runtime {
     if (result.ok) return;
     if (result.reason === "unknown") throw unknownTask();
     throw new HoldfastError("unfinished", "The task has not ended: cancel it first, then delete it");
+  }
+
+  lookForWork(): void {
+    this.#parts.dispatcher.wake();
+    this.#parts.sweeper.consider(this.clock.now());
   }
 
   async originOf(id: string, requestor: Requestor): Promise<Origin> {

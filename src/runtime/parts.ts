@@ -9,6 +9,7 @@ import { HandlerChanges } from "./dispatch/handler-changes.ts";
 import { NewerTasks } from "./dispatch/newer-tasks.ts";
 import { Orphans } from "./dispatch/orphans.ts";
 import { Ownership } from "./dispatch/ownership.ts";
+import { PausedTools } from "./dispatch/paused-tools.ts";
 import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import type { Services } from "./services.ts";
@@ -29,6 +30,7 @@ export interface Parts {
   readonly ownership: Ownership;
   readonly orphans: Orphans;
   readonly handlerChanges: HandlerChanges;
+  readonly paused: PausedTools;
   readonly creation: Creation;
   readonly watchers: Watchers;
 }
@@ -42,6 +44,7 @@ export function makeParts(services: Services): Parts {
   const cancelled = new CancelledTasks({ services, timers, leaked, credentials });
   const onUnheld = (task: TaskRecord): void => void cancelled.tell(task);
   const newer = new NewerTasks(services);
+  const paused = new PausedTools();
   const yields = (): boolean => newer.yields;
   const sweeper = new Sweeper(services, { yields, onWoken: () => dispatcher.wake(), onUnheld });
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
@@ -53,7 +56,7 @@ export function makeParts(services: Services): Parts {
   };
   const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onUnheld };
   const attempts = new Attempts(setup);
-  const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper, newer });
+  const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper, newer, paused });
   const orphans = new Orphans(services);
   const handlerChanges = new HandlerChanges({
     services,
@@ -68,9 +71,10 @@ export function makeParts(services: Services): Parts {
     dispatcher,
     cancellation: new Cancellation(services, sweeper, onUnheld),
     sweeper,
-    ownership: new Ownership(services, sweeper, () => dispatcher.wake()),
+    ownership: new Ownership(services, sweeper, () => dispatcher.wake(), paused),
     orphans,
     handlerChanges,
+    paused,
     creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),
     watchers: new Watchers(),
   };

@@ -1,5 +1,5 @@
 import type { SessionStore } from "../store/session-store.ts";
-import type { KeyedTask, WireName } from "../store/store.ts";
+import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { InputAnswer } from "../task/input.ts";
@@ -116,6 +116,8 @@ export type CallEnd =
  */
 export interface Runtime {
   readonly registry: Registry;
+  /** Through which this process writes: what is written past it, nobody here is told of. */
+  readonly store: TaskStore;
   readonly options: RuntimeOptions;
   readonly clock: Clock;
   /** Those that the store keeps, if it does; to be used between `start` and `stop`. */
@@ -212,6 +214,8 @@ export interface Runtime {
   cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /** Deletes a task that has ended, with all that is kept of it. Rejects with `unfinished` before its end (S-053, S-054). */
   delete(id: string, requestor: Requestor): Promise<void>;
+  /** Somebody else has written to the store of this process: tasks may have been queued, or may be due. */
+  lookForWork(): void;
   /** What the task remembers of the request that created it. */
   originOf(id: string, requestor: Requestor): Promise<Origin>;
 }

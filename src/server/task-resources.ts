@@ -4,7 +4,7 @@ import { linesMimeType, taskResourceAt, type TaskResource } from "../generation/
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask } from "../task/fault.ts";
 import type { GenerationName, TaskRecord } from "../task/record.ts";
-import type { TaskLine } from "../task/task-line.ts";
+import { shownLine } from "../task/task-line.ts";
 import { generation as plain, scopeOf, type PlainOwner } from "./plain/plain-call.ts";
 
 /** The method that reads a resource. */
@@ -53,7 +53,7 @@ export async function readTaskResource(
     runtime.lines(id, requestor, page),
   );
   if (lines === undefined) throw resourceNotFound(uri);
-  const text = lines.map((line) => `${JSON.stringify(shown(line))}\n`).join("");
+  const text = lines.map((line) => `${JSON.stringify(shownLine(line))}\n`).join("");
   return { contents: [{ uri, mimeType: linesMimeType, text }] };
 }
 
@@ -93,10 +93,4 @@ async function ofTask<T>(
     }
   }
   return undefined;
-}
-
-function shown({ list, seq, at, step, body }: TaskLine): JsonObject {
-  const content: unknown = JSON.parse(body);
-  const said = list === "output" ? { content } : isJsonObject(content) ? content : {};
-  return { seq, at: new Date(at).toISOString(), ...said, ...(list === "log" && step !== "" && { step }) };
 }

@@ -1,3 +1,5 @@
+import type { Admin } from "../admin/admin.ts";
+import { createAdmin } from "../admin/create-admin.ts";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -127,6 +129,17 @@ export interface Tasks {
    */
   sendEvent(id: string, name: string, value?: unknown, options?: SendOptions): Promise<boolean>;
   /**
+   * For operators of the server, whose rights nobody checks here: lists tasks, shows one whole, and cancels, answers, runs again, extends and deletes tasks, or pauses
+   * tools, in the name of somebody. It works from `start` on; before, it rejects with `store_closed`.
+   *
+   * ```ts
+   * const { tasks: failed } = await tasks.admin.list({ tool: "publish_report", states: ["failed"] });
+   * for (const { id, error } of failed) console.log(id, error);
+   * await tasks.admin.as("ann").bulk("retry", { tool: "publish_report", states: ["failed"] });
+   * ```
+   */
+  readonly admin: Admin;
+  /**
    * Opens the store and takes over the tasks of an earlier process. `serveHttp` and
    * `serveStdio` call it; a handler that is mounted does so with its first request. Idempotent.
    */
@@ -208,6 +221,13 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
       assertOptionNames("tasks.sendEvent", sendOptions, sendOptionNames);
       return runtime.sendEvent(id, { name, value, dedupeId: sendOptions.dedupeId });
     },
+    admin: createAdmin({
+      store: runtime.store,
+      now: () => runtime.clock.now(),
+      randomBytes: (size) => runtime.clock.randomBytes(size),
+      maxBodyBytes: runtime.options.maxBodyBytes,
+      onChange: () => runtime.lookForWork(),
+    }),
     async start() {
       policies.assertNoCollision();
       await runtime.start();

@@ -152,7 +152,7 @@ export function factsFor(command: TaskCommand): FactsQuery {
     default: {
       const served = command.type === "fail" && command.orphaned === true;
       const callers = asksForCallers(command);
-      const holder = command.type === "cancel";
+      const holder = command.type === "cancel" || command.type === "extend";
       const parents = concernsParents(command.type);
       const children = concernsChildren(command.type);
       const keys = journalKeysOf(command);

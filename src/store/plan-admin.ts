@@ -1,3 +1,4 @@
+import type { Refusal } from "../task/command-result.ts";
 import type { TaskCommand } from "../task/command.ts";
 import { extended } from "../task/extend.ts";
 import type { Facts } from "./facts.ts";
@@ -19,9 +20,13 @@ function subjectOf(command: TaskCommand): { readonly id?: string; readonly tool?
   return { ...("id" in command && { id: command.id }), ...("tool" in command && { tool: command.tool }) };
 }
 
-/** A change like any other: whoever watches the task is told. */
-export function extend({ until }: TaskCommand<"extend">, { task: before }: Facts): Plan {
-  if (before === undefined) return { result: { ok: false, reason: "unknown" }, writes: [], changes: [] };
+/**
+ * A change like any other: whoever watches the task is told. Of a task whose process is gone, the store may have forgotten that one since the task was over: without an
+ * end it would run under nobody for ever.
+ */
+export function extend({ until }: TaskCommand<"extend">, { task: before, held }: Facts): Plan {
+  if (before === undefined) return refused("unknown");
+  if (before.state === "running" && held !== true) return refused("state");
   const task = { ...extended(before, until), version: before.version + 1 };
   const { id, version } = task;
   return {
@@ -29,6 +34,10 @@ export function extend({ until }: TaskCommand<"extend">, { task: before }: Facts
     writes: [{ do: "save", task, journal: [], outcome: null }],
     changes: [{ id, version }],
   };
+}
+
+function refused(reason: Refusal): Plan {
+  return { result: { ok: false, reason }, writes: [], changes: [] };
 }
 
 export function pauseOrResume(command: TaskCommand<"pause_tool" | "resume_tool">): Plan {

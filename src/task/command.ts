@@ -275,7 +275,7 @@ export interface TaskCommands {
    * how to come back for it. Nothing else of the task changes.
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
-  /** The task is kept until `until` (epoch ms), and may run as long; `null`: without end. */
+  /** The task is kept, and may run, until `until` (epoch ms); `null`: without end. Refused as `state` while it runs under an owner that is gone. */
   extend: { readonly id: string; readonly until: number | null };
   /** Nobody starts tasks of the tool from now on; those that run go on. Changes nothing where it is paused already. */
   pause_tool: { readonly tool: string; readonly actor: string };

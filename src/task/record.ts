@@ -46,6 +46,8 @@ export interface Origin {
   readonly prepareInTask?: true;
   /** What of the request was kept in memory only, of a handler that was written for the SDK: it is gone after a restart. */
   readonly received?: readonly ReceivedPart[];
+  /** The task that an operator had run again, as this one. */
+  readonly retryOf?: string;
   /** Of a task that another task made: how many tasks are above it. */
   readonly depth?: number;
   /** The scopes that calls of tools need, by their names, where the request was held to such: for the tools that the task calls. */

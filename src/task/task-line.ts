@@ -38,3 +38,10 @@ export interface TaskLine {
   /** Raw JSON: a `LogText` in a log, a content block in an output. */
   readonly body: string;
 }
+
+/** A line as it is shown to whoever may read it. */
+export function shownLine({ list, seq, at, step, body }: TaskLine): Readonly<Record<string, unknown>> {
+  const content: unknown = JSON.parse(body);
+  const said = list === "output" ? { content } : typeof content === "object" ? content : {};
+  return { seq, at: new Date(at).toISOString(), ...said, ...(list === "log" && step !== "" && { step }) };
+}

@@ -24,12 +24,14 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   },
   store: { from: ["task", "store"], apart: true },
   runtime: { from: ["task", "store", "runtime"] },
+  // What operators do, with the store alone: beside a server and without one.
+  admin: { from: ["task", "store", "runtime", "admin"] },
   "sdk-v1": {
     from: ["task", "runtime", "sdk-v1"],
     typesFrom: ["store"],
     packages: ["@modelcontextprotocol/sdk/"],
   },
-  server: { from: ["task", "generation", "runtime", "server"], typesFrom: ["store"] },
+  server: { from: ["task", "generation", "runtime", "admin", "server"], typesFrom: ["store"] },
   // A client that takes a server's questions as tasks runs them as servers do.
   client: {
     from: ["task", "generation", "runtime", "client"],
@@ -37,7 +39,7 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/,
   },
   // Beside servers it reads the files of stores.
-  cli: { from: ["task", "generation", "store", "client", "cli"] },
+  cli: { from: ["task", "generation", "store", "admin", "client", "cli"] },
   // For authors of stores and of tools, whatever their test runner: it brings none, and asserts with what Node has.
   testing: {
     from: ["task", "store", "runtime", "server", "client", "testing"],

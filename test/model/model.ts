@@ -56,6 +56,9 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
     case "extend": {
       const old = model.tasks.get(command.id);
       if (old === undefined) return refuse(model, "unknown");
+      const { state, owner } = old.task;
+      const isHeldNow = owner !== null && (owner === by || isAlive(model, owner));
+      if (state === "running" && !isHeldNow) return refuse(model, "state");
       const task = { ...extended(old.task, command.until), version: old.task.version + 1 };
       return step(put(model, { ...old, task }), { ok: true, task }, command.id);
     }

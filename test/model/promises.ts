@@ -18,8 +18,8 @@ export function assertPromises(before: Model, after: Model, command: StoreComman
   }
   // One that is taken for dead wakes nothing.
   if (command.type === "wake" && after !== before) assertWoken(before, after, command);
-  // A handler can take the end from its task, and so can an operator, by hand; but none is left where nobody knows its owner, and no real token is guessed.
-  if (type !== "update" && type !== "extend") assertEnds(before, after);
+  // A handler can take the end from its task; but none is left where nobody knows its owner, and no real token is guessed.
+  if (type !== "update") assertEnds(before, after);
   assertRelatives(after);
   assertUnique(tasks.map(({ task }) => task));
   for (const [id, old] of before.tasks) {

@@ -9,6 +9,7 @@ import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { NewerTasks } from "./newer-tasks.ts";
+import type { PausedTools } from "./paused-tools.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
@@ -27,6 +28,7 @@ export interface DispatcherSetup {
   readonly leaked: LeakedHandlers;
   readonly sweeper: Pick<Sweeper, "ended">;
   readonly newer: NewerTasks;
+  readonly paused: PausedTools;
 }
 
 /** Claims queued tasks as slots become free, and brings them to their handlers. */
@@ -54,12 +56,14 @@ export class Dispatcher {
     this.#setup = setup;
     setup.slots.onFree(() => this.#keepSlot());
     setup.leaked.onRoom(() => this.wake());
+    setup.paused.onResumed(() => this.wake());
   }
 
   /** Takes a slot for a new task of the tool, unless that would pass one that waits, or only the store knows whether it may run. */
   tryTakeSlot(tool: Tool, principal: string | null): boolean {
-    const { leaked, slots } = this.#setup;
-    const mayRun = this.#open && !this.#backlog && this.runs(tool) && !leaked.blocks(tool);
+    const { leaked, slots, paused } = this.#setup;
+    const isBlocked = leaked.blocks(tool) || paused.has(tool.name);
+    const mayRun = this.#open && !this.#backlog && this.runs(tool) && !isBlocked;
     if (!mayRun || tool.concurrency !== undefined || !slots.tryTake()) return false;
     this.#turns = withTurn(this.#turns, tool.priority ?? 0, principal);
     return true;
@@ -174,7 +178,8 @@ export class Dispatcher {
     while (this.#open && (this.#backlog || this.#looks)) {
       if (this.#backlog && !this.#hasSlot) return;
       this.#offers.onLook();
-      const startable = new StartableTools(this.#setup.services, this.#setup.leaked);
+      const { services, leaked, paused } = this.#setup;
+      const startable = new StartableTools(services, leaked, paused);
       const { handlers } = startable;
       if (handlers.length === 0) {
         this.#backlog = false; // until a tool may start handlers again, or another change

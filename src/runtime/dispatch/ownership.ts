@@ -3,6 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RuntimeOptions } from "../options.ts";
 import type { Services } from "../services.ts";
+import type { PausedTools } from "./paused-tools.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 /** How often an owner says that it lives, and looks whether the others do. */
@@ -25,6 +26,7 @@ export class Ownership {
   readonly #sweeper: Sweeper;
   /** Called when others may have left something to do. */
   readonly #onOthers: () => void;
+  readonly #paused: PausedTools | undefined;
   /** Owners of which tasks could not be read, and were reported. */
   readonly #reported = new Set<string>();
   #callOff: () => void = () => undefined;
@@ -33,10 +35,11 @@ export class Ownership {
   #renewing = false;
   #failing = false;
 
-  constructor(services: OwnershipServices, sweeper: Sweeper, onOthers: () => void) {
+  constructor(services: OwnershipServices, sweeper: Sweeper, onOthers: () => void, paused?: PausedTools) {
     this.#services = services;
     this.#sweeper = sweeper;
     this.#onOthers = onOthers;
+    this.#paused = paused;
   }
 
   /** False once another process took this one for dead, until it has rejoined. */
@@ -74,7 +77,8 @@ export class Ownership {
 
   async #renew(): Promise<void> {
     const { store, clock } = this.#services;
-    const { held, gone, others } = await store.renew();
+    const { held, gone, others, paused = [] } = await store.renew();
+    this.#paused?.set(paused);
     // Where a rejoin failed that had come to its end in the store, all the same nobody here was told of a gap.
     if (!held || !this.#held) return this.#lost();
     const lost = gone.filter((owner) => !this.#reported.has(owner));

@@ -2,6 +2,7 @@ import { hasHandler, type ClaimingHandler } from "../../task/owner.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
+import type { PausedTools } from "./paused-tools.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** The tools that could start handlers when they were looked up, for a claim: one that is removed meanwhile runs what was claimed for it. */
@@ -9,10 +10,14 @@ export class StartableTools {
   readonly handlers: readonly ClaimingHandler[];
   readonly #tools = new Map<ClaimingHandler, Tool>();
 
-  constructor({ registry, options }: Pick<Services, "registry" | "options">, leaked: LeakedHandlers) {
+  constructor(
+    { registry, options }: Pick<Services, "registry" | "options">,
+    leaked: LeakedHandlers,
+    paused: PausedTools,
+  ) {
     for (const name of registry.handlers(options.roles)) {
       const tool = registry.handlerOf(name);
-      if (tool === undefined || leaked.blocks(tool)) continue;
+      if (tool === undefined || leaked.blocks(tool) || paused.has(tool.name)) continue;
       const { priority = 0, concurrency, version } = tool;
       this.#tools.set(
         { ...name, priority, version, ...(concurrency !== undefined && { concurrency }) },

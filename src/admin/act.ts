@@ -1,0 +1,172 @@
+import { answersByTask, openQuestions } from "../runtime/questions/open-questions.ts";
+import { judgeAnswers } from "../runtime/questions/answers.ts";
+import type { TaskStore } from "../store/store.ts";
+import type { ActionBy } from "../task/action.ts";
+import type { CommandResult, Refused } from "../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../task/command.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { taskId } from "../task/task-id.ts";
+import { isTerminal } from "../task/status.ts";
+import type { AdminActs, RetryOptions, TaskSummary } from "./admin.ts";
+import { bulk } from "./bulk.ts";
+import { journalUpTo, rerunOf } from "./rerun.ts";
+import { summaryOf } from "./summary.ts";
+
+/** What actions need beside the store. */
+export interface ActServices {
+  readonly store: TaskStore;
+  readonly now: () => number;
+  readonly randomBytes: (size: number) => Uint8Array;
+  /** The largest arguments and answers. */
+  readonly maxBodyBytes: number;
+  /** Called after each change, for a process that runs tasks of the store. */
+  readonly onChange?: () => void;
+}
+
+const cancelled = "Cancelled by an operator.";
+
+/** What one operator does to the tasks of a store, whoever runs them: owners hear of it as of any other change. */
+export class Acts implements AdminActs {
+  readonly #services: ActServices;
+  readonly #actor: string;
+
+  constructor(services: ActServices, actor: string) {
+    if (typeof actor !== "string" || actor.trim() === "")
+      throw new HoldfastError("invalid_params", "An operator has a name: actions are recorded with it.");
+    this.#services = services;
+    this.#actor = actor;
+  }
+
+  async cancel(id: string): Promise<TaskSummary> {
+    const statusMessage = cancelled;
+    return this.#change(id, { type: "cancel", id, statusMessage, ...this.#by("cancel") });
+  }
+
+  async answer(id: string, answers: Readonly<Record<string, unknown>>): Promise<TaskSummary> {
+    const { store, maxBodyBytes } = this.#services;
+    const task = await this.#task(id);
+    const given = Object.entries(answers).map(([key, value]) => ({ key, value: json(value) }));
+    const questions = await openQuestions(store, task, given, () => undefined);
+    const judged = judgeAnswers(questions, given, maxBodyBytes);
+    let accepted = 0;
+    for (const [asking, own] of answersByTask(questions, judged)) {
+      const detail = { keys: own.map(({ key }) => key) };
+      const by = this.#by("answer", detail);
+      const result = await this.#write({ type: "answer_inputs", id: asking, answers: own, ...by });
+      if (result.ok) accepted += result.accepted.length;
+    }
+    if (accepted === 0) throw new HoldfastError("finished", `Task ${id} does not wait for such an answer.`);
+    return this.#summary(id);
+  }
+
+  async retry(id: string, options: RetryOptions = {}): Promise<TaskSummary> {
+    const { store, now, randomBytes, maxBodyBytes } = this.#services;
+    const old = await this.#task(id);
+    if (!isTerminal(old.state)) throw unfinished(id, "run again");
+    const request = await store.request(id);
+    if (request === undefined) throw unknown(id);
+    const { keepUpTo } = options;
+    const journal = keepUpTo === undefined ? undefined : await journalUpTo(store, id, keepUpTo);
+    const newId = taskId(now(), randomBytes);
+    const rerun = rerunOf(old, request, { id: newId, now: now(), options });
+    if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
+      throw new HoldfastError("invalid_params", `The arguments are larger than ${maxBodyBytes} bytes.`);
+    const detail = { retryOf: id, ...(keepUpTo !== undefined && { keepUpTo }) };
+    const result = await this.#write({
+      type: "create",
+      ...rerun,
+      token: null,
+      forAnyOwner: true,
+      promised: true,
+      ...(journal && { journal }),
+      ...this.#by("retry", detail),
+    });
+    if (!result.ok) throw refusal(newId, result);
+    return summaryOf(result.task, null);
+  }
+
+  async extend(id: string, until: number | null): Promise<TaskSummary> {
+    if (until !== null && (!Number.isFinite(until) || until <= this.#services.now()))
+      throw new HoldfastError("invalid_params", "A task is extended until a time that is still to come.");
+    return this.#change(id, { type: "extend", id, until, ...this.#by("extend", { until }) });
+  }
+
+  async delete(id: string): Promise<void> {
+    const result = await this.#write({ type: "delete", id, ...this.#by("delete") });
+    if (!result.ok && result.reason === "state") throw unfinished(id, "deleted");
+    if (!result.ok) throw refusal(id, result);
+  }
+
+  async pause(tool: string): Promise<void> {
+    assertTool(tool);
+    const by = this.#by("pause");
+    await this.#write({ type: "pause_tool", tool, actor: this.#actor, ...by });
+  }
+
+  async resume(tool: string): Promise<void> {
+    assertTool(tool);
+    await this.#write({ type: "resume_tool", tool, ...this.#by("resume") });
+  }
+
+  readonly bulk: AdminActs["bulk"] = (action, selection, options = {}) =>
+    bulk(this.#services.store, this, action, selection, options);
+
+  #by(action: string, detail?: ActionBy["detail"]): { readonly now: number; readonly by: ActionBy } {
+    const by = { actor: this.#actor, action, ...(detail && { detail }) };
+    return { now: this.#services.now(), by };
+  }
+
+  async #change(id: string, command: TaskCommand<"cancel"> | TaskCommand<"extend">): Promise<TaskSummary> {
+    const result = await this.#write<"cancel" | "extend">(command);
+    if (!result.ok) throw refusal(id, result);
+    return summaryOf(result.task, null);
+  }
+
+  async #write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>> {
+    const result = await this.#services.store.write(command);
+    this.#services.onChange?.();
+    return result;
+  }
+
+  async #task(id: string): Promise<TaskRecord> {
+    const task = await this.#services.store.get(id);
+    if (task === undefined) throw unknown(id);
+    return task;
+  }
+
+  async #summary(id: string): Promise<TaskSummary> {
+    const snapshot = await this.#services.store.snapshot(id);
+    if (snapshot === undefined) throw unknown(id);
+    return summaryOf(snapshot.task, snapshot.outcome);
+  }
+}
+
+function assertTool(tool: string): void {
+  if (typeof tool !== "string" || tool === "")
+    throw new HoldfastError("invalid_params", "A tool is named by its name.");
+}
+
+function json(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new HoldfastError("invalid_params", "An answer is plain JSON data.");
+  return text;
+}
+
+export function unknown(id: string): HoldfastError {
+  return new HoldfastError("unknown_task", `There is no task ${id}.`);
+}
+
+function unfinished(id: string, what: string): HoldfastError {
+  return new HoldfastError("unfinished", `Task ${id} has not ended: only a finished task can be ${what}.`);
+}
+
+function refusal(id: string, { reason }: Refused): HoldfastError {
+  if (reason === "state") {
+    const problem = `The process that runs task ${id} is gone. Try again when another one has taken the task over.`;
+    return new HoldfastError("store_failed", problem);
+  }
+  if (reason === "unknown") return unknown(id);
+  if (reason === "finished") return new HoldfastError("finished", `Task ${id} has ended.`);
+  return new HoldfastError("internal", `The store refused it for task ${id}: ${reason}.`);
+}

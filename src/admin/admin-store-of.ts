@@ -1,0 +1,11 @@
+import type { AdminStore } from "../store/admin-store.ts";
+import type { TaskStore } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
+
+/** The part of a store for operators. Throws `configuration` for a store that has none. */
+export function adminOf(store: TaskStore): AdminStore {
+  if (store.admin === undefined) {
+    throw new HoldfastError("configuration", "This store has no part for operators (TaskStore.admin).");
+  }
+  return store.admin;
+}

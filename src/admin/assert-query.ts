@@ -1,0 +1,59 @@
+import { HoldfastError } from "../task/fault.ts";
+import { optionProblem, type OptionNames } from "../task/option-names.ts";
+import type { TaskQuery, TaskSelection, TaskStanding } from "./admin.ts";
+
+export const standings: readonly TaskStanding[] = [
+  "queued",
+  "waiting",
+  "running",
+  "input_required",
+  "completed",
+  "failed",
+  "cancelled",
+];
+
+const selectionNames: OptionNames<TaskSelection> = {
+  states: true,
+  tool: true,
+  principal: true,
+  createdFrom: true,
+  createdBefore: true,
+  text: true,
+};
+const queryNames: OptionNames<TaskQuery> = { ...selectionNames, limit: true, after: true };
+
+const mostListed = 1_000;
+
+/** Throws `invalid_params` for what selects nothing that there could be. */
+export function assertSelection(selection: TaskSelection): void {
+  assertNames(selection, selectionNames);
+  const { states = [], createdFrom, createdBefore } = selection;
+  for (const state of states)
+    if (!standings.includes(state))
+      throw invalid(`There is no state ${JSON.stringify(state)}. There are ${standings.join(", ")}.`);
+  for (const time of [createdFrom, createdBefore])
+    if (time !== undefined && !Number.isFinite(time))
+      throw invalid(`A time is a number of milliseconds, not ${String(time)}.`);
+}
+
+/** As `assertSelection`; returns how many tasks are asked for. */
+export function limitOf(query: TaskQuery): number {
+  const { limit = 50, after: _after, ...selection } = query;
+  assertNames(query, queryNames);
+  assertSelection(selection);
+  return wholeUpTo("limit", limit, mostListed);
+}
+
+export function wholeUpTo(name: string, value: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
+  throw invalid(`${name} is a whole number from 1 to ${most}, not ${String(value)}.`);
+}
+
+function assertNames(given: object, names: object): void {
+  const problem = optionProblem("A query", given, names);
+  if (problem !== undefined) throw invalid(problem);
+}
+
+function invalid(problem: string): HoldfastError {
+  return new HoldfastError("invalid_params", problem);
+}

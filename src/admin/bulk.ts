@@ -1,0 +1,83 @@
+import type { TaskStore } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { isTerminal } from "../task/status.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { AdminActs, BulkAction, BulkOptions, BulkResult, TaskSelection } from "./admin.ts";
+import { adminOf } from "./admin-store-of.ts";
+import { assertSelection } from "./assert-query.ts";
+import { selectTasks } from "./select-tasks.ts";
+
+const defaultLimit = 1_000;
+/** Tasks that are found, and changed at the same time. */
+const atOnce = 50;
+
+type Act = Pick<AdminActs, "cancel" | "retry" | "delete" | "extend">;
+
+/** Does something to all tasks that are meant, the newest first. What is made meanwhile is newer than all of them, and left alone. */
+export async function bulk(
+  store: TaskStore,
+  act: Act,
+  action: BulkAction,
+  selection: TaskSelection,
+  { dryRun = false, limit = defaultLimit, until, after }: BulkOptions,
+): Promise<BulkResult> {
+  assertSelection(selection);
+  const doIt = actionOf(act, action, until);
+  const done: string[] = [];
+  const created: string[] = [];
+  const refused: { id: string; code: string; message: string }[] = [];
+  let next: string | null = after ?? null;
+  do {
+    const wanted = Math.min(atOnce, limit - done.length - refused.length);
+    const page = await selectTasks(adminOf(store), selection, wanted, next);
+    const meant = page.tasks.filter((task) => fits(action, task));
+    const results = dryRun
+      ? meant.map(() => undefined)
+      : await Promise.allSettled(meant.map(({ id }) => doIt(id)));
+    for (const [place, { id }] of meant.entries()) {
+      const result = results[place];
+      if (result?.status === "rejected") refused.push({ id, ...whyNot(result.reason) });
+      else {
+        done.push(id);
+        if (action === "retry" && result?.value !== undefined) created.push(result.value);
+      }
+    }
+    next = page.next;
+  } while (next !== null && done.length + refused.length < limit);
+  return { done, created, refused, next };
+}
+
+/** Resolves with the id of the task that it made, if it did. */
+function actionOf(
+  act: Act,
+  action: BulkAction,
+  until: number | null | undefined,
+): (id: string) => Promise<string | undefined> {
+  switch (action) {
+    case "cancel":
+      return async (id) => void (await act.cancel(id));
+    case "delete":
+      return async (id) => {
+        await act.delete(id);
+        return undefined;
+      };
+    case "retry":
+      return async (id) => (await act.retry(id)).id;
+    case "extend": {
+      if (until === undefined)
+        throw new HoldfastError("invalid_params", "Tasks are extended until a time: give one.");
+      return async (id) => void (await act.extend(id, until));
+    }
+  }
+}
+
+/** Of the tasks that are meant, those to which it can be done at all. */
+function fits(action: BulkAction, { state }: TaskRecord): boolean {
+  if (action === "extend") return true;
+  return isTerminal(state) === (action !== "cancel");
+}
+
+function whyNot(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof HoldfastError) return { code: error.code, message: error.message };
+  return { code: "internal", message: String(error) };
+}

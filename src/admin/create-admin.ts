@@ -1,0 +1,49 @@
+import type { TaskStore } from "../store/store.ts";
+import { Acts, unknown, type ActServices } from "./act.ts";
+import type { Admin, TaskSummary } from "./admin.ts";
+import { adminOf } from "./admin-store-of.ts";
+import { limitOf, wholeUpTo } from "./assert-query.ts";
+import { countTasks, failuresOf } from "./count-tasks.ts";
+import { selectTasks } from "./select-tasks.ts";
+import { actionOf, showTask } from "./show-task.ts";
+import { standingOf, summaryOf } from "./summary.ts";
+import type { TaskRecord } from "../task/record.ts";
+
+const mostFailures = 10_000;
+const mostActions = 1_000;
+
+/** What operators see of a store that is open, and do to it. */
+export function createAdmin(services: ActServices): Admin {
+  const { store } = services;
+  return {
+    async list(query = {}) {
+      const limit = limitOf(query);
+      const { tasks, next } = await selectTasks(adminOf(store), query, limit, query.after ?? null);
+      return { tasks: await Promise.all(tasks.map((task) => listed(store, task))), next };
+    },
+    async show(id) {
+      const shown = await showTask(store, id);
+      if (shown === undefined) throw unknown(id);
+      return shown;
+    },
+    async counts() {
+      return countTasks(adminOf(store));
+    },
+    async failures(tool, limit = mostActions) {
+      wholeUpTo("limit", limit, mostFailures);
+      return failuresOf(store, adminOf(store), tool, limit);
+    },
+    async actions({ taskId, before, limit = 100 } = {}) {
+      wholeUpTo("limit", limit, mostActions);
+      return (await adminOf(store).actions(taskId ?? null, before ?? null, limit)).map(actionOf);
+    },
+    as: (actor) => new Acts(services, actor),
+  };
+}
+
+/** Of a failed task the outcome says why. */
+async function listed(store: TaskStore, task: TaskRecord): Promise<TaskSummary> {
+  if (standingOf(task) !== "failed") return summaryOf(task, null);
+  const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome is no reason not to list the others
+  return summaryOf(task, snapshot?.outcome ?? null);
+}

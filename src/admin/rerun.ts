@@ -1,0 +1,88 @@
+import { requestHash } from "../runtime/request-hash.ts";
+import type { TaskStore } from "../store/store.ts";
+import type { NewTask } from "../task/command.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { RetryOptions } from "./admin.ts";
+
+/** What a task that runs again can begin with: more would be one write of too many bytes. */
+const mostKeptBytes = 16 * 1024 * 1024;
+/** Entries are read so many at a time. */
+const page = 200;
+
+/** A task that runs an ended one again: for the same caller, with a life of the same length, and known by an id of its own. */
+export function rerunOf(
+  old: TaskRecord,
+  request: TaskRequest,
+  { id, now, options }: { readonly id: string; readonly now: number; readonly options: RetryOptions },
+): { readonly task: NewTask; readonly request: TaskRequest } {
+  const hasOwn = options.arguments !== undefined;
+  const { generation, principal, method, tool, requiredScopes, expiry, pollIntervalMs } = old;
+  const { capabilities, caller, trace, prepareInTask, toolScopes } = request.origin;
+  return {
+    task: {
+      id,
+      wireId: id,
+      // What a task called has nobody who would ask for it again.
+      generation: generation === "child" ? "plain" : generation,
+      scope: old.scope,
+      principal,
+      method,
+      tool,
+      idempotencyKey: null,
+      requestHash: hasOwn ? requestHash(tool, options.arguments) : old.requestHash,
+      requiredScopes,
+      expiry,
+      runUntil: old.runUntil === null ? null : now + Math.max(0, old.runUntil - old.createdAt),
+      pollIntervalMs,
+      statusMessage: null,
+    },
+    request: {
+      origin: {
+        capabilities,
+        ...(caller && { caller }),
+        ...(trace && { trace }),
+        ...(prepareInTask && { prepareInTask }),
+        ...(toolScopes && { toolScopes }),
+        retryOf: old.id,
+      },
+      arguments: hasOwn ? JSON.stringify(options.arguments) : request.arguments,
+      prepared: hasOwn ? null : request.prepared,
+    },
+  };
+}
+
+/**
+ * What a task's journal has up to the end of an entry, without what failed and what has not ended: in the order in which that came to its end, which a replay goes by.
+ * Rejects with `invalid_params` where the journal has no such entry, or it has not ended well.
+ */
+export async function journalUpTo(
+  store: TaskStore,
+  id: string,
+  key: string,
+): Promise<readonly JournalEntry[]> {
+  const entries: JournalEntry[] = [];
+  let bytes = 0;
+  for (let from: string | null = ""; from !== null;) {
+    const part: Awaited<ReturnType<TaskStore["journal"]>> = await store.journal(id, from, page);
+    for (const head of part.entries) {
+      bytes += head.bytes;
+      if (bytes > mostKeptBytes)
+        throw new HoldfastError("too_large", `The journal of ${id} is too large to begin with.`);
+      const entry = head.doneAt === null ? undefined : await store.journalEntry(id, head.key);
+      if (entry?.error === null) entries.push(entry);
+    }
+    from = part.next;
+  }
+  const inOrder = entries.sort(
+    (a, b) => (a.doneVersion ?? 0) - (b.doneVersion ?? 0) || (a.doneAt ?? 0) - (b.doneAt ?? 0),
+  );
+  const last = inOrder.findIndex((entry) => entry.key === key);
+  if (last === -1) {
+    const problem = `The journal of ${id} has no "${key}" that ended well.`;
+    throw new HoldfastError("invalid_params", problem);
+  }
+  // One command ends all of them: the one that makes the task.
+  return inOrder.slice(0, last + 1).map((entry) => ({ ...entry, doneVersion: 1 }));
+}

@@ -1,0 +1,153 @@
+import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
+import type { GenerationName, TaskRecord } from "../task/record.ts";
+import type { TaskSelection, TaskStanding } from "./admin.ts";
+import { standingOf } from "./summary.ts";
+
+/** How many tasks are read of a range at a time: mostly a range is one of several that give a page together. */
+const readAtOnce = 50;
+
+/** How many tasks one page passes that are not meant: what stands in no index is found in several pages. */
+const mostPassed = 2_000;
+
+const generations: readonly GenerationName[] = ["2026-07-28", "2025-11-25", "sep-1686", "plain", "child"];
+
+const openStandings: ReadonlySet<TaskStanding> = new Set(["queued", "waiting", "running", "input_required"]);
+
+/** The index does not say of a settled task of an older version how it ended: its record does. */
+const ends: Readonly<Partial<Record<TaskStanding, readonly EndedAs[]>>> = {
+  completed: ["result", "settled"],
+  failed: ["error", "error_result", "settled"],
+  cancelled: ["cancelled"],
+};
+
+export interface SelectedPage {
+  readonly tasks: readonly TaskRecord[];
+  readonly next: string | null;
+}
+
+/** Up to `limit` tasks that are meant with ids below `after`, newest first. */
+export async function selectTasks(
+  store: AdminStore,
+  selection: TaskSelection,
+  limit: number,
+  after: string | null,
+): Promise<SelectedPage> {
+  const ranges = await rangesOf(store, selection);
+  const first = [after, selection.createdBefore === undefined ? null : idAt(selection.createdBefore)];
+  const before = first.reduce((least, id) => (least === null || (id !== null && id < least) ? id : least));
+  const last = selection.createdFrom === undefined ? "" : idAt(selection.createdFrom);
+  const merged = new MergedRanges(ranges.map((range) => new RangeReader(store, range, before)));
+  const isMeant = filterOf(selection);
+  const tasks: TaskRecord[] = [];
+  for (let passed = 0; ;) {
+    const task = await merged.next();
+    if (task === undefined || task.id < last) return { tasks, next: null };
+    if (isMeant(task)) tasks.push(task);
+    else passed++;
+    if (tasks.length === limit || passed === mostPassed) return { tasks, next: task.id };
+  }
+}
+
+/** Ids begin with the time at which they were made (`taskId`). */
+function idAt(ms: number): string {
+  return Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
+}
+
+/** The ranges in which all tasks are that are meant, each of them once. */
+async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<readonly TaskRange[]> {
+  const { states, tool, principal } = selection;
+  if (principal !== undefined)
+    return generations.map((generation) => ({ of: "principal", generation, principal }));
+  if (states === undefined && tool === undefined) return [{ of: "all" }];
+  const wanted = new Set<TaskStanding>(states ?? ["queued", "completed", "failed", "cancelled"]);
+  const endedAs = new Set([...wanted].flatMap((standing) => ends[standing] ?? []));
+  const tools = endedAs.size === 0 ? [] : tool === undefined ? await store.tools() : [tool];
+  const ended = tools.flatMap((name) => [...endedAs].map((as) => ({ of: "ended", tool: name, as }) as const));
+  return [
+    ...openRange(
+      [...wanted].filter((standing) => openStandings.has(standing)),
+      tool,
+    ),
+    ...ended,
+  ];
+}
+
+function openRange(standings: readonly TaskStanding[], tool: string | undefined): readonly TaskRange[] {
+  const [only, ...others] = standings;
+  if (only === undefined) return [];
+  if (others.length === 0 && only === "running") return [{ of: "running" }];
+  if (others.length === 0 && only === "input_required") return [{ of: "asking" }];
+  return [{ of: "open", ...(tool !== undefined && { tool }) }];
+}
+
+function filterOf({ states, tool, principal, text }: TaskSelection): (task: TaskRecord) => boolean {
+  const wanted = states && new Set(states);
+  const lower = text?.toLowerCase();
+  return (task) =>
+    (wanted === undefined || wanted.has(standingOf(task))) &&
+    (tool === undefined || task.tool === tool) &&
+    (principal === undefined || task.principal === principal) &&
+    (lower === undefined || task.statusMessage?.toLowerCase().includes(lower) === true);
+}
+
+/** The tasks of one range, read as far as they are asked for. */
+class RangeReader {
+  readonly #store: AdminStore;
+  readonly #range: TaskRange;
+  #before: string | null;
+  #read: readonly TaskRecord[] = [];
+  #place = 0;
+  #isOver = false;
+
+  constructor(store: AdminStore, range: TaskRange, before: string | null) {
+    this.#store = store;
+    this.#range = range;
+    this.#before = before;
+  }
+
+  /** The next task, which stays the next one until it is taken. */
+  async head(): Promise<TaskRecord | undefined> {
+    if (this.#place === this.#read.length && !this.#isOver) {
+      this.#read = await this.#store.tasks(this.#range, this.#before, readAtOnce);
+      this.#place = 0;
+      this.#before = this.#read.at(-1)?.id ?? this.#before;
+      this.#isOver = this.#read.length < readAtOnce;
+    }
+    return this.#read[this.#place];
+  }
+
+  take(): void {
+    this.#place++;
+  }
+}
+
+/** The tasks of several ranges, newest first, and each once: one that went from one range to another may be in both. */
+class MergedRanges {
+  readonly #readers: readonly RangeReader[];
+  #last: string | undefined;
+
+  constructor(readers: readonly RangeReader[]) {
+    this.#readers = readers;
+  }
+
+  async next(): Promise<TaskRecord | undefined> {
+    for (;;) {
+      const task = await this.#take();
+      if (task === undefined || task.id !== this.#last) {
+        this.#last = task?.id;
+        return task;
+      }
+    }
+  }
+
+  async #take(): Promise<TaskRecord | undefined> {
+    const heads = await Promise.all(
+      this.#readers.map(async (reader) => ({ reader, task: await reader.head() })),
+    );
+    let newest: { readonly reader: RangeReader; readonly task: TaskRecord } | undefined;
+    for (const { reader, task } of heads)
+      if (task !== undefined && (newest === undefined || task.id > newest.task.id)) newest = { reader, task };
+    newest?.reader.take();
+    return newest?.task;
+  }
+}

@@ -1,0 +1,98 @@
+import type { TaskStore } from "../store/store.ts";
+import type { StoredAction } from "../task/action.ts";
+import type { JournalHead } from "../task/journal.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { shownLine, type LineList } from "../task/task-line.ts";
+import type { AdminAction, ShownLine, TaskDetails, TimelineEntry } from "./admin.ts";
+import { errorText, parsed, summaryOf } from "./summary.ts";
+
+/** Entries of a journal, lines of a log, and actions that are shown of one task. */
+const mostEntries = 1_000;
+const mostLines = 200;
+const mostActions = 100;
+/** Entries and their ends are read so many at a time. */
+const page = 200;
+
+/** One task whole; undefined where it is not there. */
+export async function showTask(store: TaskStore, id: string): Promise<TaskDetails | undefined> {
+  const snapshot = await store.snapshot(id);
+  if (snapshot === undefined) return undefined;
+  const { task, inputs, outcome } = snapshot;
+  const [request, timeline, log, output, actions] = await Promise.all([
+    store.request(id),
+    timelineOf(store, id),
+    linesOf(store, task, "log"),
+    linesOf(store, task, "output"),
+    store.admin?.actions(id, null, mostActions) ?? [],
+  ]);
+  const { wireId, toolVersion, failures, crashes, cancelRequestedAt, requiredScopes, attempts } = task;
+  return {
+    ...summaryOf(task, outcome),
+    wireId,
+    arguments: request === undefined ? null : parsed(request.arguments),
+    retryOf: request?.origin.retryOf ?? null,
+    toolVersion,
+    failures,
+    crashes,
+    cancelRequestedAt,
+    requiredScopes,
+    attempts,
+    timeline: timeline.entries,
+    timelineIsCut: timeline.isCut,
+    questions: inputs.map(({ key, method, params }) => ({ key, method, params: parsed(params) })),
+    outcome: outcome === null ? null : { kind: outcome.kind, body: parsed(outcome.body) },
+    log,
+    output,
+    actions: actions.map(actionOf),
+  };
+}
+
+export function actionOf({ detail, ...action }: StoredAction): AdminAction {
+  return { ...action, detail: detail === null ? null : parsed(detail) };
+}
+
+async function timelineOf(
+  store: TaskStore,
+  id: string,
+): Promise<{ readonly entries: readonly TimelineEntry[]; readonly isCut: boolean }> {
+  const heads: (JournalHead & { readonly place: number })[] = [];
+  let from: string | null = "";
+  while (from !== null && heads.length < mostEntries) {
+    const { entries, next }: Awaited<ReturnType<TaskStore["journal"]>> = await store.journal(id, from, page);
+    heads.push(...entries);
+    from = next;
+  }
+  heads.sort((a, b) => a.place - b.place);
+  const errors = new Map<string, string>();
+  for (let start = 0; start < heads.length; start += page) {
+    const keys = heads.slice(start, start + page).map(({ key }) => key);
+    for (const { key, error } of await store.journalEnds(id, keys))
+      if (error !== null) errors.set(key, error);
+  }
+  return { entries: heads.map((head) => entryOf(head, errors.get(head.key))), isCut: from !== null };
+}
+
+function entryOf(
+  { key, kind, method, begunAt, doneAt, tries, deadlineAt }: JournalHead,
+  error: string | undefined,
+): TimelineEntry {
+  return {
+    key,
+    kind,
+    method,
+    begunAt,
+    doneAt,
+    durationMs: begunAt === null || doneAt === null ? null : Math.max(0, doneAt - begunAt),
+    tries,
+    until: doneAt === null ? deadlineAt : null,
+    error: error === undefined ? null : errorText({ kind: "error", body: error }),
+  };
+}
+
+/** The last ones that are kept. */
+async function linesOf(store: TaskStore, task: TaskRecord, list: LineList): Promise<readonly ShownLine[]> {
+  const count = list === "log" ? task.logged : task.outputs;
+  if (count === 0) return [];
+  const lines = await store.logs?.read(task.id, list, Math.max(0, count - mostLines), mostLines);
+  return (lines ?? []).map(shownLine);
+}

@@ -1,0 +1,81 @@
+import { cutText } from "../task/cut-text.ts";
+import type { Outcome } from "../task/outcome.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { latestTime } from "../task/time.ts";
+import type { TaskStanding, TaskSummary } from "./admin.ts";
+
+/** How a task stands. */
+export function standingOf(task: TaskRecord): TaskStanding {
+  switch (task.state) {
+    case "cancelled":
+      return "cancelled";
+    case "settled":
+      return task.outcomeKind === "result" ? "completed" : "failed";
+    case "queued":
+    case "running":
+      if (task.openInputs > 0) return "input_required";
+      if (task.state === "running") return "running";
+      return task.lane === null ? "waiting" : "queued";
+  }
+}
+
+/** A record as operators see it; the outcome is that of a failed task. */
+export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummary {
+  const { id, tool, principal, generation, method, createdAt, startedAt, updatedAt, finishedAt } = task;
+  const { sweepAt, lane, runAfter, attempt, statusMessage, progress, owner, parent } = task;
+  const wakes = task.state === "queued" && lane === null && runAfter !== null && runAfter < latestTime;
+  return {
+    id,
+    tool,
+    state: standingOf(task),
+    principal,
+    generation,
+    method,
+    createdAt,
+    startedAt,
+    updatedAt,
+    finishedAt,
+    expiresAt: sweepAt,
+    wakesAt: wakes ? runAfter : null,
+    attempt,
+    statusMessage,
+    progress,
+    error: outcome === null ? null : errorText(outcome),
+    owner,
+    parent: parent?.id ?? null,
+  };
+}
+
+/** What a failure says of itself, on one line; null for what is none. */
+export function errorText({ kind, body }: Outcome): string | null {
+  if (kind === "result") return null;
+  const text = kind === "error" ? messageIn(parsed(body)) : textIn(parsed(body));
+  return cutText(text.replaceAll(/\s+/g, " ").trim());
+}
+
+/** The JSON of a body; what cannot be parsed is shown as it is. */
+export function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
+function messageIn(error: unknown): string {
+  if (typeof error === "object" && error !== null && "message" in error && typeof error.message === "string")
+    return error.message;
+  return JSON.stringify(error);
+}
+
+/** The text of a tool's result. */
+function textIn(result: unknown): string {
+  const content: unknown =
+    typeof result === "object" && result !== null && "content" in result ? result.content : undefined;
+  const texts = (Array.isArray(content) ? (content as unknown[]) : []).flatMap((block) =>
+    typeof block === "object" && block !== null && "text" in block && typeof block.text === "string"
+      ? [block.text]
+      : [],
+  );
+  return texts.length > 0 ? texts.join(" ") : JSON.stringify(result);
+}

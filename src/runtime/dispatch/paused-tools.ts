@@ -1,0 +1,21 @@
+/** Tools that operators have paused: no handler of theirs is started, on any process. */
+export class PausedTools {
+  #names: ReadonlySet<string> = new Set();
+  #onResumed: () => void = () => undefined;
+
+  /** Called when a tool may start handlers again. */
+  onResumed(listener: () => void): void {
+    this.#onResumed = listener;
+  }
+
+  has(tool: string): boolean {
+    return this.#names.has(tool);
+  }
+
+  /** What the store said last. */
+  set(names: readonly string[]): void {
+    const before = this.#names;
+    this.#names = new Set(names);
+    if ([...before].some((name) => !this.#names.has(name))) this.#onResumed();
+  }
+}
