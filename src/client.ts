@@ -1,3 +1,5 @@
+export { remoteAdmin } from "./admin/remote-admin.ts";
+export type { RemoteAdminOptions } from "./admin/remote-admin.ts";
 export { connect } from "./client/connect.ts";
 export type { ConnectOptions, ProtocolVersion } from "./client/connect-options.ts";
 export type { ClientEvent, WaitOutcome } from "./client/client-events.ts";

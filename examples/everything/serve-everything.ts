@@ -1,5 +1,5 @@
 import { createTasks, type TasksOptions, type TaskServer } from "holdfast";
-import { serveHttp, type HttpServer } from "holdfast/http";
+import { adminToken, serveHttp, type HttpServer } from "holdfast/http";
 import { serveStdio, type StdioServer } from "holdfast/stdio";
 import { storeFromUrl } from "holdfast/store";
 import { byToken } from "./authenticate.ts";
@@ -33,11 +33,12 @@ const options: Omit<TasksOptions, "store"> = {
 
 /** Serves everything over HTTP; rejects where the port or the store cannot be used. */
 export async function serveEverything(settings: Settings): Promise<HttpServer> {
-  const { port, tokens } = settings;
+  const { port, tokens, adminToken: operators } = settings;
   const changes = new Changes();
   const http = await serveHttp(everything(settings, changes), {
     port,
     ...(tokens === undefined ? { anonymous: "shared" } : { authenticate: byToken(tokens) }),
+    ...(operators !== undefined && { admin: { authenticate: adminToken(operators) } }),
   });
   changes.tell(http.notify);
   return http;

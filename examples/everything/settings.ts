@@ -7,6 +7,8 @@ export interface Settings {
   readonly storeUrl: string;
   /** Principals by bearer token; undefined: all callers are one principal. */
   readonly tokens: ReadonlyMap<string, string> | undefined;
+  /** The bearer token of operators; undefined: there is no admin endpoint. */
+  readonly adminToken: string | undefined;
   /** How callers without tasks are answered, and how long they wait for a ticket, in ms. */
   readonly plain: PlainPolicy;
   readonly plainDeadlineMs: number;
@@ -15,11 +17,17 @@ export interface Settings {
 /** Throws an error that names the variable and says what it takes. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const { PORT = "3000", HOLDFAST_STORE = "sqlite:.holdfast/everything.db", EVERYTHING_TOKENS } = env;
-  const { EVERYTHING_PLAIN = "wait", EVERYTHING_PLAIN_DEADLINE_MS = "45000" } = env;
+  const { EVERYTHING_PLAIN = "wait", EVERYTHING_PLAIN_DEADLINE_MS = "45000", EVERYTHING_ADMIN_TOKEN } = env;
+  const tokens = EVERYTHING_TOKENS === undefined ? undefined : tokensOf(EVERYTHING_TOKENS);
+  if (EVERYTHING_ADMIN_TOKEN !== undefined && tokens?.has(EVERYTHING_ADMIN_TOKEN) === true)
+    throw new Error(
+      "EVERYTHING_ADMIN_TOKEN is a token of EVERYTHING_TOKENS, too. Give operators one of their own.",
+    );
   return {
     port: portOf(PORT),
     storeUrl: HOLDFAST_STORE,
-    tokens: EVERYTHING_TOKENS === undefined ? undefined : tokensOf(EVERYTHING_TOKENS),
+    tokens,
+    adminToken: EVERYTHING_ADMIN_TOKEN,
     plain: policyOf(EVERYTHING_PLAIN),
     plainDeadlineMs: deadlineOf(EVERYTHING_PLAIN_DEADLINE_MS),
   };

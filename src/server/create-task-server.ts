@@ -1,4 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
+import type { Admin } from "../admin/admin.ts";
 import { listenMethod } from "../generation/2026-07-28/listen.ts";
 import { taskMethods } from "../generation/2026-07-28/methods.ts";
 import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
@@ -38,6 +39,7 @@ import { openListening } from "./listen/open-listening.ts";
 
 export interface TaskServerSetup {
   readonly runtime: Runtime;
+  readonly admin: Admin;
   readonly factory: ServerFactory;
   readonly onError: OnError;
   /** Hears of requests that are refused. */
@@ -67,6 +69,7 @@ const storeAnswerMs = 2_000;
 
 export function createTaskServer({
   runtime,
+  admin,
   factory,
   onError,
   events,
@@ -157,6 +160,7 @@ export function createTaskServer({
   };
   return {
     options,
+    admin,
     rates,
     isPollingTool,
     onError,

@@ -4,6 +4,7 @@ import type {
   McpServer,
   MessageExtraInfo,
 } from "@modelcontextprotocol/server";
+import type { Admin } from "../admin/admin.ts";
 import type { TaskListening } from "../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { ServerEvents } from "../runtime/events/server-events.ts";
@@ -24,6 +25,8 @@ import type { Streams } from "./streams.ts";
 /** The author's servers with the task tools added, for `serveHttp`, `serveStdio` and handlers to mount. */
 export interface TaskServer {
   readonly options: RuntimeOptions;
+  /** What operators may do, for an endpoint that asks who they are. */
+  readonly admin: Admin;
   readonly onError: OnError;
   /** Undefined where nobody listens. */
   readonly events: ServerEvents | undefined;

@@ -19,7 +19,7 @@ import { defaultListenLimits } from "./listen/listen-slots.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { registrars } from "./durable/registrations.ts";
-import { keepRuntime } from "./runtime-of.ts";
+import { keepInside } from "./inside-tasks.ts";
 import { createTaskServer } from "./create-task-server.ts";
 import { assertServes, type TaskServer } from "./task-server.ts";
 
@@ -207,9 +207,16 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     forwarder: new RequestForwarder(registry),
   };
   const runtime = createRuntime({ store, registry, options, onError, events, ...testedBy });
+  const admin = createAdmin({
+    store: runtime.store,
+    now: () => runtime.clock.now(),
+    randomBytes: (size) => runtime.clock.randomBytes(size),
+    maxBodyBytes: runtime.options.maxBodyBytes,
+    onChange: () => runtime.lookForWork(),
+  });
   const serverOf = (factory: ServerFactory): TaskServer => {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
-    return createTaskServer({ runtime, factory, onError, events, ...setup });
+    return createTaskServer({ runtime, admin, factory, onError, events, ...setup });
   };
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
@@ -221,20 +228,14 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
       assertOptionNames("tasks.sendEvent", sendOptions, sendOptionNames);
       return runtime.sendEvent(id, { name, value, dedupeId: sendOptions.dedupeId });
     },
-    admin: createAdmin({
-      store: runtime.store,
-      now: () => runtime.clock.now(),
-      randomBytes: (size) => runtime.clock.randomBytes(size),
-      maxBodyBytes: runtime.options.maxBodyBytes,
-      onChange: () => runtime.lookForWork(),
-    }),
+    admin,
     async start() {
       policies.assertNoCollision();
       await runtime.start();
     },
     stop: () => runtime.stop(),
   };
-  keepRuntime(tasks, runtime);
+  keepInside(tasks, { runtime, onError });
   return { tasks, serverOf };
 }
 

@@ -16,6 +16,8 @@ export type FaultCode =
   | "missing_capability"
   // the requestor's token lacks scopes; `data.requiredScopes` names all that are needed
   | "insufficient_scope"
+  // an admin endpoint does not know who asks
+  | "unauthenticated"
   // too much of something, or too fast; `data.retryAfterMs` says when to try again
   | "limit_reached"
   // the connection of a request broke, and its client did not come back for the answer

@@ -3,7 +3,7 @@ import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { toolAtVersion } from "../runtime/tool/tool-versions.ts";
 import type { HandlerEnd } from "../runtime/tool/run-to-end.ts";
-import { runtimeOf } from "../server/runtime-of.ts";
+import { insideOf } from "../server/inside-tasks.ts";
 import type { Tasks } from "../server/tasks.ts";
 import type { JournalRecording } from "../store/export-journal.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -65,7 +65,7 @@ export async function checkReplay(
   assertOptionNames("checkReplay", options, optionNames);
   const { settleMs = 1_000, credentials } = options;
   assertDuration(settleMs);
-  const runtime = runtimeOf(tasks);
+  const runtime = insideOf(tasks)?.runtime;
   if (runtime === undefined) throw wrong("checkReplay takes what createTasks returned");
   assertRecording(recording);
   const tool = handlerOf(runtime.registry, recording);

@@ -37,4 +37,5 @@ export const httpOptions: OptionNames<HttpOptions> = {
   keepAliveTimeoutMs: true,
   maxConnections: true,
   maxHeaderBytes: true,
+  admin: true,
 };

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { Access } from "../request.ts";
 import type { OnError } from "../faults.ts";
+import type { AdminEndpointOptions } from "./admin/admin-options.ts";
 
 /** Who sent a request: the owner of its tasks, and what the SDK passes to the author's own tools. */
 export interface Identity {
@@ -181,4 +182,6 @@ export interface HttpOptions extends NodeHandlerOptions {
   readonly maxConnections?: number;
   /** Total bytes of the headers of one request; more get 431. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
+  /** An endpoint for operators beside the one for clients, under the same names. Default: none. */
+  readonly admin?: AdminEndpointOptions;
 }

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { TaskServer } from "../task-server.ts";
+import type { RuntimeOptions } from "../../runtime/options.ts";
 import type { BodyReadLimits } from "./body-reads.ts";
 import type { FetchHandlerOptions, HttpOptions, NodeHandlerOptions } from "./http-options.ts";
 import type { SessionsSetup } from "./sessions/sessions.ts";
@@ -72,8 +72,11 @@ function checkTimes(times: Readonly<Record<string, number>>): void {
 }
 
 /** What may be received: the largest arguments, and the message around them. */
-export function bodyReadLimits(server: TaskServer, options: FetchHandlerOptions): BodyReadLimits {
-  const { maxRequestBodySize = server.options.maxBodyBytes + slackBytes } = options;
+export function bodyReadLimits(
+  { options: { maxBodyBytes } }: { readonly options: Pick<RuntimeOptions, "maxBodyBytes"> },
+  options: FetchHandlerOptions,
+): BodyReadLimits {
+  const { maxRequestBodySize = maxBodyBytes + slackBytes } = options;
   const { requestTimeoutMs = defaultHttpLimits.requestTimeoutMs } = options;
   const { maxPendingBytes = Math.max(defaultHttpLimits.maxPendingBytes, maxRequestBodySize) } = options;
   checkPositive({ maxRequestBodySize, maxPendingBytes });

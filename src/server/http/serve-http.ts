@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames } from "../../task/option-names.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
+import { adminBesideMcp, listenerOf } from "./admin/beside-mcp.ts";
 import type { FetchHandler } from "./fetch-handler.ts";
 import { httpOptions } from "./http-option-names.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -40,8 +41,10 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   assertTaskServer("serveHttp", server);
   assertOptionNames("serveHttp", options, httpOptions);
   const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
-  const { handle, handler } = nodeHandler(server, withHostDefault(options, host));
-  const node = createNodeServer(connectionLimits(options), handle);
+  const withHosts = withHostDefault(options, host);
+  const admin = adminBesideMcp(server, withHosts);
+  const { handle, handler } = nodeHandler(server, withHosts);
+  const node = createNodeServer(connectionLimits(options), listenerOf(handle, admin));
 
   // First the port: where it is taken, nothing was started that would have to be stopped for good.
   const bound = await listen(node, host, port);
@@ -58,6 +61,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
 
   const close = async (): Promise<void> => {
     const freed = closed(node);
+    admin?.close();
     await handle.close();
     node.closeAllConnections();
     await freed;

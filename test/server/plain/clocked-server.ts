@@ -3,6 +3,7 @@ import type { Tasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
+import { createAdmin } from "../../../src/admin/create-admin.ts";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { createTaskServer } from "../../../src/server/create-task-server.ts";
@@ -37,8 +38,16 @@ export async function clockedServer(
   const registry = new Registry();
   const runtime = createRuntime({ store, registry, clock, onError });
   const options = { plain: undefined, plainDeadlineMs: 45_000, plainGraceMs: 600_000, companions: {} };
+  const admin = createAdmin({
+    store: runtime.store,
+    now: () => clock.now(),
+    randomBytes: (size) => clock.randomBytes(size),
+    maxBodyBytes: runtime.options.maxBodyBytes,
+    onChange: () => runtime.lookForWork(),
+  });
   const server = createTaskServer({
     runtime,
+    admin,
     factory: () => new McpServer({ name: "reports", version: "1" }),
     onError,
     legacyErrorCodes: false,

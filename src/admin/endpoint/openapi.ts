@@ -1,0 +1,101 @@
+import { adminStatusOf, type AdminFaultCode } from "../admin-faults.ts";
+import { routes, type AdminRoute } from "./routes.ts";
+import { reference, schemas, type Schema } from "./schemas.ts";
+
+/** Where the document itself is, below the path of the endpoint. */
+export const documentPath = "/openapi.json";
+
+const json = (schema: Schema): Schema => ({ "application/json": { schema } });
+
+const documented: Pick<AdminRoute, "method" | "path" | "operation" | "summary" | "answer" | "faults"> = {
+  method: "GET",
+  path: documentPath,
+  operation: "openapi",
+  summary: "This document",
+  answer: { type: "object" },
+  faults: [],
+};
+
+/** The statuses with which a route answers, as the document has them; `default` stands for any other refusal. */
+export function statusesOf({
+  method,
+  path,
+  answer,
+  faults,
+}: Pick<AdminRoute, "method" | "path" | "answer" | "faults">): readonly string[] {
+  const common: readonly AdminFaultCode[] = ["unauthenticated", "insufficient_scope"];
+  // A path may be no text, and a query may have what is not known.
+  const more: readonly AdminFaultCode[] = path === documentPath ? [] : ["invalid_params", "stopping"];
+  const refused = new Set([...common, ...more, ...faults].map((code) => String(adminStatusOf(code))));
+  if (method === "POST") for (const status of ["413", "415"]) refused.add(status);
+  return [answer === undefined ? "204" : "200", ...[...refused].sort(), "default"];
+}
+
+/** The OpenAPI 3.1 document of an endpoint at `path`: of what the route table has, and nothing else. */
+export function openApiDocument(path: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of [...routes, documented]) {
+    const methods = (paths[route.path] ??= {});
+    methods[route.method.toLowerCase()] = operationOf(route);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Holdfast admin endpoint",
+      version: "1",
+      description: "What operators see of the tasks of a server, and do to them. Every action is recorded.",
+    },
+    servers: [{ url: path }],
+    security: [{ operator: [] }],
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        operator: { type: "http", scheme: "bearer", description: "As the server's own authenticate has it." },
+      },
+    },
+  };
+}
+
+function operationOf(route: AdminRoute | typeof documented): object {
+  const { operation, summary, path } = route;
+  const query = "query" in route ? Object.entries(route.query ?? {}) : [];
+  const body = "body" in route ? route.body : undefined;
+  const parameters = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string", minLength: 1 },
+    })),
+    ...query.map(([name, parameter]) => ({ name, in: "query", ...parameter })),
+  ];
+  return {
+    operationId: operation,
+    summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: { required: true, content: json(reference(body)) } }),
+    responses: Object.fromEntries(statusesOf(route).map((status) => [status, responseOf(status, route)])),
+  };
+}
+
+const descriptions: Readonly<Record<string, string>> = {
+  "200": "Done",
+  "204": "Done",
+  "400": "The request is none that there is",
+  "401": "Nobody whom the endpoint knows",
+  "403": "Who asks may only read, or came from or to a name that is not served",
+  "404": "There is no such task",
+  "409": "The task stands otherwise",
+  "413": "The request is too large",
+  "415": "The body is not JSON",
+  "500": "What is stored of the task is damaged",
+  "503": "The server is stopping, or its store does not answer",
+  default: "Anything else went wrong",
+};
+
+function responseOf(status: string, { answer }: Pick<AdminRoute, "answer">): object {
+  const description = descriptions[status] ?? status;
+  if (status === "204") return { description };
+  return { description, content: json(status === "200" && answer ? answer : reference("Refusal")) };
+}

@@ -1,0 +1,205 @@
+import type { Admin, AdminActs } from "../admin.ts";
+import type { AdminFaultCode } from "../admin-faults.ts";
+import type { Query } from "./query.ts";
+import { answersIn, bulkRequest, nothingIn, retryOptions, taskQuery, untilIn } from "./read-request.ts";
+import { listOf, reference, type Schema } from "./schemas.ts";
+
+/** A request to an admin endpoint that may be made. */
+export interface AdminCall {
+  readonly admin: Admin;
+  /** In the name of who asks. */
+  readonly acts: () => AdminActs;
+  /** What the path names: a task or a tool. */
+  readonly name: string;
+  readonly query: Query;
+  /** The parsed JSON of a POST. */
+  readonly body: unknown;
+}
+
+export interface Parameter {
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+/** One thing that can be asked of an admin endpoint. GET changes nothing. */
+export interface AdminRoute {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Below the path of the endpoint; `{…}` is one name, percent-encoded. */
+  readonly path: string;
+  /** What a program calls it by. */
+  readonly operation: string;
+  readonly summary: string;
+  readonly query?: Readonly<Record<string, Parameter>>;
+  /** Of a POST. */
+  readonly body?: string;
+  /** Left out: 204. */
+  readonly answer?: Schema;
+  /** What is refused here beside what is refused everywhere. */
+  readonly faults: readonly AdminFaultCode[];
+  readonly run: (call: AdminCall) => Promise<unknown>;
+}
+
+const text: Schema = { type: "string" };
+const whole: Schema = { type: "integer", minimum: 0 };
+
+function limit(most: number, usual: number): Parameter {
+  return {
+    description: "How many at most.",
+    schema: { type: "integer", minimum: 1, maximum: most, default: usual },
+  };
+}
+
+const listed: AdminRoute = {
+  method: "GET",
+  path: "/tasks",
+  operation: "listTasks",
+  summary: "Tasks, newest first",
+  query: {
+    state: { description: "One or several, by repeating it.", schema: listOf(reference("TaskStanding")) },
+    tool: { description: "Of this tool.", schema: text },
+    principal: { description: "Of this caller.", schema: text },
+    nobody: {
+      description: "true: of callers that are not told apart. Not together with principal.",
+      schema: { type: "boolean" },
+    },
+    createdFrom: { description: "Created then or later, in epoch milliseconds.", schema: whole },
+    createdBefore: { description: "Created before that, in epoch milliseconds.", schema: whole },
+    text: { description: "What the status text has in it, in upper or lower case.", schema: text },
+    limit: limit(1_000, 50),
+    after: { description: "The next of the page before.", schema: text },
+  },
+  answer: reference("TaskPage"),
+  faults: ["invalid_params"],
+  run: ({ admin, query }) => admin.list(taskQuery(query)),
+};
+
+const summary = reference("TaskSummary");
+
+export const routes: readonly AdminRoute[] = [
+  listed,
+  {
+    method: "GET",
+    path: "/tasks/{id}",
+    operation: "showTask",
+    summary: "One task whole: its journal, attempts, questions, outcome, log and output",
+    answer: reference("TaskDetails"),
+    faults: ["unknown_task", "task_unreadable"],
+    run: ({ admin, name }) => admin.show(name),
+  },
+  {
+    method: "GET",
+    path: "/counts",
+    operation: "countTasks",
+    summary: "How many tasks each tool has, and which tools are paused",
+    answer: reference("Counts"),
+    faults: [],
+    run: ({ admin }) => admin.counts(),
+  },
+  {
+    method: "GET",
+    path: "/failures/{tool}",
+    operation: "listFailures",
+    summary: "Why the newest tasks of a tool failed, the most frequent reason first",
+    query: { limit: limit(10_000, 1_000) },
+    answer: listOf(reference("FailureGroup")),
+    faults: ["invalid_params"],
+    run: ({ admin, name, query }) => admin.failures(name, query.number("limit")),
+  },
+  {
+    method: "GET",
+    path: "/actions",
+    operation: "listActions",
+    summary: "What operators did, newest first",
+    query: {
+      taskId: { description: "To this task.", schema: text },
+      before: { description: "Those with a smaller seq.", schema: whole },
+      limit: limit(1_000, 100),
+    },
+    answer: listOf(reference("AdminAction")),
+    faults: ["invalid_params"],
+    run({ admin, query }) {
+      const [taskId, before, most] = [query.text("taskId"), query.number("before"), query.number("limit")];
+      return admin.actions({
+        ...(taskId !== undefined && { taskId }),
+        ...(before !== undefined && { before }),
+        ...(most !== undefined && { limit: most }),
+      });
+    },
+  },
+  {
+    method: "POST",
+    path: "/tasks/{id}/cancel",
+    operation: "cancelTask",
+    summary: "Ends a task as cancelled",
+    body: "Nothing",
+    answer: summary,
+    faults: ["unknown_task", "finished"],
+    async run({ acts, name, body }) {
+      nothingIn(body);
+      return acts().cancel(name);
+    },
+  },
+  {
+    method: "POST",
+    path: "/tasks/{id}/answer",
+    operation: "answerTask",
+    summary: "Answers open questions by their keys, with the result objects that a client would send",
+    body: "Answers",
+    answer: summary,
+    faults: ["unknown_task", "finished"],
+    run: async ({ acts, name, body }) => acts().answer(name, answersIn(body)),
+  },
+  {
+    method: "POST",
+    path: "/tasks/{id}/retry",
+    operation: "retryTask",
+    summary: "Runs a finished task again, as a new task",
+    body: "RetryOptions",
+    answer: summary,
+    faults: ["unknown_task", "unfinished"],
+    run: async ({ acts, name, body }) => acts().retry(name, retryOptions(body)),
+  },
+  {
+    method: "POST",
+    path: "/tasks/{id}/extend",
+    operation: "extendTask",
+    summary: "Lets a task run, or be kept, until a time in epoch milliseconds, or without end (null)",
+    body: "Extension",
+    answer: summary,
+    faults: ["unknown_task"],
+    run: async ({ acts, name, body }) => acts().extend(name, untilIn(body)),
+  },
+  {
+    method: "DELETE",
+    path: "/tasks/{id}",
+    operation: "deleteTask",
+    summary: "Deletes a finished task with all that is stored of it",
+    faults: ["unknown_task", "unfinished"],
+    run: ({ acts, name }) => acts().delete(name),
+  },
+  ...(["pause", "resume"] as const).map((change): AdminRoute => ({
+    method: "POST",
+    path: `/tools/{tool}/${change}`,
+    operation: `${change}Tool`,
+    summary: change === "pause" ? "Starts no more tasks of a tool" : "Starts the tasks of a tool again",
+    body: "Nothing",
+    faults: [],
+    async run({ acts, name, body }) {
+      nothingIn(body);
+      await acts()[change](name);
+    },
+  })),
+  {
+    method: "POST",
+    path: "/bulk",
+    operation: "changeTasks",
+    summary: "Does something to all tasks that are meant, newest first; a dry run only says which",
+    body: "BulkRequest",
+    answer: reference("BulkResult"),
+    faults: [],
+    async run({ acts, body }) {
+      const { action, selection, options } = bulkRequest(body);
+      return acts().bulk(action, selection, options);
+    },
+  },
+];

@@ -1,0 +1,215 @@
+import type { TaskAttempt } from "../../task/attempts.ts";
+import type {
+  AdminAction,
+  BulkOptions,
+  BulkResult,
+  Counts,
+  FailureGroup,
+  OpenQuestion,
+  RetryOptions,
+  TaskDetails,
+  TaskPage,
+  TaskSelection,
+  TaskSummary,
+  TimelineEntry,
+  ToolCounts,
+} from "../admin.ts";
+import { standings } from "../assert-query.ts";
+import { bulkActions, mostInBulk, type BulkRequest } from "./read-request.ts";
+
+/** A schema as OpenAPI 3.1 has it: JSON Schema 2020-12. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+const text: Schema = { type: "string" };
+const textOrNull: Schema = { type: ["string", "null"] };
+const whole: Schema = { type: "integer" };
+const time: Schema = { type: "integer", description: "Epoch milliseconds." };
+const timeOrNull: Schema = { type: ["integer", "null"], description: "Epoch milliseconds." };
+const anything: Schema = {};
+const yesOrNo: Schema = { type: "boolean" };
+
+export function reference(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+export function listOf(items: Schema): Schema {
+  return { type: "array", items };
+}
+
+function oneOf(values: readonly string[]): Schema {
+  return { type: "string", enum: values };
+}
+
+type Members<T> = Readonly<Record<keyof T & string, Schema>>;
+
+/** An object with all members of `T`, of which the optional ones are named. */
+function objectOf<T>(properties: Members<T>, optional: readonly (keyof T)[] = []): Schema {
+  const left: readonly PropertyKey[] = optional;
+  const required = Object.keys(properties).filter((name) => !left.includes(name));
+  return { type: "object", properties, ...(required.length > 0 && { required }) };
+}
+
+const summary: Members<TaskSummary> = {
+  id: text,
+  tool: text,
+  state: reference("TaskStanding"),
+  principal: textOrNull,
+  generation: oneOf(["2026-07-28", "2025-11-25", "sep-1686", "plain", "child"]),
+  method: text,
+  createdAt: time,
+  startedAt: timeOrNull,
+  updatedAt: time,
+  finishedAt: timeOrNull,
+  expiresAt: timeOrNull,
+  wakesAt: timeOrNull,
+  attempt: whole,
+  statusMessage: textOrNull,
+  progress: {
+    type: ["object", "null"],
+    properties: { progress: { type: "number" }, total: { type: "number" }, message: text },
+    required: ["progress"],
+  },
+  error: textOrNull,
+  owner: textOrNull,
+  parent: textOrNull,
+};
+
+const lines: Schema = listOf({ type: "object" });
+
+const details: Members<TaskDetails> = {
+  ...summary,
+  wireId: text,
+  arguments: anything,
+  retryOf: textOrNull,
+  toolVersion: { type: ["integer", "null"] },
+  failures: whole,
+  crashes: whole,
+  cancelRequestedAt: timeOrNull,
+  requiredScopes: listOf(text),
+  attempts: listOf(reference("TaskAttempt")),
+  timeline: listOf(reference("TimelineEntry")),
+  timelineIsCut: yesOrNo,
+  questions: listOf(reference("OpenQuestion")),
+  outcome: {
+    type: ["object", "null"],
+    properties: { kind: oneOf(["result", "error_result", "error"]), body: anything },
+    required: ["kind", "body"],
+  },
+  log: lines,
+  output: lines,
+  actions: listOf(reference("AdminAction")),
+};
+
+const method: Schema = { type: ["string", "null"] };
+
+/** What requests and answers consist of, by the names of the types. */
+export const schemas: Readonly<Record<string, Schema>> = {
+  TaskStanding: oneOf(standings),
+  TaskSummary: objectOf<TaskSummary>(summary),
+  TaskPage: objectOf<TaskPage>({ tasks: listOf(reference("TaskSummary")), next: textOrNull }),
+  TaskDetails: objectOf<TaskDetails>(details),
+  TaskAttempt: objectOf<TaskAttempt>(
+    { number: whole, owner: text, startedAt: time, endedAt: timeOrNull, end: textOrNull, error: text },
+    ["error"],
+  ),
+  TimelineEntry: objectOf<TimelineEntry>({
+    key: text,
+    kind: oneOf(["step", "input", "sleep", "call", "event"]),
+    method,
+    begunAt: timeOrNull,
+    doneAt: timeOrNull,
+    durationMs: { type: ["integer", "null"] },
+    tries: whole,
+    until: timeOrNull,
+    error: textOrNull,
+  }),
+  OpenQuestion: objectOf<OpenQuestion>({ key: text, method: text, params: anything }),
+  AdminAction: objectOf<AdminAction>({
+    seq: whole,
+    at: time,
+    actor: text,
+    action: text,
+    taskId: textOrNull,
+    tool: textOrNull,
+    detail: anything,
+  }),
+  ToolCounts: objectOf<ToolCounts>({
+    tool: text,
+    open: whole,
+    completed: whole,
+    failed: whole,
+    cancelled: whole,
+    paused: {
+      type: ["object", "null"],
+      properties: { since: time, actor: text },
+      required: ["since", "actor"],
+    },
+  }),
+  Counts: objectOf<Counts>({
+    most: whole,
+    tools: listOf(reference("ToolCounts")),
+    running: whole,
+    inputRequired: whole,
+  }),
+  FailureGroup: objectOf<FailureGroup>({
+    message: text,
+    count: whole,
+    taskId: text,
+    firstAt: time,
+    lastAt: time,
+  }),
+  Nothing: { type: "object", additionalProperties: false },
+  Answers: taken(objectOf<{ answers: unknown }>({ answers: { type: "object" } })),
+  RetryOptions: taken(
+    objectOf<RetryOptions>({ arguments: anything, keepUpTo: text }, ["arguments", "keepUpTo"]),
+  ),
+  Extension: taken(objectOf<{ until: number | null }>({ until: { type: ["number", "null"] } })),
+  TaskSelection: taken(
+    objectOf<TaskSelection>(
+      {
+        states: listOf(reference("TaskStanding")),
+        tool: text,
+        principal: textOrNull,
+        createdFrom: { type: "number" },
+        createdBefore: { type: "number" },
+        text,
+      },
+      ["states", "tool", "principal", "createdFrom", "createdBefore", "text"],
+    ),
+  ),
+  BulkOptions: taken(
+    objectOf<BulkOptions>(
+      {
+        dryRun: yesOrNo,
+        limit: { type: "integer", minimum: 1, maximum: mostInBulk, default: 1_000 },
+        until: { type: ["number", "null"], description: "Epoch milliseconds; null: without end." },
+        after: text,
+      },
+      ["dryRun", "limit", "until", "after"],
+    ),
+  ),
+  BulkRequest: taken(
+    objectOf<BulkRequest>(
+      {
+        action: oneOf(bulkActions),
+        selection: reference("TaskSelection"),
+        options: reference("BulkOptions"),
+      },
+      ["options"],
+    ),
+  ),
+  BulkResult: objectOf<BulkResult>({
+    done: listOf(text),
+    created: listOf(text),
+    refused: listOf(objectOf<BulkResult["refused"][number]>({ id: text, code: text, message: text })),
+    next: textOrNull,
+  }),
+  Refusal: objectOf<{ error: unknown }>({
+    error: objectOf<{ code: string; message: string }>({ code: text, message: text }),
+  }),
+};
+
+/** Of what is sent, nothing is left aside. */
+function taken(schema: Schema): Schema {
+  return { ...schema, additionalProperties: false };
+}

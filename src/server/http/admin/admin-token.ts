@@ -1,0 +1,31 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { HoldfastError } from "../../../task/fault.ts";
+import type { AuthenticateOperator } from "./admin-options.ts";
+
+/**
+ * Knows one operator by a bearer token, which takes as long to compare whatever is wrong with it. Make it of chance: `openssl rand -hex 32`. Throws
+ * `configuration` for a token that no header can have.
+ *
+ * ```ts
+ * createAdminHandler(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") });
+ * ```
+ */
+export function adminToken(token: string | undefined, actor = "operator"): AuthenticateOperator {
+  // An unset variable must not let everybody in who sends nothing.
+  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+    const message =
+      "adminToken takes a token of visible ASCII characters, such as openssl rand -hex 32 prints.";
+    throw new HoldfastError("configuration", message);
+  }
+  const expected = digest(token);
+  return async ({ headers }) => {
+    const [, given] = /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+    if (given === undefined) return undefined;
+    return timingSafeEqual(digest(given), expected) ? { actor } : undefined;
+  };
+}
+
+/** All are of one length, which the comparison needs. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,24 @@
+import { HoldfastError } from "../../../task/fault.ts";
+import { insideOf } from "../../inside-tasks.ts";
+import type { Tasks } from "../../tasks.ts";
+import { adminHandler, type AdminHandler } from "./admin-handler.ts";
+import type { AdminHandlerOptions } from "./admin-handler-options.ts";
+
+/**
+ * Serves `tasks.admin` on `options.path` over HTTP, as JSON, to operators whom `authenticate` knows; `GET …/openapi.json` describes it. It neither starts nor
+ * stops the tasks: before their start, requests get 503. Throws `configuration` without an authentication.
+ *
+ * ```ts
+ * app.use(createAdminHandler(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") }));
+ * ```
+ */
+export function createAdminHandler(tasks: Tasks, options: AdminHandlerOptions): AdminHandler {
+  const inside = insideOf(tasks);
+  if (inside === undefined) {
+    const message =
+      "createAdminHandler takes what createTasks returns: createAdminHandler(tasks, { authenticate }).";
+    throw new HoldfastError("configuration", message);
+  }
+  const { runtime, onError } = inside;
+  return adminHandler({ admin: tasks.admin, options: runtime.options, onError }, options);
+}

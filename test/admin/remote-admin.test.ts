@@ -1,0 +1,98 @@
+import { createServer, type RequestListener } from "node:http";
+import { remoteAdmin } from "holdfast/client";
+import { expect, it } from "vitest";
+import { served } from "../server/http-mount/mount.ts";
+
+async function endpoint(listener: RequestListener): Promise<ReturnType<typeof remoteAdmin>> {
+  const { origin } = await served(listener);
+  return remoteAdmin(`${origin}/admin/`, { token: "token-of-ann" });
+}
+
+it("says that nobody answers, and where", async () => {
+  const node = createServer();
+  await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
+  const address = node.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  await new Promise((resolve) => node.close(resolve));
+  await expect(remoteAdmin(`http://127.0.0.1:${port}/admin`, { token: "t" }).counts()).rejects.toMatchObject({
+    code: "store_failed",
+    message: expect.stringMatching(
+      `http://127.0.0.1:${port}/admin does not answer: .*ECONNREFUSED`,
+    ) as string,
+  });
+});
+
+it.each<[string, RequestListener, string]>([
+  ["a page", (_, response) => void response.end("<html>"), "configuration"],
+  [
+    "other JSON",
+    (_, response) => void response.writeHead(404).end('{"error":{"code":-32600}}'),
+    "configuration",
+  ],
+  ["an error of a proxy", (_, response) => void response.writeHead(502).end("Bad Gateway"), "store_failed"],
+  [
+    "a code that it does not know",
+    (_, response) => void response.writeHead(500).end('{"error":{"code":"constructor","message":"m"}}'),
+    "store_failed",
+  ],
+  [
+    "another address",
+    (_, response) => void response.writeHead(307, { Location: "http://127.0.0.1:1/" }).end(),
+    "configuration",
+  ],
+  [
+    "half of an answer",
+    (_, response) =>
+      void response.writeHead(200, { "Content-Length": 9 }).write("{", () => response.destroy()),
+    "store_failed",
+  ],
+])("tells an endpoint from %s", async (_, listener, code) => {
+  const admin = await endpoint(listener);
+  await expect(admin.counts()).rejects.toMatchObject({ name: "HoldfastError", code });
+});
+
+it("sends its token, and what is asked for", async () => {
+  const seen: unknown[] = [];
+  const admin = await endpoint((request, response) => {
+    const { authorization } = request.headers;
+    seen.push([request.method, request.url, authorization]);
+    response.end("[]");
+  });
+  await admin.list({ states: ["failed", "running"], principal: null, text: "a&b" });
+  await admin.list({ principal: "ann" });
+  await admin.failures("a/b", 5);
+  const authorization = "Bearer token-of-ann";
+  expect(seen).toEqual([
+    ["GET", "/admin/tasks?text=a%26b&state=failed&state=running&nobody=true", authorization],
+    ["GET", "/admin/tasks?principal=ann", authorization],
+    ["GET", "/admin/failures/a%2Fb?limit=5", authorization],
+  ]);
+});
+
+it("does not send what JSON would change", async () => {
+  const requests: unknown[] = [];
+  const admin = await endpoint((request, response) => {
+    requests.push(request.url);
+    response.end("{}");
+  });
+  const act = admin.as("ann");
+  for (const until of [Number.NaN, Infinity])
+    await expect(act.extend("a", until)).rejects.toMatchObject({ code: "invalid_params" });
+  await expect(admin.list({ states: [] })).rejects.toMatchObject({ code: "invalid_params" });
+  expect(requests).toEqual([]);
+});
+
+it("takes a URL and a token that can be one", () => {
+  const wrong = expect.objectContaining({ code: "configuration" }) as Error;
+  for (const url of [
+    "",
+    "tasks.db",
+    "ftp://host/admin",
+    "http://ann:pw@host/admin",
+    "http://host/admin?a",
+    "http://host/#a",
+  ])
+    expect(() => remoteAdmin(url, { token: "t" })).toThrow(wrong);
+  for (const token of ["", "two words", "ü", "line\n"])
+    expect(() => remoteAdmin("http://host/admin", { token })).toThrow(wrong);
+});
