@@ -47,7 +47,7 @@ export class LineSubscriptions {
     const { runtime, connection, onError } = this.#setup;
     const feed = new LineFeed(runtime);
     const stop = connection.streams.onStandalone((open) => {
-      if (open) for (const grown of this.#untold.values()) void this.#tell(grown);
+      if (open) for (const grown of [...this.#untold.values()]) void this.#tell(grown); // which may keep it
     });
     const close = (): void => {
       stop();

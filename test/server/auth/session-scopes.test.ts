@@ -94,6 +94,20 @@ describe("a session of 2025-11-25 in which tokens for less are used too", () => 
     expect(await newsOn(await ann.listen())).toEqual({ uri: uriOf(sent) });
   });
 
+  it("keeps news of its log while a stream without its scope comes", async () => {
+    const { ann, weak } = await oneSession();
+    const sent = await start(ann, "send");
+    await ann.request("resources/subscribe", { uri: `task://${sent}/log` });
+    await ann.request("tasks/cancel", { taskId: sent });
+    await until(ann, sent, "cancelled");
+    const weakStream = await weak.listen();
+    const stream = await ann.listen(); // in its place
+    for (let method: unknown; method !== "notifications/resources/updated";) {
+      method = (await stream.message())?.["method"];
+    }
+    expect(JSON.stringify(await weakStream.rest())).not.toContain(sent);
+  });
+
   it("takes no answer to what a task below asks without the scope of that", async () => {
     const { ann, weak } = await oneSession();
     const asks = await start(ann, "asks");
