@@ -249,6 +249,41 @@ it("lets one connection follow a hundred lists, and one listen request name as m
   });
 });
 
+it("counts lists to which one connection subscribes at once, and follows none that it has ended meanwhile", async () => {
+  const { tools, order, begun } = logging();
+  const { http } = await serve({ tools, http: { authenticate }, options });
+  const peer = await SessionPeer.open(http.url, as("ann"));
+  const id = taskIdOf(await peer.request("tools/call", { name: "work", arguments: {}, task: {} }));
+  await begun;
+  const log = `task://${id}/log`;
+  const old = await SessionPeer.open(http.url, { ...as("ann"), version: "2025-03-26" });
+  /** The answers to a batch, in which none waits for another. */
+  const together = async (requests: readonly (readonly [method: string, uri: string])[]): Promise<string> => {
+    const batch = requests.map(([method, uri], place) => ({
+      jsonrpc: "2.0",
+      id: `${method} ${place}`,
+      method: `resources/${method}`,
+      params: { uri },
+    }));
+    return (await old.post(batch)).text();
+  };
+  const uris = Array.from({ length: 120 }, (_, n) => `${log}?after=${n}`);
+  const parts = [0, 40, 80].map((from) => uris.slice(from, from + 40));
+  const answers: string[] = [];
+  for (const part of parts) answers.push(await together(part.map((uri) => ["subscribe", uri])));
+  expect(answers.join("").match(/You follow 100 logs/g)).toHaveLength(20);
+  for (const part of parts) await together(part.map((uri) => ["unsubscribe", uri]));
+  await together([
+    ["subscribe", log],
+    ["unsubscribe", log],
+    ["subscribe", `task://${id}/output`],
+  ]);
+  const stream = await old.listen();
+  order("log");
+  order("output");
+  expect(await stream.message()).toMatchObject({ method: updated, params: { uri: `task://${id}/output` } });
+});
+
 it("tells who followed the end of its task at once, and tells a chatty handler's follower no more often than it can read", async () => {
   const { tools, order, begun } = logging();
   const { http } = await serve({ tools, http: { authenticate }, options });

@@ -39,6 +39,8 @@ export class LineFeed {
   readonly #runtime: Runtime;
   /** By URI. */
   readonly #followed = new Map<string, Followed>();
+  /** Those that are to be followed once their task was found. */
+  readonly #awaited = new Set<string>();
   /** The URIs of those that may have grown, the longest ago first. */
   readonly #changed = new Set<string>();
   #closed = false;
@@ -49,11 +51,11 @@ export class LineFeed {
   }
 
   get size(): number {
-    return this.#followed.size;
+    return this.#followed.size + this.#awaited.size;
   }
 
   follows(uri: string): boolean {
-    return this.#followed.has(uri);
+    return this.#followed.has(uri) || this.#awaited.has(uri);
   }
 
   /**
@@ -62,8 +64,13 @@ export class LineFeed {
    */
   async add(resource: TaskResource, reader: LineReader, isBehind = false): Promise<ReadTask | undefined> {
     const { uri, list } = resource;
-    const found = await taskOfResource(this.#runtime, resource, reader);
-    if (found === undefined || this.#closed || this.#followed.has(uri)) return found;
+    if (!this.follows(uri)) this.#awaited.add(uri);
+    const found = await taskOfResource(this.#runtime, resource, reader).catch((error: unknown) => {
+      this.#awaited.delete(uri);
+      throw error;
+    });
+    // Not where it is followed already, or was removed meanwhile.
+    if (!this.#awaited.delete(uri) || found === undefined || this.#closed) return found;
     const { task } = found;
     this.#followed.set(uri, {
       ...found,
@@ -79,6 +86,7 @@ export class LineFeed {
   }
 
   remove(uri: string): void {
+    this.#awaited.delete(uri);
     const followed = this.#followed.get(uri);
     followed?.unwatch();
     followed?.endPause?.();
