@@ -6,6 +6,7 @@ import type { OnError } from "./faults.ts";
 import type { PlainOwner } from "./plain/plain-call.ts";
 import type { PlainPolicies } from "./plain/plain-policies.ts";
 import type { ListChanges } from "./tool-list/list-changes.ts";
+import type { Streams } from "./streams.ts";
 import { ServedTools } from "./tool-list/served-tools.ts";
 import { neverReached, ToolForms, unchecked } from "./tool-list/tool-forms.ts";
 
@@ -33,11 +34,19 @@ export interface AuthorServersSetup {
   readonly onError: OnError;
 }
 
+/** When a client can be told of changes. */
+export interface Listening {
+  /** False before the end of its handshake: it has seen no list then. */
+  readonly isReady: () => boolean;
+  /** Where it can be told; until there is a stream for it, the news waits. */
+  readonly streams: Pick<Streams, "standaloneOpen" | "onStandalone">;
+}
+
 /** A server of the author's with our tools. */
 export interface AuthorServer {
   readonly mcp: McpServer;
-  /** Keeps its list of tools as it is to be, and tells its client of changes once it `isReady`. Returns what ends that. */
-  readonly follow: (isReady: () => boolean) => () => void;
+  /** Keeps its list of tools as it is to be, and tells its client of changes. Returns what ends that. */
+  readonly follow: (client: Listening) => () => void;
 }
 
 /**
@@ -78,7 +87,7 @@ export class AuthorServers {
       throw fault;
     });
     declareTools(mcp);
-    return { mcp, follow: (isReady) => this.#follow(mcp, tools, isReady) };
+    return { mcp, follow: (client) => this.#follow(mcp, tools, client) };
   }
 
   /** Whether clients have to repeat arguments of the tool in headers over HTTP, which the SDK checks. */
@@ -86,7 +95,7 @@ export class AuthorServers {
     return this.#forms.declareHeaders(tool);
   }
 
-  #follow(mcp: McpServer, tools: ServedTools, isReady: () => boolean): () => void {
+  #follow(mcp: McpServer, tools: ServedTools, { isReady, streams }: Listening): () => void {
     const { registry, changes, onError } = this.#setup;
     const update = (): void =>
       tools.update((name, fault) => {
@@ -96,12 +105,21 @@ export class AuthorServers {
       });
     update(); // what has changed since it was made
     const endUpdates = registry.onChange(update);
+    let isUntold = false;
+    const tell = (): void => {
+      isUntold = !streams.standaloneOpen;
+      if (!isUntold) mcp.sendToolListChanged();
+    };
     const endNews = changes.subscribe(() => {
-      if (isReady()) mcp.sendToolListChanged();
+      if (isReady()) tell();
+    });
+    const endWait = streams.onStandalone(() => {
+      if (isUntold) tell();
     });
     return () => {
       endUpdates();
       endNews();
+      endWait();
     };
   }
 }

@@ -32,7 +32,7 @@ import type { PlainPolicies } from "./plain/plain-policies.ts";
 import type { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { format as sepFormat } from "./sep-1686/notification-format.ts";
 import { calledTool } from "./request.ts";
-import { noSession } from "./streams.ts";
+import { noSession, onePipe } from "./streams.ts";
 import { ListChanges } from "./tool-list/list-changes.ts";
 import { ListenSlots } from "./listen/listen-slots.ts";
 import { openListening } from "./listen/open-listening.ts";
@@ -139,7 +139,7 @@ export function createTaskServer({
     const serves = (method: string): boolean => isServedBy(mcp, method);
     const sessionDispatcher = new SessionDispatcher(services, owner, streams, serves);
     const isReady = (): boolean => sessionDispatcher.protocolVersion !== undefined;
-    return new DispatchedServer(mcp, sessionDispatcher, () => follow(isReady));
+    return new DispatchedServer(mcp, sessionDispatcher, () => follow({ isReady, streams }));
   };
   /** The client only gets an internal error. */
   const reported = <T>(made: Promise<T>): Promise<T> =>
@@ -156,7 +156,7 @@ export function createTaskServer({
     });
     if (context.requestInfo !== undefined) return mcp; // over HTTP, what is ours never gets here
     const pipe = new PipeDispatcher({ dispatcher, identity, principal, errorOf, amendmentFor, clock });
-    return new DispatchedServer(mcp, pipe, () => follow(() => true)).server;
+    return new DispatchedServer(mcp, pipe, () => follow({ isReady: () => true, streams: onePipe })).server;
   };
   return {
     options,

@@ -7,7 +7,10 @@ import { serveHttp } from "holdfast/http";
 import { serveStdio } from "holdfast/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
-import { text } from "./peer.ts";
+import { serve, text } from "./peer.ts";
+import { SessionPeer } from "./session-peer.ts";
+
+const changed = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
 
 /** A client at the other end of a pipe in this process. */
 class PipeTransport implements Transport {
@@ -190,4 +193,30 @@ it("reports a tool once that an author's server has already, and lists the other
   expect(await came).toEqual(["mine", "other"]);
   tasks.tool("third", { plain: "wait" }, () => text("ours"));
   expect(errors.map(String)).toEqual([expect.stringContaining("Tool mine is already registered")]);
+});
+
+it("tells a session of 2025-11-25 that has no stream of its own yet when it has one, once", async () => {
+  let tasks: Tasks | undefined;
+  const { http } = await serve({ tools: (made) => (tasks = made) });
+  const [silent, other] = [await SessionPeer.open(http.url), await SessionPeer.open(http.url)];
+  const told = await other.listen();
+  const change = async (name: string): Promise<void> => {
+    tasks?.tool(name, { plain: "wait" }, () => text(name));
+    expect(await told.message()).toEqual(changed);
+  };
+  await change("late");
+  await change("later");
+  const stream = await silent.listen();
+  const first = await stream.next();
+  expect(first?.message).toEqual(changed);
+  await change("latest");
+  const second = await stream.next();
+  expect(second?.message).toEqual(changed);
+  await stream.response.body?.cancel().catch(() => undefined);
+  const again = await silent.listen(first?.id);
+  expect(await again.next()).toEqual(second);
+  await change("last");
+  const third = await again.next();
+  expect(third?.message).toEqual(changed);
+  expect([first?.id, second?.id]).not.toContain(third?.id);
 });

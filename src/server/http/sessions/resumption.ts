@@ -61,10 +61,11 @@ export class Resumption {
   /** The rest of a stream, after the event of that number. */
   #resume(stream: SessionStream, after: number | undefined, incoming: Incoming): Response {
     const { streams, transport } = this.#parts;
-    const response = transport.carry(stream, incoming);
-    // Else a client whose connection breaks before the next message would not know what to resume.
-    if (transport.takesPriming(incoming)) stream.prime(after);
-    if (after !== undefined) stream.replay(after);
+    const response = transport.carry(stream, incoming, () => {
+      // Else a client whose connection breaks before the next message would not know what to resume.
+      if (transport.takesPriming(incoming)) stream.prime(after);
+      if (after !== undefined) stream.replay(after);
+    });
     // A stream of which all was said.
     if (stream.number !== standaloneNumber && streams.numbered(stream.number) === undefined) {
       stream.disconnect();

@@ -161,11 +161,17 @@ export class SessionStreams implements Streams {
 
   /**
    * `connection` carries `stream` from now on, in the place of the one before. `scopes`: those of the request that opened it, if
-   * they decide what is sent on it.
+   * they decide what is sent on it. `begin` writes what comes before all that listeners send.
    */
-  connect(stream: SessionStream, connection: OutgoingStream, scopes: readonly string[] | undefined): void {
+  connect(
+    stream: SessionStream,
+    connection: OutgoingStream,
+    scopes: readonly string[] | undefined,
+    begin: () => void = nothing,
+  ): void {
     stream.disconnect(); // the client has lost its last connection, which the server may not have noticed
     stream.connect(connection);
+    begin();
     connection.whenEnded(() => {
       stream.disconnect();
       this.#disconnected(stream);

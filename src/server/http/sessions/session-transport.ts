@@ -167,14 +167,14 @@ export class SessionTransport implements Transport {
     return promise;
   }
 
-  /** The response to `incoming`, which carries `stream` from now on. */
-  carry(stream: SessionStream, { request, owner }: Incoming): Response {
+  /** The response to `incoming`, which carries `stream` from now on; `begin` writes what comes first. */
+  carry(stream: SessionStream, { request, owner }: Incoming, begin?: () => void): Response {
     const { count, maxBacklog = Infinity, onConnection } = this.#options;
     const connection = new OutgoingStream({ count, maxBacklog, signal: request.signal, keepAlive: true });
     onConnection(connection);
     // Adapters send the headers with the first chunk, without which the client does not know that its stream is open.
     connection.write(keepAliveComment);
-    this.#streams.connect(stream, connection, owner.access?.scopes);
+    this.#streams.connect(stream, connection, owner.access?.scopes, begin);
     const session = this.sessionId === undefined ? {} : { "Mcp-Session-Id": this.sessionId };
     return new Response(connection.readable, { headers: { ...streamHeaders, ...session } });
   }
