@@ -134,6 +134,70 @@ describe("a log and an output", () => {
     expect(task.logged).toBe(29);
   });
 
+  test("a log that has forgotten lines gets none again from a handler that appends them in another order", async () => {
+    const crash = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const texts = ["a 1", "a 2", "a 3", "b 1", "b 2", "b 3", "b 4"];
+    const setup: Setup = {
+      options: { maxLogLines: 5 },
+      tools: {
+        work: async (_, task) => {
+          for (const each of task.attempt === 1 ? texts : texts.toReversed()) void task.log("info", each);
+          await task.step("hold", async () => {
+            if (task.attempt > 1) return;
+            reached.resolve();
+            await crash.promise;
+          });
+          return done;
+        },
+      },
+    };
+    const first = await Process.started(setup);
+    const id = await first.callId("work");
+    await reached.promise;
+    const second = await first.crash(setup);
+    expect((await second.ended(id)).task.logged).toBe(7);
+    expect(await linesOf(second, id)).toEqual(texts.slice(2));
+  });
+
+  test.each([false, true])(
+    "a log that has forgotten those of a step that failed gets none again where its handler is tried again, after a crash: %s",
+    async (crashes) => {
+      const crash = Promise.withResolvers<void>();
+      const reached = Promise.withResolvers<void>();
+      const setup: Setup = {
+        options: { maxLogLines: 5 },
+        tools: {
+          work: {
+            config: { retry: { attempts: 2, backoff: { firstMs: 0 } } },
+            handler: async (_, task) => {
+              const failing = async (): Promise<void> => {
+                for (let n = 1; n <= 3; n++) void task.log("info", `failing ${n}`);
+                throw new Error("busy");
+              };
+              await task.step("failing", failing).catch(() => undefined);
+              if (crashes && task.attempt === 1) {
+                reached.resolve();
+                await crash.promise;
+              }
+              for (let n = 1; n <= 9; n++) void task.log("info", `line ${n}`);
+              if (task.attempt < (crashes ? 3 : 2)) throw new Error("again");
+              return done;
+            },
+          },
+        },
+      };
+      let process = await Process.started(setup);
+      const id = await process.callId("work");
+      if (crashes) {
+        await reached.promise;
+        process = await process.crash(setup);
+      }
+      await process.clock.advance(60_000);
+      expect((await process.ended(id)).task.logged).toBe(12);
+    },
+  );
+
   test("a log keeps as many bytes as it may have", async () => {
     const process = await Process.started({
       options: { maxLogBytes: 100 },

@@ -82,7 +82,7 @@ export class Attempts implements TaskHolder {
     }
     this.#loading.delete(task.id);
     const { origin, entries } = loaded;
-    const lines = linesOf(task, loaded, this.#services);
+    const lines = linesOf(task, loaded, tool, this.#services);
     const { id: taskId, wireId, attempt } = task;
     const { maxBodyBytes } = this.#services.options;
     const { slots, leaked, timers } = this.#setup;

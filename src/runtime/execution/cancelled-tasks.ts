@@ -80,7 +80,7 @@ export class CancelledTasks {
     const { origin, entries } = loaded;
     const { id: taskId, wireId, attempt } = record;
     const { maxBodyBytes } = services.options;
-    const lines = linesOf(record, loaded, services);
+    const lines = linesOf(record, loaded, tool, services);
     const run = new Run({
       taskId,
       wireId,

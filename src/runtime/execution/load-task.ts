@@ -5,6 +5,7 @@ import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Services } from "../services.ts";
+import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 
 const entriesPerPage = 500;
@@ -66,19 +67,22 @@ async function loadLines(
   }
 }
 
-/** The log and the output of a task, as the next attempt goes on with them. */
+/** The log and the output of a task of the tool, as the next attempt goes on with them. */
 export function linesOf(
   { logged: log, outputs: output }: TaskRecord,
   { entries, lines: earlier }: LoadedTask,
+  { retry }: Pick<Tool, "retry">,
   { store, options: limits }: Services,
 ): TaskLines {
-  const ended = earlier.length === 0 ? [] : entries.filter(({ doneAt }) => doneAt !== null);
+  const failedRunAgain = retry !== undefined;
+  const ended = earlier.length === 0 || failedRunAgain ? [] : entries.filter(({ doneAt }) => doneAt !== null);
   return new TaskLines({
     limits,
     areKept: store.logs !== undefined,
     earlier,
     last: { log, output },
     ended: ended.map(({ key }) => key),
+    failedRunAgain,
   });
 }
 

@@ -21,7 +21,12 @@ export async function runStep<T>(
   const claimed = run.claim(key);
   const entry = run.find(claimed);
   if (entry !== undefined) assertStep(entry);
-  if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, decodeEnd<T>);
+  if (entry !== undefined && entry.doneAt !== null) {
+    return run.replayed(entry, (end) => {
+      run.lines.stepEnded(claimed, end.error !== null);
+      return decodeEnd<T>(end);
+    });
+  }
   const { pauses } = effects;
   if (entry === undefined) await run.begin();
   else await pauses.pause(claimed, entry.deadlineAt ?? 0); // it failed in an earlier attempt, and is to be tried again

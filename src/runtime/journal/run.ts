@@ -159,7 +159,7 @@ export class Run {
   async recordStep(step: HeldCommand<"record_step">): Promise<void> {
     if (this.lines.isWriting) await this.lines.written();
     await this.#task?.journal.recordStep(step);
-    this.lines.stepEnded(step.key);
+    this.lines.stepEnded(step.key, step.error !== null);
   }
 
   /** Records what `prepare` returned in the run; what begins after it is the handler itself. */

@@ -20,8 +20,10 @@ export interface LinesSetup {
   readonly earlier?: readonly TaskLine[];
   /** The numbers of the last lines of the lists. */
   readonly last?: Readonly<Record<LineList, number>>;
-  /** The steps that ended in earlier attempts. */
+  /** The steps that ended in earlier attempts; left out where `failedRunAgain`: then it is said of each that is replayed. */
   readonly ended?: Iterable<string>;
+  /** Whether a step that has failed runs again, where its handler is tried again. */
+  readonly failedRunAgain?: boolean;
 }
 
 interface KeptLine {
@@ -35,7 +37,7 @@ interface KeptLine {
 
 /** What a source has still to repeat of what earlier runs of the same code appended. */
 interface Repeats {
-  /** Lines that were forgotten: as many of its first ones are taken for them. */
+  /** Lines that were forgotten: as many of those that are not kept are taken for them. */
   forgotten: number;
   /** How many lines of each text are kept. */
   readonly kept: Map<string, number>;
@@ -50,6 +52,7 @@ export class TaskLines {
   readonly #limits: LineLimits;
   readonly #areKept: boolean;
   readonly #ended: Set<string>;
+  readonly #failedRunAgain: boolean;
   readonly #kept: Readonly<Record<LineList, KeptLine[]>> = { log: [], output: [] };
   readonly #bytes = { log: 0, output: 0 };
   readonly #last: Record<LineList, number>;
@@ -64,10 +67,12 @@ export class TaskLines {
     earlier = [],
     last = { log: 0, output: 0 },
     ended = [],
+    failedRunAgain = false,
   }: LinesSetup) {
     this.#limits = limits;
     this.#areKept = areKept;
     this.#ended = new Set(ended);
+    this.#failedRunAgain = failedRunAgain;
     this.#last = { ...last };
     for (const line of earlier) this.#keep(line, hashOf(line.body), Buffer.byteLength(line.body));
   }
@@ -108,8 +113,9 @@ export class TaskLines {
     return this.#appends.written();
   }
 
-  /** A step has ended: it does not run again. */
-  stepEnded(step: string): void {
+  /** A step has ended, now or in an earlier attempt: unless it `failed`, it does not run again. */
+  stepEnded(step: string, failed: boolean): void {
+    if (failed && this.#failedRunAgain) return;
     if (this.#places.has(`log ${step}`)) this.#ended.add(step);
   }
 
@@ -120,13 +126,13 @@ export class TaskLines {
 
   #isRepeated(source: LineSource, list: LineList, hash: string): boolean {
     const repeats = this.#repeatsOf(source, list);
-    if (repeats.forgotten > 0) {
-      repeats.forgotten--;
+    const left = repeats.kept.get(hash) ?? 0;
+    if (left > 0) {
+      repeats.kept.set(hash, left - 1);
       return true;
     }
-    const left = repeats.kept.get(hash) ?? 0;
-    if (left === 0) return false;
-    repeats.kept.set(hash, left - 1);
+    if (repeats.forgotten === 0) return false;
+    repeats.forgotten--;
     return true;
   }
 
