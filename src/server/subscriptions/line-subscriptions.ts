@@ -47,7 +47,8 @@ export class LineSubscriptions {
     const { runtime, connection, onError } = this.#setup;
     const feed = new LineFeed(runtime);
     const stop = connection.streams.onStandalone((open) => {
-      if (open) for (const grown of [...this.#untold.values()]) void this.#tell(grown); // which may keep it
+      const untold = open ? [...this.#untold.values()] : []; // those that are kept again are not tried again
+      for (const grown of untold) void this.#tell(grown);
     });
     const close = (): void => {
       stop();
