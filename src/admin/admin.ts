@@ -129,10 +129,13 @@ export interface TaskDetails extends TaskSummary {
   readonly actions: readonly AdminAction[];
 }
 
-/** How many tasks a tool has; each number goes up to `most`. */
+/** How many tasks a tool has. No number goes beyond `most`, and no more unfinished tasks than that are looked through. */
 export interface ToolCounts {
   readonly tool: string;
-  readonly open: number;
+  readonly queued: number;
+  readonly waiting: number;
+  readonly running: number;
+  readonly inputRequired: number;
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
@@ -143,8 +146,6 @@ export interface ToolCounts {
 export interface Counts {
   readonly most: number;
   readonly tools: readonly ToolCounts[];
-  readonly running: number;
-  readonly inputRequired: number;
 }
 
 /** Tasks of a tool that failed with the same message, numbers in it left aside. */

@@ -1,36 +1,64 @@
 import type { AdminStore, EndedAs } from "../store/admin-store.ts";
+import { nextTurn } from "../runtime/next-turn.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { Counts, FailureGroup, ToolCounts } from "./admin.ts";
 import { selectTasks } from "./select-tasks.ts";
-import { errorText } from "./summary.ts";
+import { errorText, standingOf } from "./summary.ts";
 
 /** No count goes further: what there are more of takes the longer to count, and nobody looks at them one by one. */
 const mostCounted = 10_000;
+/** Unfinished tasks that are read together. */
+const openAtOnce = 500;
 /** Tasks whose outcomes are read together. */
 const atOnce = 50;
 
+/** Unfinished tasks are looked through, and what has ended is counted by the index. */
 export async function countTasks(admin: AdminStore): Promise<Counts> {
-  const paused = new Map((await admin.paused()).map(({ tool, since, actor }) => [tool, { since, actor }]));
-  const names = [...new Set([...(await admin.tools()), ...paused.keys()])].sort();
+  const [pausedTools, ended, open] = await Promise.all([
+    admin.paused(),
+    admin.endedTools(),
+    countOpen(admin),
+  ]);
+  const paused = new Map(pausedTools.map(({ tool, since, actor }) => [tool, { since, actor }]));
+  const names = [...new Set([...ended, ...open.keys(), ...paused.keys()])].sort();
   const tools = await Promise.all(
     names.map(async (tool): Promise<ToolCounts> => {
-      const ended = (as: EndedAs): Promise<number> => admin.count({ of: "ended", tool, as }, mostCounted);
-      const [open, completed, error, errorResult, cancelled] = await Promise.all([
-        admin.count({ of: "open", tool }, mostCounted),
-        ended("result"),
-        ended("error"),
-        ended("error_result"),
-        ended("cancelled"),
+      const of = (as: EndedAs): Promise<number> => admin.count({ of: "ended", tool, as }, mostCounted);
+      const [completed, error, errorResult, cancelled] = await Promise.all([
+        of("result"),
+        of("error"),
+        of("error_result"),
+        of("cancelled"),
       ]);
       const failed = Math.min(mostCounted, error + errorResult);
-      return { tool, open, completed, failed, cancelled, paused: paused.get(tool) ?? null };
+      const unfinished = open.get(tool) ?? noneOpen;
+      return { tool, ...unfinished, completed, failed, cancelled, paused: paused.get(tool) ?? null };
     }),
   );
-  const [running, inputRequired] = await Promise.all([
-    admin.count({ of: "running" }, mostCounted),
-    admin.count({ of: "asking" }, mostCounted),
-  ]);
-  return { most: mostCounted, tools, running, inputRequired };
+  return { most: mostCounted, tools };
+}
+
+type OpenCounts = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired">;
+const noneOpen: OpenCounts = { queued: 0, waiting: 0, running: 0, inputRequired: 0 };
+
+/** By tool, of the newest ones. */
+async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCounts>> {
+  const counts = new Map<string, OpenCounts>();
+  let before: string | null = null;
+  for (let read = 0; read < mostCounted;) {
+    const tasks = await admin.tasks({ of: "open" }, before, openAtOnce);
+    for (const task of tasks) {
+      const of = counts.get(task.tool) ?? noneOpen;
+      const standing = standingOf(task);
+      const name = standing === "input_required" ? "inputRequired" : standing;
+      if (name in of) counts.set(task.tool, { ...of, [name]: of[name as keyof OpenCounts] + 1 });
+    }
+    read += tasks.length;
+    before = tasks.at(-1)?.id ?? null;
+    if (tasks.length < openAtOnce) break;
+    await nextTurn();
+  }
+  return counts;
 }
 
 /** What the newest `limit` failed tasks of a tool say, the most frequent first. */

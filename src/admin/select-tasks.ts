@@ -11,14 +11,12 @@ const mostPassed = 2_000;
 
 const generations: readonly GenerationName[] = ["2026-07-28", "2025-11-25", "sep-1686", "plain", "child"];
 
-const openStandings: ReadonlySet<TaskStanding> = new Set(["queued", "waiting", "running", "input_required"]);
-
-/** The index does not say of a settled task of an older version how it ended: its record does. */
-const ends: Readonly<Partial<Record<TaskStanding, readonly EndedAs[]>>> = {
-  completed: ["result", "settled"],
-  failed: ["error", "error_result", "settled"],
-  cancelled: ["cancelled"],
-};
+/** The index does not say of a settled task of an older version how that ended: its record does. */
+const ends: ReadonlyMap<TaskStanding, readonly EndedAs[]> = new Map([
+  ["completed", ["result", "settled"]],
+  ["failed", ["error", "error_result", "settled"]],
+  ["cancelled", ["cancelled"]],
+]);
 
 export interface SelectedPage {
   readonly tasks: readonly TaskRecord[];
@@ -59,25 +57,15 @@ async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<re
   if (principal !== undefined)
     return generations.map((generation) => ({ of: "principal", generation, principal }));
   if (states === undefined && tool === undefined) return [{ of: "all" }];
-  const wanted = new Set<TaskStanding>(states ?? ["queued", "completed", "failed", "cancelled"]);
-  const endedAs = new Set([...wanted].flatMap((standing) => ends[standing] ?? []));
-  const tools = endedAs.size === 0 ? [] : tool === undefined ? await store.tools() : [tool];
+  const open = states?.filter((standing) => !ends.has(standing));
+  const endedAs = new Set(
+    states === undefined ? [...ends.values()].flat() : states.flatMap((each) => ends.get(each) ?? []),
+  );
+  const tools = endedAs.size === 0 ? [] : tool === undefined ? await store.endedTools() : [tool];
   const ended = tools.flatMap((name) => [...endedAs].map((as) => ({ of: "ended", tool: name, as }) as const));
-  return [
-    ...openRange(
-      [...wanted].filter((standing) => openStandings.has(standing)),
-      tool,
-    ),
-    ...ended,
-  ];
-}
-
-function openRange(standings: readonly TaskStanding[], tool: string | undefined): readonly TaskRange[] {
-  const [only, ...others] = standings;
-  if (only === undefined) return [];
-  if (others.length === 0 && only === "running") return [{ of: "running" }];
-  if (others.length === 0 && only === "input_required") return [{ of: "asking" }];
-  return [{ of: "open", ...(tool !== undefined && { tool }) }];
+  if (open?.length === 0) return ended;
+  const asksOnly = open?.every((standing) => standing === "input_required") === true;
+  return [{ of: asksOnly ? "asking" : "open" }, ...ended];
 }
 
 function filterOf({ states, tool, principal, text }: TaskSelection): (task: TaskRecord) => boolean {

@@ -8,9 +8,8 @@ export type EndedAs = OutcomeKind | "cancelled" | "settled";
 /** Tasks that stand together in an index, by their ids. */
 export type TaskRange =
   | { readonly of: "all" }
-  /** Unfinished, of one tool where that is given. */
-  | { readonly of: "open"; readonly tool?: string }
-  | { readonly of: "running" }
+  /** Unfinished, of all tools. */
+  | { readonly of: "open" }
   /** Unfinished, with questions that wait for an answer. */
   | { readonly of: "asking" }
   | { readonly of: "ended"; readonly tool: string; readonly as: EndedAs }
@@ -22,8 +21,8 @@ export interface AdminStore {
   tasks(range: TaskRange, before: string | null, limit: number): Promise<readonly TaskRecord[]>;
   /** How many tasks a range has, at most `most`. */
   count(range: TaskRange, most: number): Promise<number>;
-  /** The names of tools, in their order, of which there are tasks. */
-  tools(): Promise<readonly string[]>;
+  /** The names of tools, in their order, of which there are tasks that have ended. */
+  endedTools(): Promise<readonly string[]>;
   /** Actions, of one task where that is given, newest first: at most `limit` with numbers below `before` (null: from the newest). */
   actions(taskId: string | null, before: number | null, limit: number): Promise<readonly StoredAction[]>;
   /** Tools whose tasks nobody starts, in the order of their names. */

@@ -68,7 +68,7 @@ export class CrashableStore {
     admin: {
       tasks: (...page) => this.#alive(() => this.#admin.tasks(...page)),
       count: (...range) => this.#alive(() => this.#admin.count(...range)),
-      tools: () => this.#alive(() => this.#admin.tools()),
+      endedTools: () => this.#alive(() => this.#admin.endedTools()),
       actions: (...page) => this.#alive(() => this.#admin.actions(...page)),
       paused: () => this.#alive(() => this.#admin.paused()),
     },

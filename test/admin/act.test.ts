@@ -140,8 +140,8 @@ it("starts no tasks of a paused tool in any process until it is resumed", async 
     body: expect.stringContaining("paused") as string,
   });
   expect((await admin.counts()).tools).toMatchObject([
-    { tool: "other", open: 0, completed: 2, paused: null },
-    { tool: "publish", open: 2, paused: { actor: "ann" } },
+    { tool: "other", queued: 0, waiting: 0, running: 0, completed: 2, paused: null },
+    { tool: "publish", queued: 2, paused: { actor: "ann" } },
   ]);
   await admin.as("ann").resume("publish");
   await first.clock.advance(1_000);

@@ -135,7 +135,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
   }),
   ToolCounts: objectOf<ToolCounts>({
     tool: text,
-    open: whole,
+    queued: whole,
+    waiting: whole,
+    running: whole,
+    inputRequired: whole,
     completed: whole,
     failed: whole,
     cancelled: whole,
@@ -148,8 +151,6 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Counts: objectOf<Counts>({
     most: whole,
     tools: listOf(reference("ToolCounts")),
-    running: whole,
-    inputRequired: whole,
   }),
   FailureGroup: objectOf<FailureGroup>({
     message: text,

@@ -1,5 +1,6 @@
 import type { Action, StoredAction } from "../../task/action.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { isTerminal } from "../../task/status.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
 import type { TableWrite } from "../table-write.ts";
 import { isInRange } from "../task-range.ts";
@@ -41,7 +42,8 @@ export class MemoryAdmin {
     return {
       tasks: (range, before, limit) => opened(() => this.#tasks(range, before).slice(0, limit)),
       count: (range, most) => opened(() => Math.min(this.#tasks(range, null).length, most)),
-      tools: () => opened(() => [...new Set(this.#records().map(({ tool }) => tool))].toSorted(compareText)),
+      endedTools: () =>
+        opened(() => [...new Set(this.#ended().map(({ tool }) => tool))].toSorted(compareText)),
       actions: (taskId, before, limit) => opened(() => this.#newestActions(taskId, before, limit)),
       paused: () => opened(() => this.paused()),
     };
@@ -49,6 +51,10 @@ export class MemoryAdmin {
 
   #records(): TaskRecord[] {
     return [...this.#stored.values()].map(({ record }) => record);
+  }
+
+  #ended(): readonly TaskRecord[] {
+    return this.#records().filter(({ state }) => isTerminal(state));
   }
 
   #tasks(range: TaskRange, before: string | null): readonly TaskRecord[] {

@@ -11,46 +11,30 @@ export function adminStatements({ task, action, pausedTool }: Names) {
   /** How many there are, up to a number. */
   const counted = (of: string, searched = 0): string =>
     `SELECT count(*)::int FROM (SELECT 1 FROM ${task} WHERE ${of} LIMIT $${searched + 1}) AS counted`;
-  const openOf = `${unfinished} AND tool = $1`;
   const asking = "asks = 1";
-  const ended = `${finished} AND tool = $1 AND coalesce(ended, state) = $2`;
+  const ended = `${finished} AND tool = $1 AND coalesce(outcome_kind, state) = $2`;
   /** The last part tells no name from an empty one. */
   const principal =
     "generation = $1 AND coalesce(principal, '') = coalesce($2::text, '') AND (principal IS NULL) = ($2::text IS NULL)";
   const stored = `seq, ${actionColumns.join(", ")}`;
-  /** By steps: each goes to the next one. */
-  const toolsOf = (of: string): string => `WITH RECURSIVE named AS (
-      (SELECT tool FROM ${task} WHERE ${of} ORDER BY tool LIMIT 1)
-      UNION ALL
-      SELECT next.tool FROM named CROSS JOIN LATERAL (
-        SELECT tool FROM ${task} WHERE ${of} AND tool > named.tool ORDER BY tool LIMIT 1) AS next
-    ) SELECT tool FROM named`;
   return {
     all: tasks("true"),
     open: tasks(unfinished),
-    openOf: tasks(openOf, 1),
-    /** Of each owner that has some, so many; owners are looked for by steps. */
-    running: `WITH RECURSIVE owned AS (
-        (SELECT owner FROM ${task} WHERE state = 'running' ORDER BY owner LIMIT 1)
-        UNION ALL
-        SELECT next.owner FROM owned CROSS JOIN LATERAL (
-          SELECT owner FROM ${task} WHERE state = 'running' AND owner > owned.owner ORDER BY owner LIMIT 1) AS next
-      ) SELECT some_of.id, some_of.record FROM owned CROSS JOIN LATERAL (
-        SELECT id, record FROM ${task} WHERE state = 'running' AND owner = owned.owner AND id < $1
-        ORDER BY id DESC LIMIT $2) AS some_of
-      ORDER BY some_of.id DESC LIMIT $2`,
     asking: tasks(asking),
     ended: tasks(ended, 2),
     principal: tasks(principal, 2),
     countAll: counted("true ORDER BY id"),
     countOpen: counted(unfinished),
-    countOpenOf: counted(openOf, 1),
-    countRunning: counted("state = 'running'"),
     countAsking: counted(asking),
     countEnded: counted(ended, 2),
     countPrincipal: counted(principal, 2),
-    openTools: toolsOf(unfinished),
-    endedTools: toolsOf(finished),
+    /** By steps: each goes to the next one. */
+    endedTools: `WITH RECURSIVE named AS (
+      (SELECT tool FROM ${task} WHERE ${finished} ORDER BY tool LIMIT 1)
+      UNION ALL
+      SELECT next.tool FROM named CROSS JOIN LATERAL (
+        SELECT tool FROM ${task} WHERE ${finished} AND tool > named.tool ORDER BY tool LIMIT 1) AS next
+    ) SELECT tool FROM named`,
     actions: `SELECT ${stored} FROM ${action} WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
     actionsOf: `SELECT ${stored} FROM ${action} WHERE task_id = $1 AND task_id IS NOT NULL AND seq < $2
       ORDER BY seq DESC LIMIT $3`,

@@ -1,6 +1,5 @@
 import type { StoredAction } from "../../task/action.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { compareNames } from "../../task/turns.ts";
 import { actionOf, pausedOf } from "../action-row.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
 import { columnsOf, textOrStored } from "../row.ts";
@@ -45,13 +44,9 @@ export class PostgresAdmin implements AdminStore {
     return Number(row?.[0] ?? 0);
   }
 
-  async tools(): Promise<readonly string[]> {
-    const { database } = this.#open();
-    const [open, ended] = await Promise.all([
-      database.read(this.#sql.openTools),
-      database.read(this.#sql.endedTools),
-    ]);
-    return [...new Set([...open, ...ended].map((row) => textOrStored(row, toolAt.tool)))].sort(compareNames);
+  async endedTools(): Promise<readonly string[]> {
+    const rows = await this.#open().database.read(this.#sql.endedTools);
+    return rows.map((row) => textOrStored(row, toolAt.tool));
   }
 
   async actions(
@@ -78,11 +73,7 @@ export class PostgresAdmin implements AdminStore {
       case "all":
         return { tasks: sql.all, count: sql.countAll, values: [] };
       case "open":
-        return range.tool === undefined
-          ? { tasks: sql.open, count: sql.countOpen, values: [] }
-          : { tasks: sql.openOf, count: sql.countOpenOf, values: [toStored(range.tool)] };
-      case "running":
-        return { tasks: sql.running, count: sql.countRunning, values: [] };
+        return { tasks: sql.open, count: sql.countOpen, values: [] };
       case "asking":
         return { tasks: sql.asking, count: sql.countAsking, values: [] };
       case "ended":

@@ -4,7 +4,6 @@ import type { TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
-import { endedAs } from "../task-range.ts";
 
 type Value = string | number | null;
 
@@ -42,7 +41,7 @@ export const columns: readonly TaskColumn[] = [
   changing("run_after", ({ runAfter }) => runAfter, "bigint"),
   changing("sweep_at", ({ sweepAt }) => sweepAt, "bigint"),
   changing("limited", ({ limited }) => Number(limited), "smallint"),
-  changing("ended", endedAs),
+  changing("outcome_kind", ({ outcomeKind }) => outcomeKind),
   changing("asks", ({ state, openInputs }) => (openInputs > 0 && !isTerminal(state) ? 1 : null), "smallint"),
   changing("record", (task) => JSON.stringify(task)),
 ];

@@ -16,36 +16,29 @@ const counted = (index: string, of: string): string =>
 
 const all = ["", "true"] as const;
 const open = ["INDEXED BY task_unfinished", unfinished] as const;
-const openOf = ["INDEXED BY task_open", `${unfinished} AND tool = ?`] as const;
-const running = ["INDEXED BY task_running", "state = 'running'"] as const;
 const asking = ["INDEXED BY task_asking", `${unfinished} AND open_inputs > 0`] as const;
 const ended = [
-  "INDEXED BY task_outcome",
+  "INDEXED BY task_ended_of",
   `${finished} AND tool = ? AND coalesce(outcome_kind, state) = ?`,
 ] as const;
 const principal = ["INDEXED BY task_owner", "generation = ? AND principal IS ?"] as const;
 
 export const selectAll = tasks(...all);
 export const selectOpen = tasks(...open);
-export const selectOpenOf = tasks(...openOf);
-export const selectRunningTasks = tasks(...running);
 export const selectAsking = tasks(...asking);
 export const selectEnded = tasks(...ended);
 export const selectOfPrincipal = tasks(...principal);
 
 export const countAll = counted(...all);
 export const countOpen = counted(...open);
-export const countOpenOf = counted(...openOf);
-export const countRunning = counted(...running);
 export const countAsking = counted(...asking);
 export const countEnded = counted(...ended);
 export const countOfPrincipal = counted(...principal);
 
 /** One seek for each tool. */
-export const selectOpenTool = `
-  SELECT tool FROM task INDEXED BY task_open WHERE ${unfinished} AND tool > ? ORDER BY tool LIMIT 1`;
+/** The next one: one seek for each tool. */
 export const selectEndedTool = `
-  SELECT tool FROM task INDEXED BY task_outcome WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
+  SELECT tool FROM task INDEXED BY task_ended_of WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
 
 export const selectActions = `
   SELECT seq, ${actionColumns.join(", ")} FROM action WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0`;

@@ -39,9 +39,13 @@ export class SqliteAdmin {
     return row === undefined ? 0 : integer(row, countAt.count);
   }
 
-  tools(): string[] {
-    const found = [...this.#toolsOf(sql.selectOpenTool), ...this.#toolsOf(sql.selectEndedTool)];
-    return [...new Set(found)].sort();
+  endedTools(): string[] {
+    const tools: string[] = [];
+    const next = this.#prepare(sql.selectEndedTool);
+    for (let row = next.get(""); row !== undefined; row = next.get(row[0] ?? null)) {
+      tools.push(textOrStored(row, toolAt.tool));
+    }
+    return tools;
   }
 
   actions(taskId: string | null, before: number | null, limit: number): StoredAction[] {
@@ -57,13 +61,6 @@ export class SqliteAdmin {
     return this.#prepare(sql.selectPaused).all().map(pausedOf);
   }
 
-  *#toolsOf(next: string): Generator<string, void, undefined> {
-    const statement = this.#prepare(next);
-    for (let row = statement.get(""); row !== undefined; row = statement.get(row[0] ?? null)) {
-      yield textOrStored(row, toolAt.tool);
-    }
-  }
-
   #range(range: TaskRange): {
     readonly statements: RangeStatements;
     readonly values: readonly SQLInputValue[];
@@ -76,11 +73,7 @@ export class SqliteAdmin {
       case "all":
         return of(sql.selectAll, sql.countAll);
       case "open":
-        return range.tool === undefined
-          ? of(sql.selectOpen, sql.countOpen)
-          : of(sql.selectOpenOf, sql.countOpenOf, toStored(range.tool));
-      case "running":
-        return of(sql.selectRunningTasks, sql.countRunning);
+        return of(sql.selectOpen, sql.countOpen);
       case "asking":
         return of(sql.selectAsking, sql.countAsking);
       case "ended":

@@ -177,7 +177,7 @@ class SqliteStore implements TaskStore {
   readonly admin: AdminStore = {
     tasks: (range, before, limit) => this.#read(({ admin }) => admin.tasks(range, before, limit)),
     count: (range, most) => this.#read(({ admin }) => admin.count(range, most)),
-    tools: () => this.#read(({ admin }) => admin.tools()),
+    endedTools: () => this.#read(({ admin }) => admin.endedTools()),
     actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
     paused: () => this.#read(({ admin }) => admin.paused()),
   };

@@ -5,7 +5,7 @@ import { migrateSchema, migrations } from "../../../src/store/postgres/migrate.t
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
 import { FreshDatabase } from "../../postgres/test-database.ts";
 
-const ours = ["task_asking", "task_open", "task_outcome"];
+const ours = ["task_asking", "task_ended_of"];
 
 /** A database of its own: others may use theirs for long, and an index is made when those who came before have ended. */
 async function freshDatabase(): Promise<{ database: Database; names: Names }> {
@@ -62,9 +62,9 @@ test("an index that was left half made is made again", async () => {
   await withTask(fresh);
   await migrateSchema(database, names);
   await database.query(
-    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'holdfast.task_outcome'::regclass",
+    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'holdfast.task_ended_of'::regclass",
   );
-  expect(await usable(database)).not.toContain("task_outcome");
+  expect(await usable(database)).not.toContain("task_ended_of");
   await migrateSchema(database, names);
   expect(await usable(database)).toEqual(ours);
 });

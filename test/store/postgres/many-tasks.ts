@@ -12,7 +12,7 @@ export const firstTime = 1_700_000_000_000;
 
 const tasks = ({ task }: Names): string => `
   INSERT INTO ${task} (id, wire_id, generation, scope, principal, method, tool, idempotency_key, state, owner, lane, run_after,
-    sweep_at, limited, ended, asks, record)
+    sweep_at, limited, outcome_kind, asks, record)
   SELECT 'task-' || lpad(n::text, 9, '0'), CASE WHEN n % 5 = 0 THEN 'wire-' || n END,
     (ARRAY['sep-1686', '2025-11-25', '2026-07-28', 'plain', 'child'])[n % 5 + 1],
     CASE WHEN n % 5 = 0 THEN 'scope-' || n % 5000 ELSE '' END,

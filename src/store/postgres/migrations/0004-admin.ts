@@ -6,7 +6,7 @@ import type { Names } from "../names.ts";
  */
 export function admin(names: Names): string {
   return `
-ALTER TABLE ${names.task} ADD COLUMN ended text COLLATE "C";
+ALTER TABLE ${names.task} ADD COLUMN outcome_kind text COLLATE "C";
 ALTER TABLE ${names.task} ADD COLUMN asks smallint;
 
 CREATE TABLE ${names.action} (
@@ -31,8 +31,7 @@ CREATE TABLE ${names.pausedTool} (
 /** Indexes on the table of tasks, by their names. */
 export function adminIndexes({ task }: Names): Readonly<Record<string, string>> {
   return {
-    task_open: `${task} (tool, id) WHERE state IN ('queued', 'running')`,
     task_asking: `${task} (id) WHERE asks = 1`,
-    task_outcome: `${task} (tool, coalesce(ended, state), id) WHERE state IN ('settled', 'cancelled')`,
+    task_ended_of: `${task} (tool, coalesce(outcome_kind, state), id) WHERE state IN ('settled', 'cancelled')`,
   };
 }

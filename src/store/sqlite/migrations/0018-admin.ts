@@ -1,9 +1,7 @@
 /** What operators search by, and what they did. */
 export const admin = `
-CREATE INDEX task_open ON task (tool, id) WHERE state IN ('queued', 'running');
-CREATE INDEX task_running ON task (id) WHERE state = 'running';
+CREATE INDEX task_ended_of ON task (tool, coalesce(outcome_kind, state), id) WHERE state IN ('settled', 'cancelled');
 CREATE INDEX task_asking ON task (id) WHERE state IN ('queued', 'running') AND open_inputs > 0;
-CREATE INDEX task_outcome ON task (tool, coalesce(outcome_kind, state), id) WHERE state IN ('settled', 'cancelled');
 
 CREATE TABLE action (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
