@@ -171,7 +171,7 @@ export type BulkAction = "cancel" | "retry" | "delete" | "extend";
 export interface BulkOptions {
   /** Only says which tasks are meant. Default false. */
   readonly dryRun?: boolean;
-  /** How many tasks at most. Default 1,000. */
+  /** How many tasks at most, from 1 to 10,000. Default 1,000. */
   readonly limit?: number;
   /** With `extend`. */
   readonly until?: number | null;

@@ -4,10 +4,11 @@ import { isTerminal } from "../task/status.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { AdminActs, BulkAction, BulkOptions, BulkResult, TaskSelection } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
-import { assertSelection } from "./assert-query.ts";
+import { assertSelection, wholeUpTo } from "./assert-query.ts";
 import { selectTasks } from "./select-tasks.ts";
 
 const defaultLimit = 1_000;
+const mostAtOnce = 10_000;
 /** Tasks that are found, and changed at the same time. */
 const atOnce = 50;
 
@@ -22,6 +23,7 @@ export async function bulk(
   { dryRun = false, limit = defaultLimit, until, after }: BulkOptions,
 ): Promise<BulkResult> {
   assertSelection(selection);
+  wholeUpTo("limit", limit, mostAtOnce);
   const doIt = actionOf(act, action, until);
   const done: string[] = [];
   const created: string[] = [];

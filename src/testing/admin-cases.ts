@@ -5,7 +5,8 @@ import type { JournalEntry } from "../task/journal.ts";
 import { resultOutcome, type Outcome } from "../task/outcome.ts";
 import { assertMembers } from "./assert-members.ts";
 import { createQueued, createRunning, noon, sampleTask } from "./sample-task.ts";
-import { storeCases } from "./store-case.ts";
+import { reclaimGone } from "./reclaim-gone.ts";
+import { ownerCases, storeCases } from "./store-case.ts";
 import { changesOf } from "./told-changes.ts";
 
 const day = 24 * 3_600_000;
@@ -55,132 +56,171 @@ const step: JournalEntry = {
   doneVersion: null,
 };
 
-export const adminCases = storeCases("admin", {
-  "tasks are found by how they stand, newest first": async ({ store }) => {
-    const { admin } = store;
-    if (admin === undefined) return;
-    await several(store);
-    assert.equal(await names(admin, { of: "all" }), "gfedcba");
-    assert.equal(await names(admin, { of: "open" }), "ba");
-    assert.equal(await names(admin, { of: "ended", tool: "publish", as: "error" }), "fd");
-    assert.equal(await names(admin, { of: "ended", tool: "publish", as: "result" }), "c");
-    assert.equal(await names(admin, { of: "ended", tool: "withdraw", as: "error_result" }), "e");
-    assert.equal(await names(admin, { of: "ended", tool: "publish", as: "cancelled" }), "g");
-    assert.equal(await names(admin, { of: "ended", tool: "publish", as: "settled" }), "");
-    const of = { of: "principal", generation: "2026-07-28" } as const;
-    assert.equal(await names(admin, { ...of, principal: "ann" }), "gfedca");
-    assert.equal(await names(admin, { ...of, principal: null }), "b");
-    assert.deepEqual(await admin.endedTools(), ["publish", "withdraw"]);
-  },
-  "a page has tasks below an id, and no more than it may; a count goes no further than it is told": async ({
-    store,
-  }) => {
-    const { admin } = store;
-    if (admin === undefined) return;
-    await several(store);
-    assert.equal(await names(admin, { of: "all" }, "task-e", 2), "dc");
-    assert.equal(await names(admin, { of: "open" }, "task-a"), "");
-    assert.equal(await names(admin, { of: "ended", tool: "publish", as: "error" }, "task-f"), "d");
-    assert.equal(await admin.count({ of: "all" }, 100), 7);
-    assert.equal(await admin.count({ of: "all" }, 3), 3);
-    assert.equal(await admin.count({ of: "open" }, 100), 2);
-    assert.equal(await admin.count({ of: "ended", tool: "publish", as: "error" }, 100), 2);
-    assert.equal(await admin.count({ of: "asking" }, 100), 0);
-  },
-  "a task is found by its open question until that is answered": async ({ store }) => {
-    const { admin } = store;
-    if (admin === undefined) return;
-    await store.write(createRunning("a"));
-    const input = { key: "ok", method: "elicitation/create", params: "{}" } as const;
-    const question = { now: noon + 1, id: "task-a", token: "t1", input, requestHash: "h", deadlineAt: null };
-    await store.write({ type: "open_input", ...question });
-    assert.equal(await names(admin, { of: "asking" }), "a");
-    assert.equal(await admin.count({ of: "asking" }, 9), 1);
-    const answers = [{ key: "ok", value: "{}", error: null }];
-    await store.write({ type: "answer_inputs", now: noon + 2, id: "task-a", answers });
-    assert.equal(await names(admin, { of: "asking" }), "");
-  },
-  "what is done by hand is recorded with it, and what is refused is not": async ({ store }) => {
-    const { admin } = store;
-    if (admin === undefined) return;
-    await store.write(createQueued("a"));
-    const detail = { reason: "\u0000 by hand" };
-    await store.write({ type: "cancel", now: noon + 1, id: "task-a", by: { ...ann, detail } });
-    await store.write({ type: "cancel", now: noon + 2, id: "task-a", by: ann });
-    await store.write({ type: "delete", now: noon + 3, id: "task-a", by: { actor: "cy", action: "delete" } });
-    const [deleted, cancelled, ...others] = await admin.actions(null, null, 9);
-    assert.deepEqual(others, []);
-    assertMembers(cancelled, {
-      at: noon + 1,
-      actor: "ann",
-      action: "cancel",
-      taskId: "task-a",
-      tool: "publish",
-    });
-    assert.deepEqual(JSON.parse(cancelled?.detail ?? ""), detail);
-    assertMembers(deleted, { at: noon + 3, actor: "cy", action: "delete", taskId: "task-a", detail: null });
-    assert.deepEqual(await admin.actions("task-a", deleted?.seq ?? null, 9), [cancelled]);
-    assert.deepEqual(await admin.actions(null, null, 1), [deleted]);
-    assert.deepEqual(await admin.actions("task-b", null, 9), []);
-  },
-  "a tool is paused until it is resumed, and every owner hears of it": async ({ store }) => {
-    const { admin } = store;
-    if (admin === undefined) return;
-    assert.equal((await store.renew()).paused, undefined);
-    await store.write({
-      type: "pause_tool",
-      now: noon,
-      tool: "publish",
-      actor: "ann",
-      by: { actor: "ann", action: "pause" },
-    });
-    await store.write({ type: "pause_tool", now: noon + 1, tool: "publish", actor: "cy" });
-    assert.deepEqual(await admin.paused(), [{ tool: "publish", since: noon, actor: "ann" }]);
-    assert.deepEqual((await store.renew()).paused, ["publish"]);
-    assertMembers((await admin.actions(null, null, 9))[0], {
-      action: "pause",
-      tool: "publish",
-      taskId: null,
-    });
-    await store.write({ type: "resume_tool", now: noon + 2, tool: "publish" });
-    assert.deepEqual(await admin.paused(), []);
-  },
-  "a task is extended before its end and after it": async ({ store }) => {
-    if (store.admin === undefined) return;
-    await store.write(createQueued("a"));
-    await settle(store, "b", failed);
-    await store.write(createQueued("c", { expiry: { from: "terminal", ms: 5 }, runUntil: noon + 10 }));
-    const seen = changesOf(store);
-    const until = noon + day;
-    for (const name of ["a", "b", "c"])
-      await store.write({ type: "extend", now: noon + 2, id: `task-${name}`, until });
-    assert.deepEqual(
-      seen.map(({ id, version }) => `${id} ${version}`),
-      ["task-a 2", "task-b 3", "task-c 2"],
-    );
-    assertMembers(await store.get("task-a"), { sweepAt: until, expiry: { from: "created", ms: day } });
-    assertMembers(await store.get("task-b"), { sweepAt: until, expiry: { from: "created", ms: 60_000 } });
-    assertMembers(await store.get("task-c"), {
-      sweepAt: until,
-      runUntil: until,
-      expiry: { from: "terminal", ms: 5 },
-    });
-    await store.write({ type: "extend", now: noon + 3, id: "task-a", until: null });
-    assertMembers(await store.get("task-a"), { sweepAt: null, expiry: { from: "created", ms: null } });
-    assert.deepEqual(await store.write({ type: "extend", now: noon, id: "task-z", until }), {
-      ok: false,
-      reason: "unknown",
-    });
-  },
-  "a task can begin with a journal": async ({ store }) => {
-    if (store.admin === undefined) return;
-    const by = { actor: "ann", action: "retry", detail: { of: "task-a" } };
-    const created = await store.write({ ...createQueued("b"), journal: [step], by });
-    assertMembers(created, { ok: true, created: true, task: { journalled: true, version: 1 } });
-    assertMembers(await store.journalEntry("task-b", "render"), step);
-    assertMembers((await store.admin.actions("task-b", null, 9))[0], {
-      action: "retry",
-      tool: sampleTask("b").tool,
-    });
-  },
-});
+export const adminCases = [
+  ...storeCases("admin", {
+    "tasks are found by how they stand, newest first": async ({ store }) => {
+      const { admin } = store;
+      if (admin === undefined) return;
+      await several(store);
+      assert.equal(await names(admin, { of: "all" }), "gfedcba");
+      assert.equal(await names(admin, { of: "open" }), "ba");
+      assert.equal(await names(admin, { of: "ended", tool: "publish", as: "error" }), "fd");
+      assert.equal(await names(admin, { of: "ended", tool: "publish", as: "result" }), "c");
+      assert.equal(await names(admin, { of: "ended", tool: "withdraw", as: "error_result" }), "e");
+      assert.equal(await names(admin, { of: "ended", tool: "publish", as: "cancelled" }), "g");
+      assert.equal(await names(admin, { of: "ended", tool: "publish", as: "settled" }), "");
+      const of = { of: "principal", generation: "2026-07-28" } as const;
+      assert.equal(await names(admin, { ...of, principal: "ann" }), "gfedca");
+      assert.equal(await names(admin, { ...of, principal: null }), "b");
+      assert.deepEqual(await admin.endedTools(), ["publish", "withdraw"]);
+    },
+    "a page has tasks below an id, and no more than it may; a count goes no further than it is told": async ({
+      store,
+    }) => {
+      const { admin } = store;
+      if (admin === undefined) return;
+      await several(store);
+      assert.equal(await names(admin, { of: "all" }, "task-e", 2), "dc");
+      assert.equal(await names(admin, { of: "open" }, "task-a"), "");
+      assert.equal(await names(admin, { of: "ended", tool: "publish", as: "error" }, "task-f"), "d");
+      assert.equal(await admin.count({ of: "all" }, 100), 7);
+      assert.equal(await admin.count({ of: "all" }, 3), 3);
+      assert.equal(await admin.count({ of: "open" }, 100), 2);
+      assert.equal(await admin.count({ of: "ended", tool: "publish", as: "error" }, 100), 2);
+      assert.equal(await admin.count({ of: "asking" }, 100), 0);
+    },
+    "a task is found by its open question until that is answered": async ({ store }) => {
+      const { admin } = store;
+      if (admin === undefined) return;
+      await store.write(createRunning("a"));
+      const input = { key: "ok", method: "elicitation/create", params: "{}" } as const;
+      const question = {
+        now: noon + 1,
+        id: "task-a",
+        token: "t1",
+        input,
+        requestHash: "h",
+        deadlineAt: null,
+      };
+      await store.write({ type: "open_input", ...question });
+      assert.equal(await names(admin, { of: "asking" }), "a");
+      assert.equal(await admin.count({ of: "asking" }, 9), 1);
+      const answers = [{ key: "ok", value: "{}", error: null }];
+      await store.write({ type: "answer_inputs", now: noon + 2, id: "task-a", answers });
+      assert.equal(await names(admin, { of: "asking" }), "");
+    },
+    "what is done by hand is recorded with it, and what is refused is not": async ({ store }) => {
+      const { admin } = store;
+      if (admin === undefined) return;
+      await store.write(createQueued("a"));
+      const detail = { reason: "\u0000 by hand" };
+      await store.write({ type: "cancel", now: noon + 1, id: "task-a", by: { ...ann, detail } });
+      await store.write({ type: "cancel", now: noon + 2, id: "task-a", by: ann });
+      await store.write({
+        type: "delete",
+        now: noon + 3,
+        id: "task-a",
+        by: { actor: "cy", action: "delete" },
+      });
+      const [deleted, cancelled, ...others] = await admin.actions(null, null, 9);
+      assert.deepEqual(others, []);
+      assertMembers(cancelled, {
+        at: noon + 1,
+        actor: "ann",
+        action: "cancel",
+        taskId: "task-a",
+        tool: "publish",
+      });
+      assert.deepEqual(JSON.parse(cancelled?.detail ?? ""), detail);
+      assertMembers(deleted, { at: noon + 3, actor: "cy", action: "delete", taskId: "task-a", detail: null });
+      assert.deepEqual(await admin.actions("task-a", deleted?.seq ?? null, 9), [cancelled]);
+      assert.deepEqual(await admin.actions(null, null, 1), [deleted]);
+      assert.deepEqual(await admin.actions("task-b", null, 9), []);
+    },
+    "a tool is paused until it is resumed, and every owner hears of it": async ({ store }) => {
+      const { admin } = store;
+      if (admin === undefined) return;
+      assert.equal((await store.renew()).paused, undefined);
+      await store.write({
+        type: "pause_tool",
+        now: noon,
+        tool: "publish",
+        actor: "ann",
+        by: { actor: "ann", action: "pause" },
+      });
+      await store.write({ type: "pause_tool", now: noon + 1, tool: "publish", actor: "cy" });
+      assert.deepEqual(await admin.paused(), [{ tool: "publish", since: noon, actor: "ann" }]);
+      assert.deepEqual((await store.renew()).paused, ["publish"]);
+      assertMembers((await admin.actions(null, null, 9))[0], {
+        action: "pause",
+        tool: "publish",
+        taskId: null,
+      });
+      await store.write({ type: "resume_tool", now: noon + 2, tool: "publish" });
+      assert.deepEqual(await admin.paused(), []);
+    },
+    "a task is extended before its end and after it": async ({ store }) => {
+      if (store.admin === undefined) return;
+      await store.write(createQueued("a"));
+      await settle(store, "b", failed);
+      await store.write(createQueued("c", { expiry: { from: "terminal", ms: 5 }, runUntil: noon + 10 }));
+      const seen = changesOf(store);
+      const until = noon + day;
+      for (const name of ["a", "b", "c"])
+        await store.write({ type: "extend", now: noon + 2, id: `task-${name}`, until });
+      assert.deepEqual(
+        seen.map(({ id, version }) => `${id} ${version}`),
+        ["task-a 2", "task-b 3", "task-c 2"],
+      );
+      assertMembers(await store.get("task-a"), { sweepAt: until, expiry: { from: "created", ms: day } });
+      assertMembers(await store.get("task-b"), { sweepAt: until, expiry: { from: "created", ms: 60_000 } });
+      assertMembers(await store.get("task-c"), {
+        sweepAt: until,
+        runUntil: until,
+        expiry: { from: "terminal", ms: 5 },
+      });
+      await store.write({ type: "extend", now: noon + 3, id: "task-a", until: null });
+      assertMembers(await store.get("task-a"), { sweepAt: null, expiry: { from: "created", ms: null } });
+      assert.deepEqual(await store.write({ type: "extend", now: noon, id: "task-z", until }), {
+        ok: false,
+        reason: "unknown",
+      });
+    },
+    "a task can begin with a journal": async ({ store }) => {
+      if (store.admin === undefined) return;
+      const by = { actor: "ann", action: "retry", detail: { of: "task-a" } };
+      const created = await store.write({ ...createQueued("b"), journal: [step], by });
+      assertMembers(created, { ok: true, created: true, task: { journalled: true, version: 1 } });
+      assertMembers(await store.journalEntry("task-b", "render"), step);
+      assertMembers((await store.admin.actions("task-b", null, 9))[0], {
+        action: "retry",
+        tool: sampleTask("b").tool,
+      });
+    },
+  }),
+  ...ownerCases("admin", {
+    "a task whose process is gone is extended once another one has taken it over": async ({
+      store,
+      join,
+      kill,
+    }) => {
+      if (store.admin === undefined) return;
+      const { store: lost, owner } = await join();
+      await lost.write(createRunning("a"));
+      const extend = { type: "extend", now: noon, id: "task-a", until: null } as const;
+      assertMembers(await store.write(extend), { ok: true });
+      await kill(owner);
+      assert.deepEqual(await store.write(extend), { ok: false, reason: "state" });
+      await reclaimGone(store);
+      assertMembers(await store.write(extend), { ok: true, task: { state: "queued", sweepAt: null } });
+    },
+    "a pause is known to every owner when it renews": async ({ store, join }) => {
+      if (store.admin === undefined) return;
+      const { store: other } = await join();
+      await store.write({ type: "pause_tool", now: noon, tool: "publish", actor: "ann" });
+      assert.deepEqual((await other.renew()).paused, ["publish"]);
+      await other.write({ type: "resume_tool", now: noon, tool: "publish" });
+      assert.equal((await store.renew()).paused, undefined);
+    },
+  }),
+];
