@@ -121,13 +121,14 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     return refuse(500, "Internal error", {}, -32603);
   };
   const { events } = server;
-  const answer: Handler["answer"] = async (request, arrival) => {
-    const answered = await admit(request, arrival).catch(failed);
-    if (events !== undefined) {
+  const answer: Handler["answer"] = (request, arrival) => {
+    const answered = admit(request, arrival).catch(failed);
+    if (events === undefined) return answered;
+    return answered.then((outgoing) => {
       const method = request.headers.get("mcp-method") ?? undefined;
-      tellHttpRefusal(events, answered, { principal: holders.get(request) ?? null, method });
-    }
-    return answered;
+      tellHttpRefusal(events, outgoing, { principal: holders.get(request) ?? null, method });
+      return outgoing;
+    });
   };
   const response: Handler["response"] = (request, outgoing) => {
     const origin = request.headers.get("origin");
