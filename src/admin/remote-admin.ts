@@ -7,6 +7,8 @@ export interface RemoteAdminOptions {
   readonly token: string;
   /** Default: the platform's. */
   readonly fetch?: typeof fetch;
+  /** Ends what is under way, which then rejects with its reason, and whatever is asked for later. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -61,8 +63,9 @@ class Endpoint {
   readonly #base: string;
   readonly #token: string;
   readonly #fetch: typeof fetch;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(url: string, { token, fetch: given = fetch }: RemoteAdminOptions) {
+  constructor(url: string, { token, fetch: given = fetch, signal }: RemoteAdminOptions) {
     this.#base = baseOf(url);
     // A header takes no other characters, and the platform would show the token in its error.
     if (!/^[\x21-\x7e]+$/.test(token))
@@ -72,6 +75,7 @@ class Endpoint {
       );
     this.#token = token;
     this.#fetch = given;
+    this.#signal = signal;
   }
 
   read<T>(path: string, parameters: Parameters = {}): Promise<T> {
@@ -116,10 +120,17 @@ class Endpoint {
     };
     try {
       // The token is for this endpoint, and not for where it may send us.
-      const init = { method, headers, redirect: "manual", ...withBody } as const;
+      const init = {
+        method,
+        headers,
+        redirect: "manual",
+        signal: this.#signal ?? null,
+        ...withBody,
+      } as const;
       const response = await this.#fetch(`${this.#base}/${path}`, init);
       return { response, text: await response.text() };
     } catch (cause) {
+      this.#signal?.throwIfAborted();
       const message = `The admin endpoint ${this.#base} does not answer: ${reasonOf(cause)}`;
       throw new HoldfastError("store_failed", message, { cause });
     }

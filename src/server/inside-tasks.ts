@@ -1,3 +1,4 @@
+import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { OnError } from "./faults.ts";
 
@@ -5,6 +6,7 @@ import type { OnError } from "./faults.ts";
 export interface InsideTasks {
   readonly runtime: Runtime;
   readonly onError: OnError;
+  readonly events: ServerEvents | undefined;
 }
 
 /** For what looks into them from outside a server. */

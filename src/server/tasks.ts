@@ -235,7 +235,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     },
     stop: () => runtime.stop(),
   };
-  keepInside(tasks, { runtime, onError });
+  keepInside(tasks, { runtime, onError, events });
   return { tasks, serverOf };
 }
 

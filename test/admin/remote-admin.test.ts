@@ -82,6 +82,19 @@ it("does not send what JSON would change", async () => {
   expect(requests).toEqual([]);
 });
 
+it("ends with its signal", async () => {
+  const asked = Promise.withResolvers<void>();
+  const { origin } = await served(() => asked.resolve());
+  const over = new AbortController();
+  const admin = remoteAdmin(`${origin}/admin`, { token: "t", signal: over.signal });
+  const counts = admin.counts();
+  counts.catch(() => undefined);
+  await asked.promise;
+  over.abort(new Error("The operator has left."));
+  await expect(counts).rejects.toThrow("The operator has left.");
+  await expect(admin.counts()).rejects.toThrow("The operator has left.");
+});
+
 it("takes a URL and a token that can be one", () => {
   const wrong = expect.objectContaining({ code: "configuration" }) as Error;
   for (const url of [

@@ -7,7 +7,7 @@ import { createHandler, type Handler } from "./handler.ts";
 import { nodeHandlerOptions } from "./http-option-names.ts";
 import type { NodeHandlerOptions, RequestContext } from "./http-options.ts";
 import { nodeRequestLimits } from "./limits.ts";
-import { fromNode, urlOf, wasRead, type ReceivedMessage } from "./node-request.ts";
+import { fromNode, pathnameOf, wasRead, type ReceivedMessage } from "./node-request.ts";
 import { NodeRequests } from "./node-requests.ts";
 import { OpenWork } from "./open-work.ts";
 
@@ -54,7 +54,7 @@ export function createNodeHandler(server: TaskServer, options: NodeHandlerOption
 export function nodeHandler(
   server: TaskServer,
   options: NodeHandlerOptions,
-): { readonly handle: NodeHandler; readonly handler: Handler } {
+): { readonly handle: NodeHandler; readonly handler: Handler; readonly open: OpenWork } {
   const handler = createHandler(server, options);
   const open = new OpenWork(server, handler);
   const requests = new NodeRequests({
@@ -88,6 +88,7 @@ export function nodeHandler(
   return {
     handle: Object.assign(handle, { notify: handler.notify, close: () => open.close() }),
     handler,
+    open,
   };
 }
 
@@ -105,6 +106,7 @@ function isOurs(incoming: ReceivedMessage, handler: Handler): boolean {
   const { method = "GET", baseUrl = "" } = incoming;
   // Express was told to send us all below a path where ours is not: our 404 says what to set.
   if (!handler.path.startsWith(baseUrl)) return true;
-  const [pathname = ""] = urlOf(incoming).split("?");
-  return handler.serves(method, pathname, () => fromNode(incoming, new AbortController().signal, null));
+  return handler.serves(method, pathnameOf(incoming), () =>
+    fromNode(incoming, new AbortController().signal, null),
+  );
 }

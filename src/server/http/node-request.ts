@@ -22,6 +22,12 @@ export function urlOf({ originalUrl, url = "" }: ReceivedMessage): string {
   return originalUrl ?? url;
 }
 
+/** Its path, without the query. */
+export function pathnameOf(incoming: ReceivedMessage): string {
+  const [pathname = ""] = urlOf(incoming).split("?");
+  return pathname;
+}
+
 /** Whether something has read the body, so that nobody else can. */
 export function wasRead({ readableDidRead, readableEnded }: IncomingMessage): boolean {
   return readableDidRead || readableEnded;

@@ -43,8 +43,8 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
   const withHosts = withHostDefault(options, host);
   const admin = adminBesideMcp(server, withHosts);
-  const { handle, handler } = nodeHandler(server, withHosts);
-  const node = createNodeServer(connectionLimits(options), listenerOf(handle, admin));
+  const { handle, handler, open } = nodeHandler(server, withHosts);
+  const node = createNodeServer(connectionLimits(options), listenerOf(handle, admin, open));
 
   // First the port: where it is taken, nothing was started that would have to be stopped for good.
   const bound = await listen(node, host, port);

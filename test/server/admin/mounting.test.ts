@@ -1,6 +1,6 @@
 import express from "express";
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, type ServerEvent } from "holdfast";
 import {
   adminToken,
   createAdminHandler,
@@ -12,6 +12,7 @@ import {
 } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
+import { Held, watchedStore } from "../../runtime/watched-store.ts";
 import { served } from "../http-mount/mount.ts";
 import { Peer, text } from "../peer.ts";
 import { ask, operated } from "./operated.ts";
@@ -96,11 +97,32 @@ it("answers 503 once it is closed, and while its server stops", async () => {
   expect(await refused.json()).toMatchObject({ error: { code: "stopping" } });
 });
 
-it("closes with its server", async () => {
-  const { http, ask: asks } = await operated();
-  await asks("GET", "/counts");
-  await http.close();
+it("closes with its server, which waits for what an operator does", async () => {
+  const acting = new Held("cancel");
+  const store = watchedStore(memoryStore(), acting.before);
+  const { http, ask: asks, peer } = await operated({ store, options: { stopDeadlineMs: 60_000 } });
+  const id = await peer.start("endless");
+  const cancelled = asks("POST", `/tasks/${id}/cancel`, { body: {} });
+  await acting.reached;
+  const closed = http.close();
+  expect(await Promise.race([closed, Promise.resolve("open")])).toBe("open");
+  acting.open();
+  expect(await cancelled).toMatchObject({ status: 200, body: { id, state: "cancelled" } });
+  await closed;
   await expect(asks("GET", "/counts")).rejects.toThrow();
+});
+
+it("tells those who listen of strangers", async () => {
+  const events: unknown[] = [];
+  const onEvent = (event: ServerEvent): void => void events.push(event);
+  const { ask: asks } = await operated({ options: { onEvent } });
+  await asks("GET", "/counts", { token: "other" });
+  await asks("POST", "/bulk", { token: "token-of-bob", body: {} });
+  await asks("GET", "/tasks/none");
+  expect(events).toMatchObject([
+    { type: "request.refused", code: "unauthorized", status: 401, principal: null },
+    { type: "request.refused", code: "forbidden", status: 403, principal: null },
+  ]);
 });
 
 it("needs an authentication of its own, tasks, and a path that hides nothing", async () => {
@@ -126,6 +148,9 @@ it("knows an operator by a token, which has to be one", async () => {
     );
   expect(await by("Bearer s3cret")).toEqual({ actor: "operator" });
   expect(await by("bearer  s3cret")).toEqual({ actor: "operator" });
+  const reader = { actor: "dashboard", role: "read" } as const;
+  const request = new Request("http://localhost/", { headers: { authorization: "Bearer s3cret" } });
+  expect(await adminToken("s3cret", reader)(request)).toEqual(reader);
   for (const other of [undefined, "Bearer", "Bearer s3cre", "Bearer s3cret2", "Basic s3cret", "s3cret"])
     expect(await by(other)).toBeUndefined();
   for (const none of [undefined, "", " ", "two words", "ü"])

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { nodeRequestLimits, unreadLimit } from "../limits.ts";
 import type { RequestContext } from "../http-options.ts";
 import type { NextFunction } from "../node-handler.ts";
-import { urlOf, wasRead, type ReceivedMessage } from "../node-request.ts";
+import { pathnameOf, wasRead, type ReceivedMessage } from "../node-request.ts";
 import { NodeRequests } from "../node-requests.ts";
 import { UnreadBytes } from "../unread-bytes.ts";
 import type { AdminHandlerOptions } from "./admin-handler-options.ts";
@@ -37,8 +37,7 @@ export function adminHandler(administered: Administered, options: AdminHandlerOp
     onResponse: () => undefined,
   });
   const handle = (incoming: ReceivedMessage, outgoing: ServerResponse, next?: NextFunction): void => {
-    const [pathname = ""] = urlOf(incoming).split("?");
-    if (next !== undefined && !requests.serves(pathname)) {
+    if (next !== undefined && !requests.serves(pathnameOf(incoming))) {
       next();
       return;
     }

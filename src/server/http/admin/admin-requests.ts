@@ -2,6 +2,7 @@ import type { Admin } from "../../../admin/admin.ts";
 import { matchRoute } from "../../../admin/endpoint/match-route.ts";
 import { documentPath, openApiDocument } from "../../../admin/endpoint/openapi.ts";
 import { Query } from "../../../admin/endpoint/query.ts";
+import type { ServerEvents } from "../../../runtime/events/server-events.ts";
 import type { RuntimeOptions } from "../../../runtime/options.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import { assertOptionNames } from "../../../task/option-names.ts";
@@ -9,6 +10,7 @@ import type { OnError } from "../../faults.ts";
 import { AllowedNames } from "../allowed-names.ts";
 import { withAnswerHeaders } from "../answer-headers.ts";
 import { BodyReads } from "../body-reads.ts";
+import { tellHttpRefusal } from "../http-refusals.ts";
 import { bodyReadLimits } from "../limits.ts";
 import { pathOf } from "../node-request.ts";
 import { readBody, type BodyForm, type ParsedBody } from "../read-body.ts";
@@ -21,6 +23,8 @@ export interface Administered {
   readonly admin: Admin;
   readonly options: Pick<RuntimeOptions, "maxBodyBytes" | "maxNesting" | "maxNodes">;
   readonly onError: OnError;
+  /** Hears of strangers. */
+  readonly events: ServerEvents | undefined;
 }
 
 /** Answers the requests of operators. */
@@ -59,8 +63,11 @@ export class AdminRequests {
   }
 
   async fetch(request: Request, parsed?: ParsedBody): Promise<Response> {
-    const { onError } = this.#administered;
+    const { onError, events } = this.#administered;
     const answer = await this.#answer(request, parsed).catch((error: unknown) => refusalOf(error, onError));
+    // Who may not do what he asks for. All else is an operator's mistake, and he is told.
+    if (events !== undefined && (answer.status === 401 || answer.status === 403))
+      tellHttpRefusal(events, answer, { principal: null });
     return withAnswerHeaders(answer, null, undefined);
   }
 

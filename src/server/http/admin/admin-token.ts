@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { HoldfastError } from "../../../task/fault.ts";
-import type { AuthenticateOperator } from "./admin-options.ts";
+import type { AuthenticateOperator, Operator } from "./admin-options.ts";
 
 /**
  * Knows one operator by a bearer token, which takes as long to compare whatever is wrong with it. Make it of chance: `openssl rand -hex 32`. Throws
@@ -10,7 +10,10 @@ import type { AuthenticateOperator } from "./admin-options.ts";
  * createAdminHandler(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") });
  * ```
  */
-export function adminToken(token: string | undefined, actor = "operator"): AuthenticateOperator {
+export function adminToken(
+  token: string | undefined,
+  operator: string | Operator = "operator",
+): AuthenticateOperator {
   // An unset variable must not let everybody in who sends nothing.
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
     const message =
@@ -18,10 +21,11 @@ export function adminToken(token: string | undefined, actor = "operator"): Authe
     throw new HoldfastError("configuration", message);
   }
   const expected = digest(token);
+  const known = typeof operator === "string" ? { actor: operator } : operator;
   return async ({ headers }) => {
     const [, given] = /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
     if (given === undefined) return undefined;
-    return timingSafeEqual(digest(given), expected) ? { actor } : undefined;
+    return timingSafeEqual(digest(given), expected) ? known : undefined;
   };
 }
 

@@ -3,6 +3,8 @@ import { HoldfastError } from "../../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../../task/option-names.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { HttpOptions } from "../http-options.ts";
+import { pathnameOf } from "../node-request.ts";
+import type { OpenWork } from "../open-work.ts";
 import { adminHandler, type AdminHandler } from "./admin-handler.ts";
 import type { AdminEndpointOptions } from "./admin-options.ts";
 
@@ -26,8 +28,16 @@ export function adminBesideMcp(server: TaskServer, options: HttpOptions): AdminH
   return handler;
 }
 
-/** Who gets a request: the endpoint of operators, or that of clients. */
-export function listenerOf(handle: RequestListener, admin: AdminHandler | undefined): RequestListener {
+/** Who gets a request: the endpoint of operators, or that of clients. A stop waits for the answers of both. */
+export function listenerOf(
+  handle: RequestListener,
+  admin: AdminHandler | undefined,
+  open: Pick<OpenWork, "begin">,
+): RequestListener {
   if (admin === undefined) return handle;
-  return (incoming, outgoing) => admin(incoming, outgoing, () => handle(incoming, outgoing));
+  return (incoming, outgoing) => {
+    if (!admin.serves(pathnameOf(incoming))) return handle(incoming, outgoing);
+    outgoing.once("close", open.begin(false));
+    admin(incoming, outgoing);
+  };
 }

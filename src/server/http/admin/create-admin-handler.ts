@@ -19,6 +19,6 @@ export function createAdminHandler(tasks: Tasks, options: AdminHandlerOptions): 
       "createAdminHandler takes what createTasks returns: createAdminHandler(tasks, { authenticate }).";
     throw new HoldfastError("configuration", message);
   }
-  const { runtime, onError } = inside;
-  return adminHandler({ admin: tasks.admin, options: runtime.options, onError }, options);
+  const { runtime, onError, events } = inside;
+  return adminHandler({ admin: tasks.admin, options: runtime.options, onError, events }, options);
 }
