@@ -247,8 +247,10 @@ describe("a log and an output", () => {
       },
     });
     const { outcome } = await process.ended(await process.callId("work"));
-    expect(outcome?.kind).not.toBe("result");
-    expect(outcome?.body).toMatch(said);
+    for (const end of [outcome, await process.runInline("work")]) {
+      expect(end?.kind).not.toBe("result");
+      expect(end?.body).toMatch(said);
+    }
   });
 
   test("lines that a handler appends together are written by one command", async () => {

@@ -85,7 +85,7 @@ export async function runInline(
     },
     update: async () => undefined,
     progress: (reported) => report(call, reported),
-    append: async (...line) => appendHeard(call, run.lines, ...line),
+    append: (...line) => appendHeard(call, run.lines, ...line),
     report: onError,
     onStepRun,
     pauses: passingPauses(run, timers),
