@@ -126,3 +126,28 @@ const ended: CompletedTask = {
   ttlMs: null,
   result: { content: [] },
 };
+
+const at = "2026-10-01T00:00:00.000Z";
+const line = { seq: 1, at, level: "info", text: "begins" };
+
+it.each<["log" | "output", readonly unknown[]]>([
+  ["log", [{ ...line, level: 7 }]],
+  ["log", [{ ...line, text: null }]],
+  ["log", [{ ...line, at: 0 }]],
+  ["log", [line, line]],
+  ["log", [{ ...line, seq: 0 }]],
+  ["log", [{ seq: 1, at, content: { type: "text", text: "half" } }]],
+  ["output", [{ seq: 1, at, content: { type: "text" } }]],
+  ["output", [line]],
+])("refuses lines of a server that are none, in the %s: %j", async (list, lines) => {
+  const reader = {
+    taskId: "a",
+    clock: systemClock,
+    readText: async () => lines.map((each) => `${JSON.stringify(each)}\n`).join(""),
+    get: async (): Promise<CompletedTask> => ended,
+    follow: true,
+    run: () => undefined,
+  };
+  const read = allOf(readLines(list, reader, new AbortController().signal));
+  await expect(read).rejects.toMatchObject({ code: "protocol" });
+});

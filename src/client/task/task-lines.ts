@@ -1,4 +1,6 @@
-import type { ContentBlock } from "@modelcontextprotocol/client";
+import { isSpecType, type ContentBlock } from "@modelcontextprotocol/client";
+import { isJsonObject } from "../../generation/json-object.ts";
+import { logLevelOf } from "../../generation/log-message.ts";
 import { taskResourceUri } from "../../generation/task-lines.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
 import type { ClientClock } from "../clock.ts";
@@ -63,7 +65,8 @@ export async function* readLines<Read extends Line>(
       const read = await unlessLost(async () => {
         // The state first: what has ended has no more lines than are read after that.
         const task = await get(signal);
-        return { task, lines: linesIn<Read>(await readText(`${uri}?after=${after}`, signal)) };
+        const text = await readText(`${uri}?after=${after}`, signal);
+        return { task, lines: linesIn<Read>(text, list, after) };
       });
       for (const line of read?.lines ?? []) {
         yield line;
@@ -89,12 +92,16 @@ async function unlessLost<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-function linesIn<Read extends Line>(text: string): readonly Read[] {
+/** The lines of a list, whose numbers grow from the one after `after` on: a server that does not see to that would be asked without end. */
+function linesIn<Read extends Line>(text: string, list: LineList, after: number): readonly Read[] {
+  let last = after;
   const lines = text.split("\n").filter((line) => line !== "");
   return lines.map((line) => {
     const read = parsed(line);
-    if (isLine<Read>(read)) return read;
-    throw new TaskClientError("protocol", `The server sent a line that is none: ${line.slice(0, 200)}`);
+    if (!isLine<Read>(read, list) || read.seq <= last)
+      throw new TaskClientError("protocol", `The server sent a line that is none: ${line.slice(0, 200)}`);
+    last = read.seq;
+    return read;
   });
 }
 
@@ -106,12 +113,9 @@ function parsed(line: string): unknown {
   }
 }
 
-function isLine<Read extends Line>(value: unknown): value is Read {
-  if (typeof value !== "object" || value === null) return false;
-  return (
-    "seq" in value &&
-    Number.isSafeInteger(value.seq) &&
-    "at" in value &&
-    ("text" in value || "content" in value)
-  );
+function isLine<Read extends Line>(value: unknown, list: LineList): value is Read {
+  if (!isJsonObject(value) || !Number.isSafeInteger(value["seq"]) || typeof value["at"] !== "string")
+    return false;
+  if (list === "output") return isSpecType.ContentBlock(value["content"]);
+  return typeof value["text"] === "string" && logLevelOf(value["level"]) !== undefined;
 }
