@@ -1,1 +1,2 @@
-export { sqliteStore, type SqliteStoreOptions } from "./store/sqlite/sqlite-store.ts";
+export { sqliteStore } from "./store/sqlite/sqlite-store.ts";
+export type { SqliteStoreOptions } from "./store/sqlite/options.ts";

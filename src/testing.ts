@@ -13,4 +13,4 @@ export type { ExpectedJournal } from "./testing/assert-journal.ts";
 export type { CrashPoint } from "./testing/crash-points.ts";
 export type { DurableFactory, Register } from "./testing/test-process.ts";
 export type { TestAnswer, TestQuestion } from "./testing/test-questions.ts";
-export type { TimeSpan } from "./testing/time-span.ts";
+export type { TimeSpan } from "./task/time-span.ts";

@@ -21,6 +21,17 @@ export function storeFromUrl(url: string): TaskStore {
 }
 
 /**
+ * The store of a URL or a path as below that is there already: opening it makes and migrates nothing. Throws `store_url` for what is neither.
+ */
+export function existingStore(store: string, resolve: (path: string) => string): TaskStore {
+  const postgres = postgresUrl(store);
+  // Those who take its jobs hear of this process's changes too, and of its end at the latest.
+  if (postgres !== undefined)
+    return postgresStore(postgres.url, { ...postgres.options, migrate: false, queue: false });
+  return sqliteStore(resolve(pathOfStore(store)), { migrate: false });
+}
+
+/**
  * Reads tasks of a store without being one of its owners, be it by a URL as above or by the path of a file, which `resolve` makes absolute. Throws
  * `store_url` for what is neither.
  */
@@ -29,17 +40,21 @@ export async function readStore<T>(
   resolve: (path: string) => string,
   read: (tasks: StoredTasks) => Promise<T>,
 ): Promise<T> {
+  const postgres = postgresUrl(store);
+  if (postgres !== undefined) return readPostgres(postgres.url, postgres.options, read);
+  return readDatabase(resolve(pathOfStore(store)), read);
+}
+
+function pathOfStore(store: string): string {
   if (store === "memory:") {
     throw new HoldfastError(
       "store_url",
       "memory: keeps its tasks in its process, where nobody else reads them.",
     );
   }
-  const postgres = postgresUrl(store);
-  if (postgres !== undefined) return readPostgres(postgres.url, postgres.options, read);
   const path = namesScheme.test(store) ? sqlitePath(store) : store;
   if (path === undefined || path === "") throw noStore(store);
-  return readDatabase(resolve(path), read);
+  return path;
 }
 
 /** The database and the schema of a `postgres:` URL; throws `store_url` for any other. */

@@ -1,7 +1,7 @@
 import type { StoredTask } from "../store/memory/stored-task.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { latestTime } from "../task/time.ts";
-import { timeSpanOf } from "./time-span.ts";
+import { timeSpanOf } from "../task/time-span.ts";
 
 /** What a task that rests waits for, and what a test does about it. */
 export function describedWait({ record, journal }: StoredTask, now: number): string {

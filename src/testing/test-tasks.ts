@@ -17,7 +17,7 @@ import type { DurableFactory, Register } from "./test-process.ts";
 import { TestQuestions, type TestAnswer } from "./test-questions.ts";
 import { TestServer } from "./test-server.ts";
 import { TestTask, type TestWorld } from "./test-task.ts";
-import { millisecondsOf, type TimeSpan } from "./time-span.ts";
+import { millisecondsOf, type TimeSpan } from "../task/time-span.ts";
 
 /** The clock of a test's server and client: it stands still until the test moves it. */
 export interface TestClock {

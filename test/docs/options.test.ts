@@ -61,7 +61,7 @@ it("lists every option of createTasks with its default", async () => {
 
 it("names every option of serveHttp, serveStdio and the stores", async () => {
   const stdio = await membersOf("src/server/stdio/serve-stdio.ts", "StdioOptions");
-  const sqlite = await membersOf("src/store/sqlite/sqlite-store.ts", "SqliteStoreOptions");
+  const sqlite = await membersOf("src/store/sqlite/options.ts", "SqliteStoreOptions");
   const postgres = await membersOf("src/store/postgres/options.ts", "PostgresStoreOptions");
   expect([stdio.length, sqlite.length, postgres.length].every((count) => count > 1)).toBe(true);
   const names = [...Object.keys(httpOptions), ...stdio, ...sqlite, ...postgres];

@@ -36,7 +36,7 @@ async function writeGroup(names: readonly string[]): Promise<void> {
 
 const told: string[] = [];
 const writer = await Writer.start(
-  { path, owner: { id: "owner", handlers: [] }, busyTimeoutMs: 1_000, maxBytes: null },
+  { path, owner: { id: "owner", handlers: [] }, busyTimeoutMs: 1_000, maxBytes: null, migrate: true },
   (changes) => {
     told.push(...changes.map(({ id }) => id));
   },

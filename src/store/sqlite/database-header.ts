@@ -28,6 +28,16 @@ export function assertOurs(db: DatabaseSync, path: string, knownVersion: number)
   );
 }
 
+/** Throws `store_unusable` for a database of an older schema, or of none: one that is not to be migrated. */
+export function assertMigrated(db: DatabaseSync, path: string, knownVersion: number): void {
+  const version = userVersion(db);
+  if (version === knownVersion) return;
+  throw new HoldfastError(
+    "store_unusable",
+    `${path} was written by an older Holdfast (schema ${version}, this one reads ${knownVersion}). Use the version that serves it, or let a server of this one open it.`,
+  );
+}
+
 interface Header {
   readonly application: number;
   readonly version: number;

@@ -30,6 +30,18 @@ export function databasePath(path: string): string {
   }
 }
 
+/** The same for a file that has to be there; creates nothing. */
+export function existingDatabase(path: string): string {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) throw new HoldfastError("store_unusable", `There is no file ${path}.`);
+    if (!stats.isFile()) throw new HoldfastError("store_unusable", `${path} is not a regular file.`);
+    return realpathSync.native(resolve(path));
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
 function realPath(path: string, linksLeft: number): string {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) {

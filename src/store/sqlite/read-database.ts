@@ -1,11 +1,10 @@
-import { realpathSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { assertNodeVersion } from "../../task/node-version.ts";
-import { HoldfastError } from "../../task/fault.ts";
 import type { StoredTasks } from "../export-journal.ts";
 import { connect } from "./connect.ts";
-import { assertOurs, userVersion } from "./database-header.ts";
+import { assertMigrated, assertOurs } from "./database-header.ts";
+import { existingDatabase } from "./database-path.ts";
 import { migrations } from "./migrate.ts";
 import { readTask } from "./read-task.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
@@ -26,7 +25,7 @@ export async function readDatabase<T>(
   read: (tasks: StoredTasks) => T | Promise<T>,
 ): Promise<T> {
   assertNodeVersion(process.versions.node);
-  const file = existingFile(path);
+  const file = existingDatabase(path);
   for (let attempt = 1; ; attempt++) {
     const before = stateOf(file);
     const isLast = attempt === mostReads;
@@ -54,7 +53,7 @@ async function readOnce<T>(
   const db = connect(url, { readOnly: true, timeout: busyMs });
   try {
     assertOurs(db, file, migrations.length);
-    assertMigrated(userVersion(db), file);
+    assertMigrated(db, file, migrations.length);
     const reader = new SqliteReader(db);
     db.exec("BEGIN");
     return await read(storedTasks(reader));
@@ -75,29 +74,10 @@ function storedTasks(reader: SqliteReader): StoredTasks {
   };
 }
 
-function existingFile(path: string): string {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) throw new HoldfastError("store_unusable", `There is no file ${path}.`);
-    if (!stats.isFile()) throw new HoldfastError("store_unusable", `${path} is not a regular file.`);
-    return realpathSync.native(resolve(path));
-  } catch (error) {
-    throw unusable(path, error);
-  }
-}
-
 /** `stamp` changes where another process changes the file, or opens it to write. */
 function stateOf(file: string): { readonly inUse: boolean; readonly stamp: string } {
   const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
   const inUse = isThere(`${file}-wal`) || isThere(`${file}-journal`);
   const stats = statSync(file, { throwIfNoEntry: false, bigint: true });
   return { inUse, stamp: [inUse, stats?.ino, stats?.size, stats?.mtimeNs].join(" ") };
-}
-
-function assertMigrated(version: number, file: string): void {
-  if (version === migrations.length) return;
-  throw new HoldfastError(
-    "store_unusable",
-    `${file} was written by an older Holdfast (schema ${version}, this one reads ${migrations.length}). Use the version that serves it.`,
-  );
 }

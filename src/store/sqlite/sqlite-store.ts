@@ -1,7 +1,6 @@
 import type { CommandResult } from "../../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/owner.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -24,8 +23,9 @@ import type {
 } from "../store.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { LoggedChanges } from "./change-log.ts";
-import { databasePath } from "./database-path.ts";
+import { databasePath, existingDatabase } from "./database-path.ts";
 import { openDatabase } from "./open-database.ts";
+import { settingsOf, type Settings, type SqliteStoreOptions } from "./options.ts";
 import type { OtherOwners } from "./other-owners.ts";
 import { removeLockFile, type FileLock } from "./owner-lock.ts";
 import { assertNodeVersion } from "../../task/node-version.ts";
@@ -35,13 +35,6 @@ import { openReader, type SqliteReader } from "./sqlite-reader.ts";
 import { unusable } from "./unusable.ts";
 import { refuseForeignFile } from "./writer-connection.ts";
 import { Writer } from "./writer.ts";
-
-export interface SqliteStoreOptions {
-  /** How long a write waits for another program that locks the file, such as a backup, in milliseconds. Default 5000. */
-  readonly busyTimeoutMs?: number;
-  /** The largest size of the database file in bytes, without its log; writes beyond it fail. Default: no limit. */
-  readonly maxBytes?: number;
-}
 
 /**
  * A store in one SQLite file on a local disk, for any number of processes of one machine. Missing directories are created.
@@ -54,24 +47,11 @@ export interface SqliteStoreOptions {
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): TaskStore {
   assertNodeVersion(process.versions.node);
-  assertOptionNames("sqliteStore", options, sqliteOptions);
+  const settings = settingsOf(options);
   if (typeof path !== "string" || path === "" || path === ":memory:") {
     throw new HoldfastError("configuration", "The SQLite store needs a file; memoryStore() needs none.");
   }
-  return new SqliteStore(path, {
-    busyTimeoutMs: positive("busyTimeoutMs", options.busyTimeoutMs ?? 5000),
-    maxBytes: options.maxBytes === undefined ? null : positive("maxBytes", options.maxBytes),
-  });
-}
-
-const sqliteOptions: OptionNames<SqliteStoreOptions> = {
-  busyTimeoutMs: true,
-  maxBytes: true,
-};
-
-interface Settings {
-  readonly busyTimeoutMs: number;
-  readonly maxBytes: number | null;
+  return new SqliteStore(path, settings);
 }
 
 interface OpenParts {
@@ -98,8 +78,9 @@ class SqliteStore implements TaskStore {
 
   open(owner: StoreOwner): Promise<void> {
     return this.#lifecycle.open(async () => {
-      const path = databasePath(this.#path);
-      refuseForeignFile(path);
+      const { migrate } = this.#settings;
+      const path = migrate ? databasePath(this.#path) : existingDatabase(this.#path);
+      refuseForeignFile(path, migrate);
       const { lock, joined } = await openDatabase(path, owner, () => this.#join(path, owner));
       this.#parts = { path, lock, owner: owner.id, ...joined };
       // A process that writes nothing more is as good as gone: others take over what it leaves.
@@ -289,9 +270,4 @@ class SqliteStore implements TaskStore {
       });
     }
   }
-}
-
-function positive(name: keyof SqliteStoreOptions, value: number): number {
-  if (Number.isFinite(value) && value > 0) return value;
-  throw new HoldfastError("configuration", `${name} has to be a number above 0.`);
 }

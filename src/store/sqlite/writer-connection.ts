@@ -4,7 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { StoreOwner } from "../../task/owner.ts";
 import { turnMs } from "./begin-write.ts";
 import { connect } from "./connect.ts";
-import { assertOurs, number } from "./database-header.ts";
+import { assertMigrated, assertOurs, number } from "./database-header.ts";
 import { migrate, migrations } from "./migrate.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
@@ -21,19 +21,21 @@ export interface WriterOptions {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly maxBytes: number | null;
+  /** Whether an empty or older database is brought up to date, and not refused. */
+  readonly migrate: boolean;
   readonly owner: StoreOwner;
 }
 
 /**
- * Throws `store_unusable` for a file that is not ours, without leaving a trace in it or beside it. What only a
+ * Throws `store_unusable` for a file that is not ours, or has an older schema and is not to be migrated, without leaving a trace in it or beside it. What only a
  * writing connection can find out (a crash left work to roll back) is left to `openWriterConnection`.
  */
-export function refuseForeignFile(path: string): void {
+export function refuseForeignFile(path: string, migrates: boolean): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
   let db: DatabaseSync | undefined;
   try {
     db = connect(path, { readOnly: true });
-    assertOurs(db, path, migrations.length);
+    assertUsable(db, path, migrates);
   } catch (error) {
     const code = primaryCode(error);
     if (code !== sqliteCode.busy && code !== sqliteCode.readonly) throw unusable(path, error);
@@ -46,11 +48,16 @@ export function refuseForeignFile(path: string): void {
  * Opens the writing connection, durable in its settings and up to date in its schema, for transactions that `beginWrite`
  * begins; throws `store_unusable`.
  */
-export function openWriterConnection({ path, busyTimeoutMs, maxBytes }: WriterOptions): DatabaseSync {
+export function openWriterConnection({
+  path,
+  busyTimeoutMs,
+  maxBytes,
+  migrate: migrates,
+}: WriterOptions): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     db = connect(path, { timeout: busyTimeoutMs });
-    assertOurs(db, path, migrations.length);
+    assertUsable(db, path, migrates);
     useWriteAheadLog(db, path);
     // An acknowledged write survives a loss of power; on macOS only `fullfsync` reaches the disk itself.
     db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
@@ -66,6 +73,11 @@ export function openWriterConnection({ path, busyTimeoutMs, maxBytes }: WriterOp
     db?.close();
     throw unusable(path, error);
   }
+}
+
+function assertUsable(db: DatabaseSync, path: string, migrates: boolean): void {
+  assertOurs(db, path, migrations.length);
+  if (!migrates) assertMigrated(db, path, migrations.length);
 }
 
 /**

@@ -123,7 +123,13 @@ test("a process that is alone looks for nobody in between; one that is not does 
 
 test("where the folder of locks cannot be watched, a renewal finds out who has come", () => {
   const [own, other] = [someOwner(), someOwner()];
-  const db = openWriterConnection({ path: temp.path(), owner: own, busyTimeoutMs: 1, maxBytes: null });
+  const db = openWriterConnection({
+    path: temp.path(),
+    owner: own,
+    busyTimeoutMs: 1,
+    maxBytes: null,
+    migrate: true,
+  });
   onTestFinished(() => db.close());
   const writes = new OwnerWrites(db);
   writes.add(own);

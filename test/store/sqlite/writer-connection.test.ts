@@ -12,6 +12,7 @@ test("the writing connection asks for everything that durability needs", () => {
     owner: someOwner(),
     busyTimeoutMs: 7,
     maxBytes: 409_600,
+    migrate: true,
   });
   try {
     expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });

@@ -13,7 +13,7 @@ const hasFailed = { code: "store_failed" };
 async function writerWith(code: string): Promise<Writer> {
   const file = temp.path("worker.mjs");
   await writeFile(file, `import { parentPort } from "node:worker_threads";\n${code}`);
-  const options = { path: temp.path(), owner: someOwner(), busyTimeoutMs: 1, maxBytes: null };
+  const options = { path: temp.path(), owner: someOwner(), busyTimeoutMs: 1, maxBytes: null, migrate: true };
   return Writer.start(options, () => undefined, pathToFileURL(file));
 }
 

@@ -1,0 +1,35 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+
+export interface SqliteStoreOptions {
+  /** How long a write waits for another program that locks the file, such as a backup, in milliseconds. Default 5000. */
+  readonly busyTimeoutMs?: number;
+  /** The largest size of the database file in bytes, without its log; writes beyond it fail. Default: no limit. */
+  readonly maxBytes?: number;
+  /** Whether opening the store makes a file that is not there, and brings the schema of an older one up to date. Default true; with false both are `store_unusable`. */
+  readonly migrate?: boolean;
+}
+
+export interface Settings {
+  readonly busyTimeoutMs: number;
+  readonly maxBytes: number | null;
+  readonly migrate: boolean;
+}
+
+const names: OptionNames<SqliteStoreOptions> = { busyTimeoutMs: true, maxBytes: true, migrate: true };
+
+/** Throws `configuration` for options that could not work. */
+export function settingsOf(options: SqliteStoreOptions): Settings {
+  assertOptionNames("sqliteStore", options, names);
+  const { busyTimeoutMs = 5000, maxBytes, migrate = true } = options;
+  return {
+    busyTimeoutMs: positive("busyTimeoutMs", busyTimeoutMs),
+    maxBytes: maxBytes === undefined ? null : positive("maxBytes", maxBytes),
+    migrate,
+  };
+}
+
+function positive(name: keyof SqliteStoreOptions, value: number): number {
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new HoldfastError("configuration", `${name} has to be a number above 0.`);
+}
