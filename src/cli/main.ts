@@ -1,8 +1,9 @@
 import { CommanderError } from "commander";
-import { protectId, moveServerFirst } from "./arguments/rewrite-argv.ts";
+import { moveActionFirst, moveServerFirst, protectId } from "./arguments/rewrite-argv.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 import { makeProgram } from "./program.ts";
+import { adminActions } from "./admin-program.ts";
 import { BrokenPipe, Output } from "./output/output.ts";
 import { reportFailure } from "./output/report-failure.ts";
 import { State } from "./state/state.ts";
@@ -16,7 +17,8 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.done;
   const program = makeProgram({ io, output, state: new State(io) }, (code) => (exitCode = code));
   try {
-    await program.parseAsync(moveServerFirst(protectId(argv)), { from: "user" });
+    const words = moveActionFirst(moveServerFirst(protectId(argv)), adminActions(program));
+    await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof BrokenPipe) return exitCodes.brokenPipe;

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { addAdminCommands } from "./admin-program.ts";
 import { restoreId } from "./arguments/rewrite-argv.ts";
 import { packageVersion } from "../client/package-version.ts";
 import { answer, type AnswerOptions } from "./command/answer.ts";
@@ -98,6 +99,8 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .argument("<id>", "the task's id, or the beginning of it", restoreId)
     .option("--json", jsonHelp)
     .action(async (id: string) => end(await forget(context, { id })));
+
+  addAdminCommands(program, context, end);
 
   const journal = program
     .command("journal")

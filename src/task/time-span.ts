@@ -9,8 +9,8 @@ const units: Readonly<Record<string, number>> = {
 /** A length of time: milliseconds, or a number with its unit: `"90s"`, `"5m"`, `"48h"`, `"7d"`. */
 export type TimeSpan = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
-/** In milliseconds. Throws a TypeError for what is no length of time. */
-export function millisecondsOf(span: TimeSpan): number {
+/** A `TimeSpan` in milliseconds. Throws a TypeError for what is no length of time. */
+export function millisecondsOf(span: string | number): number {
   const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(span)) ?? [];
   const ms = typeof span === "number" ? span : Number(amount) * (units[unit] ?? NaN);
   if (Number.isFinite(ms) && ms >= 0) return ms;

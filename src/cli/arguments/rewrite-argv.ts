@@ -36,3 +36,13 @@ export function moveServerFirst(argv: readonly string[]): readonly string[] {
   const [command = "", ...rest] = argv.slice(0, at);
   return serverFirst.has(command) ? [command, server, ...rest] : [command, ...rest, "--server", server];
 }
+
+/** Moves the command of `admin STORE COMMAND` before the store, where the parser looks for it. */
+export function moveActionFirst(argv: readonly string[], actions: ReadonlySet<string>): readonly string[] {
+  const [command, store, ...rest] = argv;
+  if (command !== "admin" || store === undefined || actions.has(store) || store.startsWith("-")) return argv;
+  const at = rest.findIndex((word) => actions.has(word));
+  const action = rest[at];
+  if (action === undefined) return argv;
+  return [command, action, store, ...rest.slice(0, at), ...rest.slice(at + 1)];
+}

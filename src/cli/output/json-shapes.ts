@@ -1,4 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type {
+  AdminAction,
+  BulkAction,
+  BulkResult,
+  Counts,
+  FailureGroup,
+  TaskSummary,
+} from "../../admin/admin.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskClientErrorCode } from "../../client/task-client-error.ts";
@@ -131,6 +139,31 @@ export interface CheckJson {
   /** `null` for what cannot be known, or is only told. */
   readonly works: boolean | null;
   readonly detail: string;
+}
+
+/** What `admin … cancel|retry|delete|extend --all --json` prints. Its other documents are the types `TaskPage`, `TaskDetails`, `TaskSummary` and `Counts` of `holdfast`. */
+export interface ManyTasksJson extends BulkResult {
+  readonly action: BulkAction;
+  /** Whether nothing was done. */
+  readonly dryRun: boolean;
+}
+
+/** What `admin … failures --json` prints. */
+export interface FailuresJson {
+  readonly tool: string;
+  readonly failures: readonly FailureGroup[];
+}
+
+/** What `admin … actions --json` prints. */
+export interface ActionsJson {
+  readonly actions: readonly AdminAction[];
+}
+
+/** What `admin … top --json` prints. */
+export interface TopJson {
+  readonly counts: Counts;
+  /** The newest that have not ended. */
+  readonly tasks: readonly TaskSummary[];
 }
 
 /** What `--json` prints where a command ends without what it was asked for. */

@@ -20,6 +20,11 @@ export class Output {
     return this.#io.stdout.isTTY;
   }
 
+  /** How wide the terminal is; undefined for a program. */
+  get columns(): number | undefined {
+    return this.#io.stdout.isTTY ? this.#io.stdout.columns : undefined;
+  }
+
   /** Prints a server's text: sanitized for a terminal, unchanged for a program. */
   async print(text: string): Promise<void> {
     await this.#write(this.#io.stdout.isTTY ? sanitizeText(text) : text);

@@ -2,18 +2,21 @@
 const ctrlC = "\u0003";
 
 /**
- * Reads Ctrl-C as a key. On Windows the terminal would send the signal also to the server process of this command,
+ * Reads keys, Ctrl-C as one of them. On Windows the terminal would send the signal also to the server process of this command,
  * which is still needed to cancel the task; elsewhere the server has its own process group.
  */
 export class KeyWatch implements Disposable {
   readonly #input: NodeJS.ReadStream;
   readonly #onCtrlC: () => void;
+  readonly #onKey: (key: string) => void;
   #holders = 0;
   #watches = false;
 
-  constructor(input: NodeJS.ReadStream, onCtrlC: () => void) {
+  /** `onKey` is called for all other keys. */
+  constructor(input: NodeJS.ReadStream, onCtrlC: () => void, onKey: (key: string) => void = () => undefined) {
     this.#input = input;
     this.#onCtrlC = onCtrlC;
+    this.#onKey = onKey;
     this.#take();
   }
 
@@ -51,6 +54,9 @@ export class KeyWatch implements Disposable {
   }
 
   readonly #onKeys = (bytes: Buffer | string): void => {
-    for (const key of bytes.toString()) if (key === ctrlC) this.#onCtrlC();
+    for (const key of bytes.toString()) {
+      if (key === ctrlC) this.#onCtrlC();
+      else this.#onKey(key);
+    }
   };
 }

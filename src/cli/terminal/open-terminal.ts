@@ -1,6 +1,6 @@
 import type { Io } from "../io.ts";
-import { isInForeground } from "./in-foreground.ts";
 import { interactiveTerminal } from "./interactive-terminal.ts";
+import { movesCursor } from "./moves-cursor.ts";
 import { plainTerminal } from "./plain-terminal.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,15 +11,10 @@ interface TerminalOptions {
   readonly ownsServer: boolean;
 }
 
-/**
- * Opens the terminal of a command. The live line and prompts need a terminal that can move its cursor, in the
- * foreground: no pipe, no `TERM=dumb`, and no `ACCESSIBLE`.
- */
+/** Opens the terminal of a command. The live line and prompts need one that can move its cursor. */
 export async function openTerminal(io: Io, options: TerminalOptions): Promise<Terminal> {
   const { stdin, stderr, env } = io;
-  const moves =
-    stderr.isTTY && env["TERM"] !== "dumb" && (env["ACCESSIBLE"] ?? "") === "" && isInForeground();
-  if (options.quiet || !moves) return plainTerminal(io, options);
+  if (options.quiet || !movesCursor(stderr, env)) return plainTerminal(io, options);
   return interactiveTerminal(io, {
     asks: stdin.isTTY && !stdin.readableEnded,
     ownsServer: options.ownsServer,

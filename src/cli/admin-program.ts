@@ -1,0 +1,206 @@
+import { InvalidArgumentError, type Command } from "commander";
+import { standings } from "../admin/assert-query.ts";
+import { actions, type ActionsOptions } from "./command/admin/actions.ts";
+import { actOnMany, oneTask, type ManyTasksOptions } from "./command/admin/act-on-many.ts";
+import {
+  cancelTask,
+  deleteTask,
+  extendTask,
+  retryTask,
+  type RetryTaskOptions,
+} from "./command/admin/act-on-task.ts";
+import { answerTask, type AnswerTaskOptions } from "./command/admin/answer-task.ts";
+import { counts } from "./command/admin/counts.ts";
+import { failures } from "./command/admin/failures.ts";
+import { listTasks, type ListTasksOptions } from "./command/admin/list-tasks.ts";
+import { pauseOrResume } from "./command/admin/pause.ts";
+import { showTask } from "./command/admin/show-task.ts";
+import { top, type TopOptions } from "./command/admin/top.ts";
+import { untilOf } from "./command/admin/until.ts";
+import type { AdminOptions } from "./command/admin/with-admin.ts";
+import type { Context } from "./context.ts";
+import type { ExitCode } from "./exit-code.ts";
+import { UsageError } from "./errors.ts";
+
+const placeForms =
+  "the server's SQLite file, sqlite:PATH, postgres://HOST/DATABASE, or the URL of its admin endpoint";
+const idForms = "the task's id, or the beginning of it";
+
+/** `holdfast admin STORE …`: what operators see of a store, and do to its tasks. */
+export function addAdminCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
+  const admin = program
+    .command("admin")
+    .usage("<store> <command> [options]")
+    .description("see what a server's tasks do, and act on them")
+    .argument("[store]", placeForms)
+    .allowExcessArguments()
+    .action(() => {
+      throw new UsageError(`Say what to do, after the store: ${[...adminActions(program)].join(", ")}.`);
+    });
+
+  /** As it is typed, the store comes before the command (`moveActionFirst`). */
+  const command = (name: string, description: string): Command =>
+    admin
+      .command(name)
+      .description(description)
+      .configureHelp({ commandUsage: usage })
+      .allowExcessArguments(false)
+      .argument("<store>", placeForms)
+      .option("--json", "print JSON; docs/cli.md describes it");
+  const acting = (name: string, description: string): Command =>
+    command(name, description).option(
+      "--as <name>",
+      "who acts, which is recorded; otherwise the user of the operating system",
+    );
+
+  selecting(command("list", "list tasks, newest first"))
+    .option("--limit <count>", "how many at most", count, 50)
+    .option("--after <id>", "only tasks that are older than this one")
+    .action(async (place: string, options: ListTasksOptions) =>
+      end(await listTasks(context, { place, options })),
+    );
+  command("show", "show one task: its attempts, steps, questions, outcome, log and output")
+    .argument("<id>", idForms)
+    .action(async (place: string, id: string) => end(await showTask(context, { place, id })));
+  command("counts", "count the tasks of each tool").action(async (place: string) =>
+    end(await counts(context, { place })),
+  );
+  command("failures", "say why tasks of a tool failed, the most frequent reason first")
+    .argument("<tool>", "the tool's name")
+    .option("--limit <count>", "how many of the newest failed tasks are asked", count)
+    .action(async (place: string, tool: string, { limit }: { readonly limit?: number }) =>
+      end(await failures(context, { place, tool, limit })),
+    );
+  command("actions", "list what operators did, newest first")
+    .option("--task <id>", "only what was done to this task")
+    .option("--before <number>", "only actions with lower numbers", count)
+    .option("--limit <count>", "how many at most", count, 50)
+    .action(async (place: string, options: ActionsOptions) =>
+      end(await actions(context, { place, options })),
+    );
+  command("top", "watch what tools have to do; q ends it")
+    .option("--once", "print it once")
+    .action(async (place: string, options: TopOptions) => end(await top(context, { place, options })));
+
+  acting("answer", "answer a question of a task")
+    .argument("<id>", idForms)
+    .argument("[key]", "the question, if several are open")
+    .argument("[json]", "the result that a client would send")
+    .option("--accept [pairs...]", "agree, with key=value by the question's schema or key:=json")
+    .option("--decline", "refuse to answer")
+    .action(
+      async (
+        place: string,
+        id: string,
+        key: string | undefined,
+        value: string | undefined,
+        options: AnswerTaskOptions,
+      ) => end(await answerTask(context, { place, id, key, value, options })),
+    );
+  many(acting("cancel", "cancel a task, or all that are selected")).action(
+    async (place: string, given: string | undefined, options: ManyTasksOptions) => {
+      const id = oneTask(given, options);
+      end(
+        id === undefined
+          ? await actOnMany(context, { place, action: "cancel", options })
+          : await cancelTask(context, { place, id, options }),
+      );
+    },
+  );
+  many(acting("retry", "run a finished task again, as a new one, or all that are selected"))
+    .option("--arguments <json>", "other arguments")
+    .option("--keep-up-to <name>", "begin with what the old task's journal has up to this step or question")
+    .action(
+      async (place: string, given: string | undefined, options: ManyTasksOptions & RetryTaskOptions) => {
+        const { arguments: other, keepUpTo } = options;
+        const id = oneTask(given, options);
+        if (id !== undefined) return end(await retryTask(context, { place, id, options }));
+        if (other !== undefined || keepUpTo !== undefined)
+          throw new UsageError("--arguments and --keep-up-to are for one task.");
+        end(await actOnMany(context, { place, action: "retry", options }));
+      },
+    );
+  many(acting("delete", "delete a finished task, or all that are selected")).action(
+    async (place: string, given: string | undefined, options: ManyTasksOptions) => {
+      const id = oneTask(given, options);
+      end(
+        id === undefined
+          ? await actOnMany(context, { place, action: "delete", options })
+          : await deleteTask(context, { place, id, options }),
+      );
+    },
+  );
+  selectingMany(
+    acting("extend", "let a task run, or keep a finished one, until later; or all that are selected"),
+  )
+    .argument("<words...>", "[id] and until when: 2d from now on, a date, or never")
+    .action(async (place: string, words: readonly string[], options: ManyTasksOptions) => {
+      const [time = "", given, ...rest] = words.toReversed();
+      if (rest.length > 0) throw new UsageError("Give the id of a task, and until when.");
+      const until = untilOf(time, context.io.now());
+      const id = oneTask(given, options);
+      end(
+        id === undefined
+          ? await actOnMany(context, { place, action: "extend", options, until })
+          : await extendTask(context, { place, id, options, until }),
+      );
+    });
+
+  for (const what of ["pause", "resume"] as const) {
+    const description =
+      what === "pause" ? "start no more tasks of a tool" : "start tasks of a paused tool again";
+    acting(what, description)
+      .argument("<tool>", "the tool's name")
+      .action(async (place: string, tool: string, options: AdminOptions) =>
+        end(await pauseOrResume(context, { place, tool, what, options })),
+      );
+  }
+}
+
+/** The names of the commands that come after a store. */
+export function adminActions(program: Command): ReadonlySet<string> {
+  const admin = program.commands.find((command) => command.name() === "admin");
+  return new Set(admin?.commands.map((command) => command.name()));
+}
+
+function usage(command: Command): string {
+  const [store = "", ...others] = command
+    .usage()
+    .split(" ")
+    .filter((word) => word !== "[options]");
+  return ["holdfast admin", store, command.name(), ...others, "[options]"].join(" ");
+}
+
+function selecting(command: Command): Command {
+  return command
+    .option("--state <state>", `tasks that stand so; can be repeated: ${standings.join(", ")}`, collect)
+    .option("--tool <name>", "tasks of this tool")
+    .option("--principal <name>", "tasks of this caller")
+    .option("--nobody", "tasks of callers that are not told apart")
+    .option("--older-than <time>", "tasks that were made before this time: 90s, 5m, 48h, 7d")
+    .option("--newer-than <time>", "tasks that were made since this time")
+    .option("--text <text>", "tasks with this in their status text");
+}
+
+function selectingMany(command: Command): Command {
+  return selecting(command)
+    .option("--all", "all tasks that are selected, the newest first")
+    .option("--limit <count>", "with --all: how many at most", count)
+    .option("--dry-run", "with --all: only say how many there are")
+    .option("--yes", "with --all: do not ask");
+}
+
+function many(command: Command): Command {
+  return selectingMany(command.argument("[id]", `${idForms}; or --all`));
+}
+
+function count(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new InvalidArgumentError("It has to be a whole number from 1 on.");
+  return number;
+}
+
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}

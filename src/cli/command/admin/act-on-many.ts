@@ -1,0 +1,131 @@
+import type { BulkAction, BulkOptions, BulkResult, TaskSelection } from "../../../admin/admin.ts";
+import type { Context } from "../../context.ts";
+import { Stopped, UsageError } from "../../errors.ts";
+import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
+import type { ManyTasksJson } from "../../output/json-shapes.ts";
+import { confirm } from "../../terminal/confirm.ts";
+import { Progress } from "../../terminal/progress.ts";
+import { selectionOf, selectionText, type SelectionOptions } from "./selection.ts";
+import { withAdmin, type AdminOptions, type AdminSession } from "./with-admin.ts";
+
+export interface ManyTasksOptions extends AdminOptions, SelectionOptions {
+  readonly all?: true;
+  readonly limit?: number;
+  readonly dryRun?: true;
+  readonly yes?: true;
+}
+
+interface ManyTasks {
+  readonly place: string;
+  readonly action: BulkAction;
+  readonly options: ManyTasksOptions;
+  /** With `extend`. */
+  readonly until?: number | null;
+}
+
+/** Tasks between two lines of progress: a request of an endpoint should not take long. */
+const atOnce = 200;
+
+/** The most tasks that are counted before the user is asked. */
+const mostCounted = 1_000;
+
+const doneTo: Readonly<Record<BulkAction, string>> = {
+  cancel: "cancelled",
+  retry: "run again",
+  delete: "deleted",
+  extend: "extended",
+};
+
+/** `holdfast admin STORE cancel|retry|delete|extend --all`: what is done to one task, to all that are selected. */
+export async function actOnMany(context: Context, command: ManyTasks): Promise<ExitCode> {
+  const { output, io } = context;
+  const { place, action, options } = command;
+  const { dryRun = false } = options;
+  const selection = selectionOf(options, io.now());
+  return withAdmin(context, { place, options, endsItself: true }, async (session) => {
+    const isAgreed = dryRun || options.yes === true || (await agrees(context, command, selection, session));
+    if (session.interrupts.signal.aborted)
+      throw new Stopped(interruptedBy(session.interrupts), "Interrupted: nothing was done");
+    if (!isAgreed) throw new UsageError("Nothing was done.");
+    const result = await doAll(context, command, selection, session);
+    const { done, refused, next } = result;
+    if (output.json) {
+      const document: ManyTasksJson = { action, dryRun, ...result };
+      await output.printJson(document);
+    } else {
+      await output.print(
+        `${countText(done.length)} ${dryRun ? "would be" : done.length === 1 ? "was" : "were"} ${doneTo[action]}\n`,
+      );
+      for (const { id, message } of refused.slice(0, 10)) output.note(`refused: ${id}: ${message}`);
+      if (refused.length > 10) output.note(`refused: ${refused.length - 10} more`);
+      if (next !== null) output.note("There may be more.");
+    }
+    if (session.interrupts.signal.aborted) return interruptedBy(session.interrupts);
+    return refused.length > 0 ? exitCodes.failed : exitCodes.done;
+  });
+}
+
+/** The task that a command is about; undefined where it is about all that are selected. Throws a UsageError for what is neither. */
+export function oneTask(id: string | undefined, options: ManyTasksOptions): string | undefined {
+  const { all, limit, dryRun, ...others } = options;
+  if (all === true && id !== undefined) throw new UsageError("Give the id of a task, or --all, not both.");
+  if (all === true) return undefined;
+  if (id === undefined) throw new UsageError("Give the id of a task, or --all with what selects them.");
+  if (selectionText(others) !== "all" || limit !== undefined || dryRun === true)
+    throw new UsageError("What selects tasks, --limit and --dry-run go with --all.");
+  return id;
+}
+
+async function agrees(
+  { io, output }: Context,
+  { action, options, until }: ManyTasks,
+  selection: TaskSelection,
+  { acts, interrupts }: AdminSession,
+): Promise<boolean> {
+  if (output.json || !(io.stdin.isTTY && io.stderr.isTTY)) return true;
+  const limit = Math.min(options.limit ?? Infinity, mostCounted);
+  const { done, next } = await acts().bulk(action, selection, { ...extendUntil(until), dryRun: true, limit });
+  const count = `${next === null || done.length < mostCounted ? "" : "At least "}${countText(done.length)}`;
+  const question = `${count} will be ${doneTo[action]}: ${selectionText(options)}. Go on?`;
+  return confirm(io, question, interrupts);
+}
+
+async function doAll(
+  { io, output }: Context,
+  { action, options, until }: ManyTasks,
+  selection: TaskSelection,
+  { acts, interrupts }: AdminSession,
+): Promise<BulkResult> {
+  const { limit = Infinity, dryRun = false } = options;
+  const [done, created]: [string[], string[]] = [[], []];
+  const refused: BulkResult["refused"][number][] = [];
+  using progress = new Progress(io.stderr, !output.json);
+  const operator = acts();
+  let next: string | null = null;
+  do {
+    const most = Math.min(atOnce, limit - done.length - refused.length);
+    const how: BulkOptions = {
+      dryRun,
+      limit: most,
+      ...extendUntil(until),
+      ...(next !== null && { after: next }),
+    };
+    const part: BulkResult = await operator.bulk(action, selection, how);
+    done.push(...part.done);
+    created.push(...part.created);
+    refused.push(...part.refused);
+    next = part.next;
+    progress.show(
+      `${done.length} ${doneTo[action]}${refused.length > 0 ? `, ${refused.length} refused` : ""}`,
+    );
+  } while (next !== null && done.length + refused.length < limit && !interrupts.signal.aborted);
+  return { done, created, refused, next };
+}
+
+function extendUntil(until: number | null | undefined): Pick<BulkOptions, "until"> {
+  return until === undefined ? {} : { until };
+}
+
+function countText(count: number): string {
+  return `${count} ${count === 1 ? "task" : "tasks"}`;
+}

@@ -1,0 +1,64 @@
+import type { TaskDetails } from "../../../admin/admin.ts";
+import { isJsonObject } from "../../../generation/json-object.ts";
+import { readInputSchema } from "../../arguments/input-schema.ts";
+import { completeArguments, parseArguments } from "../../arguments/parse-arguments.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import type { ExitCode } from "../../exit-code.ts";
+import { actOn, json } from "./act-on-task.ts";
+import type { AdminOptions } from "./with-admin.ts";
+
+export interface AnswerTaskOptions extends AdminOptions {
+  /** `key=value` pairs; `true` where there are none. */
+  readonly accept?: readonly string[] | true;
+  readonly decline?: true;
+}
+
+interface AnswerTask {
+  readonly place: string;
+  readonly id: string;
+  /** Which question; it may be left out where one is open. */
+  readonly key: string | undefined;
+  /** The result that a client would send, as JSON. */
+  readonly value: string | undefined;
+  readonly options: AnswerTaskOptions;
+}
+
+/** `holdfast admin STORE answer ID [KEY] [JSON]` */
+export async function answerTask(context: Context, command: AnswerTask): Promise<ExitCode> {
+  const { key, value, options } = command;
+  const { accept, decline } = options;
+  const ways = [value, accept, decline].filter((way) => way !== undefined);
+  if (ways.length !== 1) throw new UsageError("Give the answer as JSON, or --accept, or --decline.");
+  return actOn(context, command, async (id, { admin, acts }) => {
+    const question = openQuestion(await admin.show(id), key);
+    const task = await acts().answer(id, { [question.key]: answerTo(question, command) });
+    return { task, said: `answered "${question.key}" of ${id}, which is ${task.state} now` };
+  });
+}
+
+function openQuestion(
+  { id, questions }: TaskDetails,
+  key: string | undefined,
+): TaskDetails["questions"][number] {
+  const found =
+    key === undefined && questions.length === 1 ? questions[0] : questions.find((each) => each.key === key);
+  if (found !== undefined) return found;
+  if (questions.length === 0) throw new UsageError(`Task ${id} asks nothing.`);
+  const keys = questions.map((each) => each.key).join(", ");
+  throw new UsageError(`Say which of the questions of task ${id} is answered: ${keys}.`);
+}
+
+function answerTo(
+  { method, params }: TaskDetails["questions"][number],
+  { value, options: { accept, decline } }: AnswerTask,
+): unknown {
+  if (value !== undefined) return json("An answer", value);
+  if (method !== "elicitation/create")
+    throw new UsageError(`A question of ${method} is answered with the result as JSON.`);
+  if (decline === true) return { action: "decline" };
+  const schema = isJsonObject(params) ? params["requestedSchema"] : undefined;
+  const form = readInputSchema(isJsonObject(schema) ? schema : {});
+  const content = completeArguments(parseArguments(Array.isArray(accept) ? accept : [], form, {}), form);
+  return isJsonObject(schema) ? { action: "accept", content } : { action: "accept" };
+}

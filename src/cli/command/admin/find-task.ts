@@ -1,0 +1,20 @@
+import type { Admin } from "../../../admin/admin.ts";
+import { TaskClientError } from "../../../client/task-client-error.ts";
+import { isTaskId } from "../../../task/task-id.ts";
+import { UsageError } from "../../errors.ts";
+
+/** Comes after every character of an id. */
+const afterAll = "~";
+
+/** The id of a task, of which the beginning is enough where no other task has it: lists on a terminal show no more. */
+export async function findTask(admin: Admin, given: string): Promise<string> {
+  if (given === "") throw new UsageError("The id of a task is not empty.");
+  if (isTaskId(given)) return given;
+  const { tasks } = await admin.list({ after: `${given}${afterAll}`, limit: 2 });
+  const found = tasks.map(({ id }) => id).filter((id) => id.startsWith(given));
+  const [id] = found;
+  if (id === undefined) throw new TaskClientError("unknown_task", `There is no task ${given}.`);
+  if (found.length > 1 && !found.includes(given))
+    throw new UsageError(`The ids of several tasks begin with ${given}: give more of it.`);
+  return found.includes(given) ? given : id;
+}

@@ -1,0 +1,50 @@
+import type { Admin, TaskPage, TaskSelection, TaskSummary } from "../../../admin/admin.ts";
+import type { Context } from "../../context.ts";
+import { exitCodes, type ExitCode } from "../../exit-code.ts";
+import { selectionOf, type SelectionOptions } from "./selection.ts";
+import { taskTable } from "./task-table.ts";
+import { withAdmin } from "./with-admin.ts";
+
+export interface ListTasksOptions extends SelectionOptions {
+  readonly limit: number;
+  readonly after?: string;
+}
+
+/** The most tasks that one page may have. */
+const longestPage = 1_000;
+
+/** `holdfast admin STORE list`: tasks, newest first. */
+export async function listTasks(
+  context: Context,
+  { place, options }: { readonly place: string; readonly options: ListTasksOptions },
+): Promise<ExitCode> {
+  const { output, io } = context;
+  return withAdmin(context, { place, options: {} }, async ({ admin }) => {
+    const now = io.now();
+    const page = await pageOf(admin, selectionOf(options, now), options);
+    if (output.json) await output.printJson(page);
+    else await output.print(taskTable(page.tasks, now, output.columns));
+    if (!output.json && page.next !== null) output.note(`There are more: --after ${page.next}`);
+    return exitCodes.done;
+  });
+}
+
+/** As many tasks as were asked for, where there are so many: a page of the store may have fewer before the last. */
+async function pageOf(
+  admin: Admin,
+  selection: TaskSelection,
+  { limit, after }: ListTasksOptions,
+): Promise<TaskPage> {
+  const tasks: TaskSummary[] = [];
+  let next: string | null = after ?? null;
+  do {
+    const page: TaskPage = await admin.list({
+      ...selection,
+      limit: Math.min(limit - tasks.length, longestPage),
+      ...(next !== null && { after: next }),
+    });
+    tasks.push(...page.tasks);
+    next = page.next;
+  } while (next !== null && tasks.length < limit);
+  return { tasks, next };
+}

@@ -1,0 +1,53 @@
+import type { TaskSelection, TaskStanding } from "../../../admin/admin.ts";
+import { standings } from "../../../admin/assert-query.ts";
+import { readTimeSpan } from "../../arguments/read-time-span.ts";
+import { UsageError } from "../../errors.ts";
+
+/** Which tasks are meant. */
+export interface SelectionOptions {
+  readonly state?: readonly string[];
+  readonly tool?: string;
+  readonly principal?: string;
+  /** Tasks of callers that are not told apart. */
+  readonly nobody?: true;
+  readonly olderThan?: string;
+  readonly newerThan?: string;
+  readonly text?: string;
+}
+
+/** The tasks that options select at a time. Throws a UsageError for what cannot be. */
+export function selectionOf(options: SelectionOptions, now: number): TaskSelection {
+  const { state, tool, principal, nobody, olderThan, newerThan, text } = options;
+  if (principal !== undefined && nobody === true)
+    throw new UsageError("Give --principal or --nobody, not both.");
+  return {
+    ...(state !== undefined && { states: state.map(standing) }),
+    ...(tool !== undefined && { tool }),
+    ...(principal !== undefined && { principal }),
+    ...(nobody === true && { principal: null }),
+    ...(newerThan !== undefined && { createdFrom: now - readTimeSpan("--newer-than", newerThan) }),
+    ...(olderThan !== undefined && { createdBefore: now - readTimeSpan("--older-than", olderThan) }),
+    ...(text !== undefined && { text }),
+  };
+}
+
+/** As it would be typed, for messages. */
+export function selectionText({ state = [], ...others }: SelectionOptions): string {
+  const { tool, principal, nobody, olderThan, newerThan, text } = others;
+  const parts = [
+    ...state.map((one) => `state ${one}`),
+    tool !== undefined && `tool ${tool}`,
+    principal !== undefined && `principal ${principal}`,
+    nobody === true && "of nobody",
+    olderThan !== undefined && `older than ${olderThan}`,
+    newerThan !== undefined && `newer than ${newerThan}`,
+    text !== undefined && `text "${text}"`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? "all" : parts.join(", ");
+}
+
+function standing(given: string): TaskStanding {
+  const found = standings.find((name) => name === given);
+  if (found !== undefined) return found;
+  throw new UsageError(`There is no state ${JSON.stringify(given)}. There are ${standings.join(", ")}.`);
+}

@@ -1,0 +1,174 @@
+import type { ShownLine, TaskDetails, TimelineEntry } from "../../../admin/admin.ts";
+import { isJsonObject } from "../../../generation/json-object.ts";
+import { fittedTable, type Column } from "../../output/fitted-table.ts";
+import { spanText, timeText } from "../../output/times.ts";
+import { wrapped } from "../../output/wrapped.ts";
+import { describeQuestion } from "../describe-question.ts";
+import { actionColumns, actionRow } from "./action-table.ts";
+
+/** Where the texts of the head begin. */
+const headIndent = 12;
+
+/** One task whole, for people: what it is, what was done, and what came of it. */
+export function taskReport(task: TaskDetails, now: number, cells: number | undefined): string {
+  const { attempts, timeline, timelineIsCut, questions, outcome, log, output, actions } = task;
+  const more = timelineIsCut ? "  … and more\n" : "";
+  const parts: readonly (readonly [title: string, text: string])[] = [
+    [
+      "Attempts",
+      indentedTable(
+        attemptColumns,
+        attempts.map((each) => attemptRow(each, now)),
+        cells,
+      ),
+    ],
+    [
+      "Timeline",
+      `${indentedTable(
+        timelineColumns,
+        timeline.map((each) => entryRow(each, task, now)),
+        cells,
+      )}${more}`,
+    ],
+    ["Questions", questions.map((each) => `${wrapped(questionText(each), 2, cells)}\n`).join("")],
+    ["Log", log.map((each) => `${wrapped(logText(each), 2, cells)}\n`).join("")],
+    ["Output", output.map((each) => `${wrapped(jsonText(each["content"]), 2, cells)}\n`).join("")],
+    ["Outcome", outcome === null ? "" : `${wrapped(jsonText(outcome.body), 2, cells)}\n`],
+    ["Actions", indentedTable(actionColumns, actions.map(actionRow), cells)],
+  ];
+  const sections = parts.filter(([, text]) => text !== "").map(([title, text]) => `\n${title}\n${text}`);
+  return `${head(task, now, cells)}${sections.join("")}`;
+}
+
+function head(task: TaskDetails, now: number, cells: number | undefined): string {
+  const { id, wireId, state, tool, toolVersion, principal, generation, method, error, statusMessage } = task;
+  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, progress } = task;
+  const lines: readonly (readonly [name: string, text: string | false | null])[] = [
+    ["task", id],
+    ["known as", wireId !== id && wireId],
+    ["tool", `${tool}${toolVersion === null ? "" : `, version ${toolVersion}`} (${generation}, ${method})`],
+    ["state", state],
+    ["error", error],
+    ["status", statusMessage],
+    ["progress", progress && JSON.stringify(progress)],
+    ["principal", principal ?? "nobody in particular"],
+    ["created", `${timeText(createdAt)}, ${spanText(now - createdAt)} ago`],
+    ["started", startedAt !== null && `${timeText(startedAt)}, after ${spanText(startedAt - createdAt)}`],
+    ["ended", finishedAt !== null && `${timeText(finishedAt)}, after ${spanText(finishedAt - createdAt)}`],
+    [
+      finishedAt === null ? "ends by" : "kept until",
+      expiresAt === null ? "without end" : timeText(expiresAt),
+    ],
+    ["goes on", wakesAt !== null && timeText(wakesAt)],
+    ["cancelled", cancelRequestedAt !== null && `asked for at ${timeText(cancelRequestedAt)}`],
+    ["attempts", attemptsText(task)],
+    ["owner", task.owner],
+    ["called by", task.parent],
+    ["runs again", task.retryOf],
+    ["scopes", task.requiredScopes.join(" ") || null],
+    ["arguments", jsonText(task.arguments)],
+  ];
+  return lines
+    .map(([name, text]) =>
+      text === false || text === null ? "" : `${name.padEnd(headIndent)}${hanging(text, cells)}\n`,
+    )
+    .join("");
+}
+
+/** Behind the name of a line, and below where there are more. */
+function hanging(text: string, cells: number | undefined): string {
+  return wrapped(text, headIndent, cells).slice(headIndent);
+}
+
+function attemptsText({ attempt, failures, crashes }: TaskDetails): string {
+  const why = [
+    ...(failures > 0 ? [`threw ${failures} ${times(failures)}`] : []),
+    ...(crashes > 0 ? [`lost its process ${crashes} ${times(crashes)}`] : []),
+  ];
+  return `${attempt}${why.length === 0 ? "" : `: ${why.join(", ")}`}`;
+}
+
+function times(count: number): string {
+  return count === 1 ? "time" : "times";
+}
+
+const attemptColumns: readonly Column[] = [
+  { title: "#", least: 2, isNumber: true },
+  { title: "STARTED", least: 20 },
+  { title: "RAN", least: 6 },
+  { title: "END", least: 8 },
+  { title: "OWNER", least: 8 },
+  { title: "WHY", least: 10 },
+];
+
+function attemptRow(attempt: TaskDetails["attempts"][number], now: number): readonly string[] {
+  const { number, owner, startedAt, endedAt, end, error = "" } = attempt;
+  const state = end ?? (endedAt === null ? "holds it" : "");
+  return [
+    String(number),
+    timeText(startedAt),
+    spanText((endedAt ?? now) - startedAt),
+    state,
+    owner.slice(0, 8),
+    error,
+  ];
+}
+
+const timelineColumns: readonly Column[] = [
+  { title: "AFTER", least: 6, isNumber: true },
+  { title: "TOOK", least: 6, isNumber: true },
+  { title: "KIND", least: 5 },
+  { title: "NAME", least: 8 },
+  { title: "", least: 10 },
+];
+
+function entryRow(entry: TimelineEntry, { createdAt }: TaskDetails, now: number): readonly string[] {
+  const { key, kind, method, begunAt, doneAt, durationMs, tries, until, error } = entry;
+  const took = durationMs ?? (doneAt === null && begunAt !== null ? now - begunAt : null);
+  const notes = [
+    ...(doneAt === null ? ["open"] : []),
+    ...(method !== null && method !== "elicitation/create" ? [method] : []),
+    ...(tries > 0 ? [`tried again ${tries} ${times(tries)}`] : []),
+    ...(until !== null ? [`until ${timeText(until)}`] : []),
+    ...(error !== null ? [`failed: ${error}`] : []),
+  ];
+  const after = begunAt ?? doneAt;
+  return [
+    after === null ? "" : `+${spanText(after - createdAt)}`,
+    took === null ? "" : `${spanText(took)}${doneAt === null ? "…" : ""}`,
+    kind,
+    key,
+    notes.join(", "),
+  ];
+}
+
+function questionText({ key, method, params }: TaskDetails["questions"][number]): string {
+  return describeQuestion(key, { method, params: isJsonObject(params) ? params : {} });
+}
+
+function logText(line: ShownLine): string {
+  const { at, level, text, data, step } = line;
+  const where = typeof step === "string" ? ` [${step}]` : "";
+  const more = data === undefined ? "" : ` ${JSON.stringify(data)}`;
+  return `${String(at)} ${String(level).padEnd(7)} ${String(text)}${more}${where}`;
+}
+
+function indentedTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  cells: number | undefined,
+): string {
+  if (rows.length === 0) return "";
+  return (
+    fittedTable(columns, rows, cells === undefined ? undefined : cells - 2)
+      .replaceAll(/^/gm, "  ")
+      .trimEnd() + "\n"
+  );
+}
+
+/** On one line where that fits behind a name on a narrow terminal. */
+function jsonText(value: unknown): string {
+  if (typeof value === "string") return value;
+  const text = JSON.stringify(value) ?? "";
+  return text.length <= 60 ? text : JSON.stringify(value, undefined, 2);
+}

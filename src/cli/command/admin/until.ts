@@ -1,0 +1,16 @@
+import { millisecondsOf } from "../../../task/time-span.ts";
+import { UsageError } from "../../errors.ts";
+
+/** A time to come: `2d` from now on, a date in ISO 8601, or `never`, which is null. Throws a UsageError. */
+export function untilOf(text: string, now: number): number | null {
+  if (text === "never") return null;
+  try {
+    return Math.ceil(now + millisecondsOf(text));
+  } catch {
+    const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+    if (Number.isFinite(date)) return date;
+    throw new UsageError(
+      `Extend a task by 90s, 5m, 48h or 7d, to a date, or "never", not ${JSON.stringify(text)}.`,
+    );
+  }
+}

@@ -1,0 +1,94 @@
+import { hostname, userInfo } from "node:os";
+import { resolve } from "node:path";
+import type { Admin, AdminActs } from "../../../admin/admin.ts";
+import { openAdmin, type OpenAdmin } from "../../../admin/open-admin.ts";
+import { remoteAdmin } from "../../../admin/remote-admin.ts";
+import { existingStore } from "../../../store/from-url.ts";
+import type { Context } from "../../context.ts";
+import { Stopped, UsageError } from "../../errors.ts";
+import { interruptedBy, type ExitCode } from "../../exit-code.ts";
+import type { Io } from "../../io.ts";
+import { watchSignals, type SignalWatch } from "../../terminal/signal-watch.ts";
+import { adminFailure } from "./admin-failure.ts";
+
+/** Options of every command of `holdfast admin`. */
+export interface AdminOptions {
+  /** Under which name actions are recorded. */
+  readonly as?: string;
+}
+
+/** A store, while a command works with it. */
+export interface AdminSession {
+  readonly admin: Admin;
+  readonly acts: () => AdminActs;
+  /** Ctrl-C and SIGTERM. */
+  readonly interrupts: SignalWatch;
+}
+
+interface AdminPlace {
+  /** As it was given: a store, or the URL of an admin endpoint. */
+  readonly place: string;
+  readonly options: AdminOptions;
+  /** Whether the command comes to an end of its own after an interrupt, at which it says what it has done. Default false. */
+  readonly endsItself?: boolean;
+}
+
+/** Runs a command on a store or an admin endpoint, which is closed afterwards, however the command ends. */
+export async function withAdmin(
+  { io }: Context,
+  { place, options, endsItself = false }: AdminPlace,
+  work: (session: AdminSession) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  try {
+    const opened = await open(io, place, options);
+    try {
+      using interrupts = watchSignals();
+      const { admin } = opened;
+      const acts = (): AdminActs => admin.as(options.as ?? operatingSystemUser());
+      const done = work({ admin, acts, interrupts });
+      return await (endsItself ? done : unlessInterrupted(done, interrupts));
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    throw adminFailure(error);
+  }
+}
+
+async function open(io: Io, place: string, options: AdminOptions): Promise<OpenAdmin> {
+  if (/^https?:/i.test(place)) return atEndpoint(io, place, options);
+  return openAdmin(existingStore(place, (path) => resolve(io.cwd, path)));
+}
+
+function atEndpoint({ env }: Io, url: string, { as }: AdminOptions): OpenAdmin {
+  const token = env["HOLDFAST_ADMIN_TOKEN"] ?? "";
+  if (token === "")
+    throw new UsageError("An admin endpoint wants a token: put it into HOLDFAST_ADMIN_TOKEN.");
+  if (as !== undefined)
+    throw new UsageError("--as is for stores: an admin endpoint knows by the token who acts.");
+  return { admin: remoteAdmin(url, { token }), close: () => Promise.resolve() };
+}
+
+async function unlessInterrupted(done: Promise<ExitCode>, interrupts: SignalWatch): Promise<ExitCode> {
+  const { promise: interrupted, resolve: stop } = Promise.withResolvers<"interrupted">();
+  const { signal } = interrupts;
+  signal.addEventListener("abort", () => stop("interrupted"), { once: true });
+  const first = await Promise.race([done, interrupted]);
+  if (first !== "interrupted") return first;
+  done.catch(() => undefined); // it fails once the store is closed
+  throw new Stopped(interruptedBy(interrupts), "Interrupted");
+}
+
+/** Such as `ann@reports-1`. */
+function operatingSystemUser(): string {
+  return `${userName()}@${hostname()}`;
+}
+
+/** A container may run under a number that no user has. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
+}

@@ -1,0 +1,218 @@
+import { describe, expect, it } from "vitest";
+import type { TaskDetails } from "../../../src/admin/admin.ts";
+import type { Runtime } from "../../../src/runtime/runtime.ts";
+import {
+  admin,
+  adminJson,
+  ann,
+  call,
+  kinds,
+  runAdmin,
+  serve,
+  somePlace,
+  type Kind,
+  type Place,
+} from "./some-place.ts";
+
+const form = {
+  message: "Send it?",
+  requestedSchema: {
+    type: "object" as const,
+    properties: { copies: { type: "integer" as const } },
+    required: ["copies"],
+  },
+};
+
+interface Served {
+  readonly place: Place;
+  readonly runtime: Runtime;
+  /** Waits for an answer. */
+  readonly asking: string;
+  readonly failed: string;
+}
+
+/** A server with a task that asks, and one that failed. */
+async function served(kind: Kind): Promise<Served> {
+  const place = await somePlace(kind);
+  const runtime = await serve(place, (tools) => {
+    tools.add("send", {}, async (_args, task) => {
+      const { content } = await task.elicit("ok", form);
+      return { content: [{ type: "text", text: `sent ${JSON.stringify(content)}` }] };
+    });
+    tools.add("load", {}, async ({ from }, task) => {
+      await task.step("rows", () => 3);
+      if (from !== "disk") throw new Error(`no ${String(from)}`);
+      return { content: [] };
+    });
+  });
+  const asking = await call(runtime, "send");
+  const failed = await call(runtime, "load", { from: "tape" });
+  await expect.poll(async () => (await runtime.get(asking, ann)).inputs.length).toBe(1);
+  await expect.poll(() => stateOf(runtime, failed)).toBe("settled");
+  return { place, runtime, asking, failed };
+}
+
+const stateOf = async (runtime: Runtime, id: string): Promise<string> =>
+  (await runtime.get(id, ann)).task.state;
+const details = async (place: Place, id: string): Promise<TaskDetails> =>
+  (await adminJson(place, "show", id)) as TaskDetails;
+
+describe.each(kinds)("beside a server on %s", (kind) => {
+  it("lists, shows and counts tasks, and says why they failed", async () => {
+    const { place, asking, failed } = await served(kind);
+    const lines = (await admin(place, "list")).split("\n").map((line) => line.split("\t"));
+    expect(lines).toMatchObject([
+      [failed, "failed", "load", expect.any(String), expect.any(String), "ann", "no tape"],
+      [asking, "input_required", "send", expect.any(String), expect.any(String), "ann", ""],
+      [""],
+    ]);
+    expect(await adminJson(place, "list", "--state", "running", "--state", "failed")).toMatchObject({
+      tasks: [{ id: failed, error: "no tape" }],
+      next: null,
+    });
+    expect(await adminJson(place, "list", "--limit", "1")).toMatchObject({
+      tasks: [{ id: failed }],
+      next: failed,
+    });
+    expect(await admin(place, "list", "--after", failed, "--tool", "send")).toMatch(
+      new RegExp(`^${asking}\t`),
+    );
+    expect(await admin(place, "list", "--older-than", "1h")).toBe("");
+    expect(await admin(place, "list", "--nobody")).toBe("");
+    expect(await admin(place, "list", "--principal", "ann", "--newer-than", "1h")).toContain(failed);
+    expect(await admin(place, "list", "--text", "tape")).toBe(""); // an error is no status text
+    expect(await details(place, failed)).toMatchObject({ id: failed, timeline: [{ key: "rows" }] });
+    expect(await details(place, asking)).toMatchObject({ questions: [{ key: "ok" }] });
+    expect(await admin(place, "show", asking)).toMatch(/^Questions\n {2}ok: Send it\? copies=integer$/m);
+    expect(await admin(place, "counts")).toBe("load\t0\t0\t0\t0\t0\t1\t0\t\nsend\t0\t0\t0\t1\t0\t0\t0\t\n");
+    expect(await adminJson(place, "failures", "load")).toMatchObject({
+      tool: "load",
+      failures: [{ message: "no tape", count: 1, taskId: failed }],
+    });
+    expect(await admin(place, "top")).toContain("0 running, 1 waiting for answers, 0 queued");
+    expect(await adminJson(place, "top")).toMatchObject({
+      counts: { tools: [{ tool: "load" }, { tool: "send", inputRequired: 1 }] },
+      tasks: [{ id: asking }],
+    });
+  });
+
+  it("answers, runs again, extends, cancels and deletes a task, and records who did", async () => {
+    const { place, runtime, asking, failed } = await served(kind);
+    expect(await admin(place, "answer", asking, "--accept", "copies=2", "--as", "eve")).toMatch(
+      /^answered "ok" of/,
+    );
+    await expect.poll(() => stateOf(runtime, asking)).toBe("settled");
+    expect((await details(place, asking)).outcome?.body).toMatchObject({
+      content: [{ text: 'sent {"copies":2}' }],
+    });
+
+    const rerun = await admin(
+      place,
+      "retry",
+      failed,
+      "--arguments",
+      '{"from":"disk"}',
+      "--keep-up-to",
+      "rows",
+    );
+    const [, id = ""] = /^\S+ runs again as (\S+)\n$/.exec(rerun) ?? [];
+    await expect.poll(() => stateOf(runtime, id)).toBe("settled");
+    const again = await details(place, id);
+    expect(again).toMatchObject({ state: "completed", retryOf: failed, arguments: { from: "disk" } });
+    expect(again.timeline).toHaveLength(1);
+
+    expect(await admin(place, "extend", failed, "never")).toBe(`extended ${failed}\n`);
+    expect((await details(place, failed)).expiresAt).toBe(null);
+    expect(await admin(place, "extend", failed, "2031-01-01")).toBe(`extended ${failed}\n`);
+    expect((await details(place, failed)).expiresAt).toBe(Date.UTC(2031, 0, 1));
+    expect(await admin(place, "delete", failed)).toBe(`deleted ${failed}\n`);
+    expect(await runAdmin(place, "show", failed)).toMatchObject({ code: 5 });
+
+    const other = await call(runtime, "send");
+    await expect.poll(async () => (await runtime.get(other, ann)).inputs.length).toBe(1);
+    expect(await admin(place, "answer", other, "ok", '{"action":"decline"}')).toContain("answered");
+    await expect.poll(() => stateOf(runtime, other)).toBe("settled");
+    const third = await call(runtime, "send");
+    expect(await admin(place, "cancel", third)).toBe(`cancelled ${third}\n`);
+    expect(await stateOf(runtime, third)).toBe("cancelled");
+
+    expect(await adminJson(place, "actions", "--limit", "2")).toMatchObject({
+      actions: [{ action: "cancel", taskId: third }, { action: "answer" }],
+    });
+    expect(await adminJson(place, "actions", "--task", asking)).toMatchObject({
+      actions: [{ actor: "eve", action: "answer", detail: { keys: ["ok"] } }],
+    });
+    expect(await admin(place, "actions", "--before", "2")).toMatch(/\teve\tanswer\t/);
+  });
+
+  it("acts on all tasks that are selected, once it was said which", async () => {
+    const { place, runtime, failed } = await served(kind);
+    for (let n = 0; n < 3; n++) await call(runtime, "load", { from: n });
+    await expect
+      .poll(async () => (await admin(place, "list", "--state", "failed")).split("\n").length)
+      .toBe(5);
+    const all = ["--all", "--tool", "load", "--state", "failed"];
+    expect(await admin(place, "retry", ...all, "--dry-run")).toBe("4 tasks would be run again\n");
+    expect(await admin(place, "retry", ...all, "--limit", "2")).toBe("2 tasks were run again\n");
+    await expect
+      .poll(async () => (await admin(place, "list", "--state", "failed")).split("\n").length)
+      .toBe(7);
+    expect(await admin(place, "extend", "never", ...all)).toBe("6 tasks were extended\n");
+    expect(await adminJson(place, "delete", ...all)).toMatchObject({
+      action: "delete",
+      dryRun: false,
+      done: expect.arrayContaining([failed]) as string[],
+      refused: [],
+      next: null,
+    });
+    expect(await admin(place, "cancel", "--all", "--yes")).toBe("1 task was cancelled\n");
+  });
+
+  it("pauses a tool, and resumes it", async () => {
+    const { place, runtime } = await served(kind);
+    expect(await admin(place, "pause", "load", "--as", "eve")).toBe("paused load\n");
+    expect(await admin(place, "counts")).toMatch(/^load\t.*\teve since \d{4}-/m);
+    expect(await adminJson(place, "resume", "load")).toEqual({ tool: "load", paused: false });
+    const id = await call(runtime, "load", { from: "disk" });
+    await expect.poll(() => stateOf(runtime, id), { timeout: 20_000 }).toBe("settled");
+  });
+});
+
+it("takes the beginning of an id where that is enough", async () => {
+  const { place, asking, failed } = await served("SQLite");
+  expect(await details(place, asking.slice(0, 20))).toMatchObject({ id: asking });
+  expect(await details(place, failed.slice(0, 20))).toMatchObject({ id: failed });
+  expect(await runAdmin(place, "show", asking.slice(0, 3))).toMatchObject({
+    code: 2,
+    stderr: `holdfast: The ids of several tasks begin with ${asking.slice(0, 3)}: give more of it.\n`,
+  });
+  expect(await runAdmin(place, "show", "nothing")).toMatchObject({ code: 5 });
+  expect(await runAdmin(place, "show", "")).toMatchObject({ code: 2 });
+});
+
+it("refuses what cannot be, and says why", async () => {
+  const { place, asking } = await served("SQLite");
+  const refused = async (...words: readonly string[]): Promise<string> => {
+    const { code, stderr, stdout } = await runAdmin(place, ...words);
+    expect([words, code, stdout]).toEqual([words, 2, ""]);
+    return stderr;
+  };
+  expect(await refused("list", "--state", "lost")).toContain("There is no state");
+  expect(await refused("list", "--older-than", "soon")).toContain("--older-than takes a length of time");
+  expect(await refused("list", "--nobody", "--principal", "ann")).toContain("not both");
+  expect(await refused("list", "--limit", "0")).toContain("whole number from 1 on");
+  expect(await refused("retry")).toContain("Give the id of a task, or --all");
+  expect(await refused("retry", asking, "--all")).toContain("not both");
+  expect(await refused("delete", asking, "--tool", "send")).toContain("go with --all");
+  expect(await refused("retry", "--all", "--arguments", "{}")).toContain("for one task");
+  expect(await refused("retry", asking)).toContain("has not ended");
+  expect(await refused("retry", asking, "--arguments", "{")).toContain("takes JSON");
+  expect(await refused("extend", asking, "soon")).toContain("Extend a task by");
+  expect(await refused("extend", asking)).toContain("Extend a task by");
+  expect(await refused("answer", asking)).toContain("Give the answer as JSON");
+  expect(await refused("answer", asking, "no", "{}")).toContain("which of the questions");
+  expect(await refused("answer", asking, "ok", '{"action":"accept","content":{}}')).toContain("is not what");
+  expect(await refused("answer", asking, "--accept", "copies=many")).toContain("copies has to be integer");
+  expect(await refused()).toContain("Say what to do, after the store: list, show,");
+  expect(await refused("list", "x")).toContain("too many arguments");
+});

@@ -1,0 +1,70 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { adminToken, serveHttp } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+import { folder, type Run } from "../run-cli.ts";
+import { runMain } from "../run-main.ts";
+
+const token = "of-the-operators-0123456789";
+
+/** A server with an admin endpoint, and a task that failed. */
+async function served(): Promise<{ readonly url: string; readonly id: string }> {
+  const tasks = createTasks({ store: memoryStore() });
+  tasks.tool("load", { description: "Loads", inputSchema: z.object({}) }, () => {
+    throw new Error("no tape");
+  });
+  const http = await serveHttp(
+    tasks.server(() => new McpServer({ name: "s", version: "1" })),
+    { port: 0, anonymous: "shared", admin: { path: "/admin", authenticate: adminToken(token, "on-call") } },
+  );
+  onTestFinished(() => http.close());
+  const call = await runMain(["call", http.url, "load", "--json"], {
+    env: { HOLDFAST_STATE: await folder() },
+  });
+  expect(call.code).not.toBe(6);
+  const url = new URL("/admin", http.url).href;
+  const { tasks: found } = JSON.parse((await admin(url, "list", "--json")).stdout) as {
+    readonly tasks: readonly { readonly id: string }[];
+  };
+  return { url, id: found[0]?.id ?? "" };
+}
+
+const admin = (url: string, ...words: readonly string[]): Promise<Run> =>
+  runMain(["admin", url, ...words], { env: { HOLDFAST_ADMIN_TOKEN: token } });
+
+it("does the same through an admin endpoint", async () => {
+  const { url, id } = await served();
+  expect(await admin(url, "list")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`${id}\tfailed\tload\t`) as string,
+  });
+  expect((await admin(url, "show", id.slice(0, 16))).stdout).toContain("no tape");
+  expect((await admin(url, "failures", "load")).stdout).toMatch(new RegExp(`^1\t.*\t${id}\tno tape\n$`));
+  expect((await admin(url, "retry", "--all", "--state", "failed", "--limit", "1")).stdout).toBe(
+    "1 task was run again\n",
+  );
+  expect((await admin(url, "actions")).stdout).toMatch(/\ton-call\tretry\t/);
+  expect((await admin(url, "pause", "load")).stdout).toBe("paused load\n");
+  expect((await admin(url, "counts")).stdout).toContain("\ton-call since");
+  expect(await admin(url, "delete", id)).toMatchObject({ code: 0 });
+  expect(await admin(url, "show", id)).toMatchObject({ code: 5 });
+});
+
+it("needs a token, which is the operator's, and an endpoint that answers", async () => {
+  const { url } = await served();
+  expect(await runMain(["admin", url, "list"])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "holdfast: An admin endpoint wants a token: put it into HOLDFAST_ADMIN_TOKEN.\n",
+  });
+  const env = { HOLDFAST_ADMIN_TOKEN: "of-somebody-else" };
+  expect(await runMain(["admin", url, "list"], { env })).toMatchObject({ code: 6, stdout: "" });
+  expect((await admin(url, "pause", "load", "--as", "eve")).stderr).toContain("knows by the token who acts");
+  expect(await admin(new URL("/mcp", url).href, "list")).toMatchObject({
+    stdout: "",
+    stderr: expect.stringContaining("admin endpoint") as string,
+  });
+  expect(await admin("http://127.0.0.1:1/admin", "list")).toMatchObject({ code: 6 });
+});
