@@ -18,7 +18,7 @@ it("shows how an operator finds why tasks fail, and runs them again", { timeout:
   isThere = true;
   const admin = new URL("/admin", server.url).href;
   const said = await runExample("guides/retry-failed.ts", [admin], await newFolder(), env);
-  expect(said).toMatch(/^2 × .*The archive answered …\. \(the last one: \w+\)\n2 run again, 0 cannot\n$/);
+  expect(said).toMatch(/^2 × .*The archive answered …\. \(the last one: [\w-]+\)\n2 run again, 0 cannot\n$/);
   const operator = remoteAdmin(admin, { token: "0perator" });
   await vi.waitFor(
     async () => expect((await operator.counts()).tools).toMatchObject([{ failed: 2, completed: 2 }]),
