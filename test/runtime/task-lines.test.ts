@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { LineList } from "../../src/task/task-line.ts";
 import { nobody, Process, type Setup } from "./harness.ts";
 
@@ -271,6 +271,31 @@ describe("a log and an output", () => {
     expect((await process.ended(id)).outcome).toMatchObject({ kind: "result" });
     expect(writes).toBe(2);
     expect(await linesOf(process, id)).toHaveLength(10);
+  });
+
+  test.each(["a step", "the task"])("%s ends beside a branch that logs without a pause", async (what) => {
+    let isOver = false;
+    const process = await Process.started({
+      before: (call) => (call === "append" ? new Promise(setImmediate) : undefined),
+      tools: {
+        work: async (_, task) => {
+          const chatter = async (): Promise<void> => {
+            for (let n = 1; !isOver; n++) await task.log("info", `line ${n}`);
+          };
+          const chatting = chatter().catch(() => undefined);
+          await task.step("quiet", async () => void task.log("notice", "in the step"));
+          if (what === "a step") {
+            isOver = true;
+            await chatting;
+          }
+          return done;
+        },
+      },
+    });
+    onTestFinished(() => void (isOver = true));
+    const id = await process.callId("work");
+    expect((await process.ended(id)).outcome).toMatchObject({ kind: "result" });
+    expect(await linesOf(process, id)).toContain("in the step");
   });
 
   test("a call that becomes a task later has what it appended before", async () => {

@@ -12,7 +12,8 @@ interface Batch {
 export class LineAppends {
   #write: Write | undefined;
   #pending: Batch | undefined;
-  #underWay: Promise<void> | undefined;
+  /** The one that is written. */
+  #underWay: Batch | undefined;
 
   writeWith(write: Write): void {
     this.#write = write;
@@ -37,25 +38,25 @@ export class LineAppends {
     return this.#write !== undefined && (this.#pending !== undefined || this.#underWay !== undefined);
   }
 
-  /** Resolves when all lines so far are written, or could not be. */
+  /** Resolves when all lines so far are written, or could not be; not those that come meanwhile, of which there may be more and more. */
   async written(): Promise<void> {
-    while (this.isWriting) await this.#underWay;
+    const last = this.#pending ?? this.#underWay;
+    if (this.#write !== undefined) await last?.written.promise.catch(() => undefined);
   }
 
   #next(): void {
     const write = this.#write;
     if (write === undefined || this.#underWay !== undefined || this.#pending === undefined) return;
-    this.#underWay = this.#writePending(write).finally(() => {
+    this.#underWay = this.#pending;
+    void this.#writePending(this.#pending, write).finally(() => {
       this.#underWay = undefined;
       this.#next();
     });
   }
 
   /** Never rejects. */
-  async #writePending(write: Write): Promise<void> {
+  async #writePending(batch: Batch, write: Write): Promise<void> {
     await Promise.resolve(); // a handler mostly appends several lines without waiting for the first
-    const batch = this.#pending;
-    if (batch === undefined) return;
     this.#pending = undefined;
     const { resolve, reject } = batch.written;
     await write([...batch.lines.values()], batch.forget).then(resolve, reject);
