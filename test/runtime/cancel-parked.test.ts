@@ -56,6 +56,34 @@ describe("the handler of a parked task that is cancelled at once", () => {
     expect(process.errors).toEqual([]);
   });
 
+  it("may log and put out, of which nothing is stored", async () => {
+    const seen: string[] = [];
+    const job: Handler = async (_, task) => {
+      await task.log("info", `attempt ${task.attempt}`);
+      await task.status("asks");
+      try {
+        return text((await task.elicit("q", question)).action);
+      } catch (error) {
+        await task.log("warning", "cleans up");
+        await task.output("cleaned");
+        seen.push("stopped");
+        throw error;
+      }
+    };
+    const process = await Process.started({ tools: { job }, options: dropping });
+    const id = await process.callId("job");
+    await untilParked(process, id);
+    await process.runtime.cancelNow(id, nobody);
+    await calm();
+    expect(seen).toEqual(["stopped"]);
+    const page = { list: "log", after: 0, limit: 9 } as const;
+    const lines = await process.runtime.lines(id, nobody, page);
+    expect(lines.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { level: "info", text: "attempt 1" },
+    ]);
+    expect(process.errors).toEqual([]);
+  });
+
   it("has leaked where it goes on after the grace", async () => {
     const hangs = stopping(() => new Promise(() => undefined));
     const process = await Process.started({ tools: { hangs }, options: dropping });

@@ -3,6 +3,7 @@ import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JsonRpcError, Outcome } from "../../task/outcome.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
+import { isTerminal } from "../../task/status.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import { LifeLimit } from "../journal/life-limit.ts";
@@ -71,7 +72,9 @@ export class HeldRun {
       return this.#write({ ...changes, expiry: { from, ms: ttlMs } });
     });
     this.#limit = new LifeLimit(endOfLife(record), () => this.#updates.written());
-    run.lines.writeWith(async (lines, forget) => void (await this.task.write("append", { lines, forget })));
+    run.lines.writeWith(async (lines, forget) => {
+      if (!this.#storesNothing) await this.task.write("append", { lines, forget });
+    });
     const reports = new ProgressReports(
       (progress) => this.#write({ progress }),
       timers,
@@ -98,6 +101,11 @@ export class HeldRun {
       onStepRun: services.onStepRun,
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };
+  }
+
+  /** True where the handler only runs to be told that its task was cancelled: what it says of it goes nowhere. */
+  get #storesNothing(): boolean {
+    return isTerminal(this.#setup.record.state);
   }
 
   /** Whether this process still has a handler that could go on with the task. */
@@ -195,6 +203,7 @@ export class HeldRun {
   }
 
   async #write(changes: TaskChanges): Promise<void> {
+    if (this.#storesNothing) return;
     const result = await this.task.write("update", { changes });
     if (!result.ok) return;
     if (changes.expiry !== undefined) this.#limit.move(endOfLife(result.task));
