@@ -51,5 +51,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 30_000,
+    expect: { poll: { timeout: 25_000 } },
   },
 });

@@ -6,6 +6,7 @@ import type { TopJson } from "../../output/json-shapes.ts";
 import { timeText } from "../../output/times.ts";
 import { KeyWatch } from "../../terminal/key-watch.ts";
 import { LiveScreen } from "../../terminal/live-screen.ts";
+import { fit } from "../../terminal/status-line.ts";
 import { movesCursor } from "../../terminal/moves-cursor.ts";
 import { adminFailure } from "./admin-failure.ts";
 import { countTable, standText } from "./counts.ts";
@@ -67,8 +68,10 @@ async function look(admin: Admin, limit: number): Promise<TopJson> {
 }
 
 function frame({ counts, tasks }: TopJson, place: string, now: number, cells: number | undefined): string {
-  const head = `${timeText(now)}  ${placeText(place)}  ${standText(counts)}`;
-  return [head, countTable(counts, cells), taskTable(tasks, now, cells)].join("\n");
+  const head = fit(`${timeText(now)}  ${placeText(place)}`, cells ?? Infinity, true);
+  return [`${head}\n${standText(counts)}`, countTable(counts, cells), taskTable(tasks, now, cells)].join(
+    "\n",
+  );
 }
 
 /** A URL may have a password. */
