@@ -103,6 +103,41 @@ describe("a log and an output", () => {
     expect(await linesOf(process, id)).toEqual(["asking", "mirror 1", "mirror 2", "mirror 3"]);
   });
 
+  test("get nothing of a step that goes on after its time limit, beside its next try", async () => {
+    const late = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<unknown>();
+    let tries = 0;
+    const process = await Process.started({
+      tools: {
+        work: async (_, task) => {
+          const fetch = async (): Promise<void> => {
+            const isFirst = ++tries === 1;
+            await task.log("info", "asking");
+            if (isFirst) await late.promise;
+            else {
+              late.resolve();
+              await gone.promise;
+            }
+            try {
+              await task.log("info", "asked");
+            } catch (error) {
+              gone.resolve(error);
+            } finally {
+              if (isFirst) gone.resolve(undefined);
+            }
+          };
+          await task.step("fetch", { timeoutMs: 1_000, retries: 1, backoff: { firstMs: 0 } }, fetch);
+          return done;
+        },
+      },
+    });
+    const id = await process.callId("work");
+    await process.clock.advance(60_000);
+    await process.ended(id);
+    expect(await linesOf(process, id)).toEqual(["asking", "asked"]);
+    expect(await gone.promise).toMatchObject({ code: "step_timeout" });
+  });
+
   test("a log keeps its newest lines, and a handler that runs again appends those that are gone no more", async () => {
     const crash = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();

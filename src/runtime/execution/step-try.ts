@@ -80,8 +80,8 @@ async function nextTry<T>(
 async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
   effects.onStepRun?.(run.taskId, key);
   const idempotencyKey = `${run.taskId}:${key}`;
-  const once = (signal: AbortSignal): Promise<T> =>
-    inStep(run, key, async () => fn({ idempotencyKey, signal }));
+  const once = (signal: AbortSignal, limit?: AbortSignal): Promise<T> =>
+    inStep(run, { step: key, ...(limit && { limit }) }, async () => fn({ idempotencyKey, signal }));
   if (timeoutMs === undefined) return once(run.signal);
 
   const timeout = new AbortController();
@@ -94,7 +94,7 @@ async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn
     });
   });
   try {
-    return await Promise.race([once(AbortSignal.any([run.signal, timeout.signal])), late]);
+    return await Promise.race([once(AbortSignal.any([run.signal, timeout.signal]), timeout.signal), late]);
   } finally {
     stopTimer();
   }
@@ -130,7 +130,7 @@ export function lineSource(run: Run): LineSource {
   return inside?.run === run ? inside.source : run.lineSource;
 }
 
-/** Runs the function of a step. */
-function inStep<T>(run: Run, key: string, fn: () => Promise<T>): Promise<T> {
-  return insideStep.run({ run, source: { step: key } }, fn);
+/** Runs the function of a step, whose lines are of this source. */
+function inStep<T>(run: Run, source: LineSource, fn: () => Promise<T>): Promise<T> {
+  return insideStep.run({ run, source }, fn);
 }

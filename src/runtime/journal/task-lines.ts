@@ -10,6 +10,8 @@ type LineLimits = Pick<RuntimeOptions, "maxLogLines" | "maxLogBytes" | "maxOutpu
 export interface LineSource {
   /** The key of the step; empty for the handler. */
   readonly step: string;
+  /** Aborts where the try has come to its time limit: what its code appends later would stand beside what the next try does. */
+  readonly limit?: AbortSignal;
 }
 
 export interface LinesSetup {
@@ -84,7 +86,8 @@ export class TaskLines {
 
   /**
    * Appends a line, unless it repeats one; resolves once it is written, where anything is. Throws `too_large` for a line that the log could not
-   * keep, `limit_reached` for one that the output has no room for, and `configuration` where none are kept.
+   * keep, `limit_reached` for one that the output has no room for, `step_timeout` after the time limit of a try, and `configuration` where
+   * none are kept.
    */
   append(source: LineSource, list: LineList, at: number, body: string): Promise<void> {
     if (!this.#areKept)
@@ -92,6 +95,7 @@ export class TaskLines {
         "configuration",
         "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.",
       );
+    source.limit?.throwIfAborted();
     const bytes = Buffer.byteLength(body);
     const hash = hashOf(body);
     if (this.#isRepeated(source, list, hash)) return this.#appends.written();

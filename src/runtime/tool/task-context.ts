@@ -183,7 +183,8 @@ export interface TaskContext<Prepared = unknown> {
    * Appends a line to the log of the task: how severe it is, a text, and plain JSON data if there is any. Clients read the log while the task
    * runs and after it, operators as well; it keeps the newest lines, up to `maxLogLines` and `maxLogBytes`. What runs again after a crash or for
    * a retry appends no line twice that says the same, so keep times and random values out of it: each line has its time. Resolves
-   * once the line is stored; there is no need to await it. Throws at once, with a TypeError for what is no line, with `not_json` and `too_large`.
+   * once the line is stored; there is no need to await it. Throws at once, with a TypeError for what is no line, with `not_json` and `too_large`,
+   * and with `step_timeout` in a step that goes on after its time limit.
    *
    * ```ts
    * task.log("info", `Page ${page} of ${pages} is indexed`, { page, pages });
@@ -193,7 +194,8 @@ export interface TaskContext<Prepared = unknown> {
   /**
    * Appends to the output of the task, which clients can read before there is a result: a text, or content as results have it. As with the log
    * nothing is appended twice. Resolves once it is stored; there is no need to await it. Nothing of it is ever dropped: throws at once, with
-   * `limit_reached`, where there is no room for it (`maxOutputBlocks`, `maxOutputBytes`), with a TypeError for what is no content, and with `not_json`.
+   * `limit_reached`, where there is no room for it (`maxOutputBlocks`, `maxOutputBytes`), with a TypeError for what is no content, with `not_json`, and as
+   * `log` with `step_timeout`.
    *
    * ```ts
    * for (const chapter of chapters) {
