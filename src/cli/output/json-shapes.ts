@@ -146,6 +146,8 @@ export interface ManyTasksJson extends BulkResult {
   readonly action: BulkAction;
   /** Whether nothing was done. */
   readonly dryRun: boolean;
+  /** Why it did not go on from `next`. */
+  readonly error?: string;
 }
 
 /** What `admin … failures --json` prints. */

@@ -16,10 +16,11 @@ function broken(line: string, room: number): readonly string[] {
   const lines: string[] = [];
   for (let rest = line; ;) {
     if (widthOf(rest).width <= room) return [...lines, rest];
-    const start = fit(rest, room, true).replace(/…$/, "");
+    const start = fit(rest, room + 1, true).replace(/…$/, "");
     // The spaces that a line begins with are its indent.
-    const space = start.trimStart() === "" ? -1 : start.lastIndexOf(" ");
-    const at = space > start.length - start.trimStart().length ? space : Math.max(1, start.length);
+    const indent = start.length - start.trimStart().length;
+    const space = rest.startsWith(" ", start.length) ? start.length : start.lastIndexOf(" ");
+    const at = space > indent ? space : Math.max(1, start.length);
     lines.push(rest.slice(0, at));
     rest = rest.slice(at).trimStart();
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TaskDetails } from "../../../src/admin/admin.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
+import { runMain } from "../run-main.ts";
 import {
   admin,
   adminJson,
@@ -172,6 +173,15 @@ describe.each(kinds)("beside a server on %s", (kind) => {
     const { place, runtime } = await served(kind);
     expect(await admin(place, "pause", "load", "--as", "eve")).toBe("paused load\n");
     expect(await admin(place, "counts")).toMatch(/^load\t.*\teve since \d{4}-/m);
+    const { stdout } = await runMain(["admin", place.url, "counts"], { cwd: place.cwd, columns: 80 });
+    expect(stdout.replaceAll(/since .*/g, "since …")).toBe(
+      [
+        "TOOL  QUEUED  WAITING  RUNNING  ASKING  DONE  FAILED  CANCELLED  PAUSED BY",
+        "load       0        0        0       0     0       1          0  eve since …",
+        "send       0        0        0       1     0       0          0",
+        "",
+      ].join("\n"),
+    );
     expect(await adminJson(place, "resume", "load")).toEqual({ tool: "load", paused: false });
     const id = await call(runtime, "load", { from: "disk" });
     await expect.poll(() => stateOf(runtime, id), { timeout: 20_000 }).toBe("settled");

@@ -4,6 +4,7 @@ import { adminToken, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
+import { served as mounted } from "../../server/http-mount/mount.ts";
 import { folder, type Run } from "../run-cli.ts";
 import { runMain } from "../run-main.ts";
 
@@ -67,4 +68,42 @@ it("needs a token, which is the operator's, and an endpoint that answers", async
     stderr: expect.stringContaining("admin endpoint") as string,
   });
   expect(await admin("http://127.0.0.1:1/admin", "list")).toMatchObject({ code: 6 });
+});
+
+/** An endpoint that answers the first request for many tasks, and then fails. */
+async function failing(first: object): Promise<string> {
+  let requests = 0;
+  const { origin } = await mounted((request, response) => {
+    request.resume();
+    const answer =
+      requests++ === 0 ? first : { error: { code: "store_failed", message: "The disk is full." } };
+    response.writeHead(requests === 1 ? 200 : 503).end(JSON.stringify(answer));
+  });
+  return `${origin}/admin`;
+}
+
+const part = { done: ["a"], created: ["b"], refused: [], next: "a" };
+
+it("says what was done of many tasks before it failed", async () => {
+  const retry = ["retry", "--all", "--state", "failed"];
+  expect(await admin(await failing(part), ...retry)).toEqual({
+    code: 6,
+    stdout: "1 task was run again\n",
+    stderr: "holdfast: The disk is full.\n",
+  });
+  const { code, stdout } = await admin(await failing(part), ...retry, "--json");
+  expect([code, JSON.parse(stdout)]).toEqual([
+    6,
+    { action: "retry", dryRun: false, ...part, error: "The disk is full." },
+  ]);
+});
+
+it("says what some of many tasks have refused, and does the others", async () => {
+  const refused = [{ id: "c", code: "finished", message: "Task c has ended." }];
+  const url = await failing({ done: ["a"], created: [], refused, next: null });
+  expect(await admin(url, "cancel", "--all")).toEqual({
+    code: 3,
+    stdout: "1 task was cancelled\n",
+    stderr: "refused: c: Task c has ended.\n",
+  });
 });

@@ -72,6 +72,7 @@ describe.each(kinds)(`an operator of ${failed + others} tasks on %s`, (kind) => 
       expect(one).toMatchObject({ tool: "export", state: "failed", error: "The disk of host-17 is full" });
       const page = await timed<TaskPage>("list", "--tool", "export", "--state", "failed", "--limit", "20");
       expect(page.tasks).toHaveLength(20);
+      expect((await timed<TaskPage>("list", "--limit", "1500")).tasks).toHaveLength(1_500);
 
       const selected = ["retry", "--all", "--tool", "export", "--state", "failed"];
       const { done: meant } = await timed<BulkResult>(...selected, "--dry-run");

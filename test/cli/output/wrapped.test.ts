@@ -4,7 +4,7 @@ import { wrapped } from "../../../src/cli/output/wrapped.ts";
 it.each([
   ["one two three four five six", 0, 21, "one two three four\nfive six"],
   ["one two three four five six", 2, 21, "  one two three four\n  five six"],
-  ["x".repeat(45), 0, 21, `${"x".repeat(19)}\n${"x".repeat(19)}\n${"x".repeat(7)}`],
+  ["x".repeat(45), 0, 21, `${"x".repeat(20)}\n${"x".repeat(20)}\n${"x".repeat(5)}`],
   ["a\nb\u001b[2J", 1, 80, " a\n b"],
   ["long ".repeat(30), 0, undefined, "long ".repeat(30).trimEnd()],
 ])("%j behind %d cells on %s columns", (text, indent, cells, expected) => {

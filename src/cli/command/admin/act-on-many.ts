@@ -5,6 +5,7 @@ import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
 import type { ManyTasksJson } from "../../output/json-shapes.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { Progress } from "../../terminal/progress.ts";
+import { adminFailure, exitCodeOfAdmin } from "./admin-failure.ts";
 import { selectionOf, selectionText, type SelectionOptions } from "./selection.ts";
 import { withAdmin, type AdminOptions, type AdminSession } from "./with-admin.ts";
 
@@ -47,17 +48,20 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
     if (session.interrupts.signal.aborted)
       throw new Stopped(interruptedBy(session.interrupts), "Interrupted: nothing was done");
     if (!isAgreed) throw new UsageError("Nothing was done.");
-    const result = await doAll(context, command, selection, session);
+    const { failure, ...result } = await doAll(context, command, selection, session);
     const { done, refused, next } = result;
     if (output.json) {
-      const document: ManyTasksJson = { action, dryRun, ...result };
+      const error = failure && { error: failure.message };
+      const document: ManyTasksJson = { action, dryRun, ...result, ...error };
       await output.printJson(document);
+      if (failure !== undefined) return exitCodeOfAdmin(failure);
     } else {
       await output.print(
         `${countText(done.length)} ${dryRun ? "would be" : done.length === 1 ? "was" : "were"} ${doneTo[action]}\n`,
       );
       for (const { id, message } of refused.slice(0, 10)) output.note(`refused: ${id}: ${message}`);
       if (refused.length > 10) output.note(`refused: ${refused.length - 10} more`);
+      if (failure !== undefined) throw failure;
       if (next !== null) output.note("There may be more.");
     }
     if (session.interrupts.signal.aborted) return interruptedBy(session.interrupts);
@@ -95,7 +99,7 @@ async function doAll(
   { action, options, until }: ManyTasks,
   selection: TaskSelection,
   { acts, interrupts }: AdminSession,
-): Promise<BulkResult> {
+): Promise<BulkResult & { readonly failure?: Error }> {
   const { limit = Infinity, dryRun = false } = options;
   const [done, created]: [string[], string[]] = [[], []];
   const refused: BulkResult["refused"][number][] = [];
@@ -110,7 +114,14 @@ async function doAll(
       ...extendUntil(until),
       ...(next !== null && { after: next }),
     };
-    const part: BulkResult = await operator.bulk(action, selection, how);
+    let part: BulkResult;
+    try {
+      part = await operator.bulk(action, selection, how);
+    } catch (error) {
+      // What was done before is to be told all the same.
+      if (next === null) throw error;
+      return { done, created, refused, next, failure: failureOf(error) };
+    }
     done.push(...part.done);
     created.push(...part.created);
     refused.push(...part.refused);
@@ -120,6 +131,11 @@ async function doAll(
     );
   } while (next !== null && done.length + refused.length < limit && !interrupts.signal.aborted);
   return { done, created, refused, next };
+}
+
+function failureOf(error: unknown): Error {
+  const failure = adminFailure(error);
+  return failure instanceof Error ? failure : new Error(String(failure));
 }
 
 function extendUntil(until: number | null | undefined): Pick<BulkOptions, "until"> {

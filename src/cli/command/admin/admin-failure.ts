@@ -1,6 +1,7 @@
 import { TaskClientError, type TaskClientErrorCode } from "../../../client/task-client-error.ts";
 import { HoldfastError, type FaultCode } from "../../../task/fault.ts";
 import { UsageError } from "../../errors.ts";
+import { exitCodeOf, exitCodes, type ExitCode } from "../../exit-code.ts";
 
 /** Why a store or an endpoint did not do what it was asked for, in terms of the exit codes. */
 const kinds: Readonly<Partial<Record<FaultCode, TaskClientErrorCode | "usage">>> = {
@@ -34,4 +35,10 @@ export function adminFailure(error: unknown): unknown {
   const kind = kinds[error.code];
   if (kind === undefined) return error;
   return kind === "usage" ? new UsageError(error.message) : new TaskClientError(kind, error.message);
+}
+
+/** The exit code of what `adminFailure` returned. */
+export function exitCodeOfAdmin(failure: Error): ExitCode {
+  if (failure instanceof UsageError) return exitCodes.usage;
+  return failure instanceof TaskClientError ? exitCodeOf(failure.code) : exitCodes.fault;
 }

@@ -23,10 +23,7 @@ export async function counts(context: Context, { place }: { readonly place: stri
   return withAdmin(context, { place, options: {} }, async ({ admin }) => {
     const counted = await admin.counts();
     if (output.json) await output.printJson(counted);
-    else
-      await output.print(
-        `${countTable(counted, output.columns)}${output.isTerminal ? standText(counted) : ""}`,
-      );
+    else await output.print(countTable(counted, output.columns));
     return exitCodes.done;
   });
 }

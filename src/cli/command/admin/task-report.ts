@@ -1,6 +1,7 @@
 import type { ShownLine, TaskDetails, TimelineEntry } from "../../../admin/admin.ts";
 import { isJsonObject } from "../../../generation/json-object.ts";
-import { fittedTable, type Column } from "../../output/fitted-table.ts";
+import type { Column } from "../../output/fitted-table.ts";
+import { notedTable } from "../../output/noted-table.ts";
 import { spanText, timeText } from "../../output/times.ts";
 import { wrapped } from "../../output/wrapped.ts";
 import { describeQuestion } from "../describe-question.ts";
@@ -34,7 +35,14 @@ export function taskReport(task: TaskDetails, now: number, cells: number | undef
     ["Log", log.map((each) => `${wrapped(logText(each), 2, cells)}\n`).join("")],
     ["Output", output.map((each) => `${wrapped(jsonText(each["content"]), 2, cells)}\n`).join("")],
     ["Outcome", outcome === null ? "" : `${wrapped(jsonText(outcome.body), 2, cells)}\n`],
-    ["Actions", indentedTable(actionColumns, actions.map(actionRow), cells)],
+    [
+      "Actions",
+      indentedTable(
+        ofOneTask(actionColumns),
+        actions.map((each) => ofOneTask(actionRow(each))),
+        cells,
+      ),
+    ],
   ];
   const sections = parts.filter(([, text]) => text !== "").map(([title, text]) => `\n${title}\n${text}`);
   return `${head(task, now, cells)}${sections.join("")}`;
@@ -153,6 +161,11 @@ function logText(line: ShownLine): string {
   return `${String(at)} ${String(level).padEnd(7)} ${String(text)}${more}${where}`;
 }
 
+/** Without the column that says of which task an action was. */
+function ofOneTask<Cell>(cells: readonly Cell[]): readonly Cell[] {
+  return cells.toSpliced(3, 1);
+}
+
 function indentedTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -160,7 +173,7 @@ function indentedTable(
 ): string {
   if (rows.length === 0) return "";
   return (
-    fittedTable(columns, rows, cells === undefined ? undefined : cells - 2)
+    notedTable(columns, rows, cells === undefined ? undefined : cells - 2)
       .replaceAll(/^/gm, "  ")
       .trimEnd() + "\n"
   );

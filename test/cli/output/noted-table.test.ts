@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { notedTable } from "../../../src/cli/output/noted-table.ts";
+
+const columns = [
+  { title: "NAME", least: 4 },
+  { title: "WHY", least: 6 },
+];
+
+it("has what is too long for its row below it, whole", () => {
+  const rows = [
+    ["first", "short"],
+    ["second", "a reason that takes more than one line of the terminal"],
+    ["third", ""],
+  ];
+  expect(notedTable(columns, rows, 40)).toBe(
+    [
+      "NAME    WHY",
+      "first   short",
+      "second",
+      "      a reason that takes more than one",
+      "      line of the terminal",
+      "third",
+      "",
+    ].join("\n"),
+  );
+  expect(notedTable(columns, rows, undefined)).toContain("second\ta reason that takes more than one line");
+});
