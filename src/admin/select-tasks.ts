@@ -3,8 +3,9 @@ import type { GenerationName, TaskRecord } from "../task/record.ts";
 import type { TaskSelection, TaskStanding } from "./admin.ts";
 import { standingOf } from "./summary.ts";
 
-/** How many tasks are read of a range at a time: mostly a range is one of several that give a page together. */
+/** How many tasks are read of a range at first, and at most at a time: mostly a range is one of several that give a page together. */
 const readAtOnce = 50;
+const mostAtOnce = 1_000;
 
 /** How many tasks one page passes that are not meant: what stands in no index is found in several pages. */
 const mostPassed = 2_000;
@@ -80,41 +81,63 @@ function filterOf({ states, tool, principal, text }: TaskSelection): (task: Task
 
 /** The tasks of one range, read as far as they are asked for. */
 class RangeReader {
+  readonly range: TaskRange;
   readonly #store: AdminStore;
-  readonly #range: TaskRange;
   #before: string | null;
   #read: readonly TaskRecord[] = [];
   #place = 0;
+  #atOnce = readAtOnce;
   #isOver = false;
 
   constructor(store: AdminStore, range: TaskRange, before: string | null) {
+    this.range = range;
     this.#store = store;
-    this.#range = range;
     this.#before = before;
   }
 
+  /** Whether it has to read before it knows its next task. */
+  get isEmpty(): boolean {
+    return this.#place === this.#read.length && !this.#isOver;
+  }
+
+  async fill(): Promise<void> {
+    if (!this.isEmpty) return;
+    const limit = this.#atOnce;
+    this.#read = await this.#store.tasks(this.range, this.#before, limit);
+    this.#place = 0;
+    this.#before = this.#read.at(-1)?.id ?? this.#before;
+    this.#isOver = this.#read.length < limit;
+    this.#atOnce = Math.min(2 * limit, mostAtOnce);
+  }
+
   /** The next task, which stays the next one until it is taken. */
-  async head(): Promise<TaskRecord | undefined> {
-    if (this.#place === this.#read.length && !this.#isOver) {
-      this.#read = await this.#store.tasks(this.#range, this.#before, readAtOnce);
-      this.#place = 0;
-      this.#before = this.#read.at(-1)?.id ?? this.#before;
-      this.#isOver = this.#read.length < readAtOnce;
-    }
+  get head(): TaskRecord | undefined {
     return this.#read[this.#place];
   }
 
   take(): void {
     this.#place++;
   }
+
+  /** What is below an id is read again. */
+  readAgainBelow(id: string): void {
+    this.#read = [];
+    this.#place = 0;
+    this.#before = id;
+    this.#atOnce = readAtOnce;
+    this.#isOver = false;
+  }
 }
 
 /** The tasks of several ranges, newest first, and each once: one that went from one range to another may be in both. */
 class MergedRanges {
+  /** The unfinished ones, where they are meant: a task goes from there to the others, and never back. */
+  readonly #open: RangeReader | undefined;
   readonly #readers: readonly RangeReader[];
   #last: string | undefined;
 
   constructor(readers: readonly RangeReader[]) {
+    this.#open = readers.find(({ range }) => range.of === "open" || range.of === "asking");
     this.#readers = readers;
   }
 
@@ -129,13 +152,24 @@ class MergedRanges {
   }
 
   async #take(): Promise<TaskRecord | undefined> {
-    const heads = await Promise.all(
-      this.#readers.map(async (reader) => ({ reader, task: await reader.head() })),
-    );
-    let newest: { readonly reader: RangeReader; readonly task: TaskRecord } | undefined;
-    for (const { reader, task } of heads)
-      if (task !== undefined && (newest === undefined || task.id > newest.task.id)) newest = { reader, task };
-    newest?.reader.take();
-    return newest?.task;
+    await this.#fill();
+    let newest: RangeReader | undefined;
+    // Of a task in two ranges the later one has how it stands now.
+    for (const reader of this.#readers)
+      if (reader.head !== undefined && (newest?.head === undefined || reader.head.id >= newest.head.id))
+        newest = reader;
+    const task = newest?.head;
+    newest?.take();
+    return task;
+  }
+
+  /** What has ended is read after what has not: a task that ends meanwhile would be in neither. */
+  async #fill(): Promise<void> {
+    if (this.#open?.isEmpty === true) {
+      await this.#open.fill();
+      if (this.#last !== undefined)
+        for (const reader of this.#readers) if (reader !== this.#open) reader.readAgainBelow(this.#last);
+    }
+    await Promise.all(this.#readers.map((reader) => reader.fill()));
   }
 }

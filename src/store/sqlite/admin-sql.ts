@@ -35,7 +35,6 @@ export const countAsking = counted(...asking);
 export const countEnded = counted(...ended);
 export const countOfPrincipal = counted(...principal);
 
-/** One seek for each tool. */
 /** The next one: one seek for each tool. */
 export const selectEndedTool = `
   SELECT tool FROM task INDEXED BY task_ended_of WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
