@@ -10,6 +10,7 @@ import { taskId } from "../task/task-id.ts";
 import { isTerminal } from "../task/status.ts";
 import type { AdminActs, RetryOptions, TaskSummary } from "./admin.ts";
 import { bulk } from "./bulk.ts";
+import { ProcessGone } from "./process-gone.ts";
 import { journalUpTo, rerunOf } from "./rerun.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -64,10 +65,11 @@ export class Acts implements AdminActs {
     const { store, now, randomBytes, maxBodyBytes } = this.#services;
     const old = await this.#task(id);
     if (!isTerminal(old.state)) throw unfinished(id, "run again");
+    assertArguments(options.arguments);
     const request = await store.request(id);
     if (request === undefined) throw unknown(id);
     const { keepUpTo } = options;
-    const journal = keepUpTo === undefined ? undefined : await journalUpTo(store, id, keepUpTo);
+    const journal = keepUpTo === undefined ? undefined : await journalUpTo(store, id, options, keepUpTo);
     const newId = taskId(now(), randomBytes);
     const rerun = rerunOf(old, request, { id: newId, now: now(), options });
     if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
@@ -147,6 +149,11 @@ function assertTool(tool: string): void {
     throw new HoldfastError("invalid_params", "A tool is named by its name.");
 }
 
+function assertArguments(given: unknown): void {
+  if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given)))
+    throw new HoldfastError("invalid_params", "The arguments of a tool are a JSON object.");
+}
+
 function json(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new HoldfastError("invalid_params", "An answer is plain JSON data.");
@@ -162,10 +169,7 @@ function unfinished(id: string, what: string): HoldfastError {
 }
 
 function refusal(id: string, { reason }: Refused): HoldfastError {
-  if (reason === "state") {
-    const problem = `The process that runs task ${id} is gone. Try again when another one has taken the task over.`;
-    return new HoldfastError("store_failed", problem);
-  }
+  if (reason === "state") return new ProcessGone(id);
   if (reason === "unknown") return unknown(id);
   if (reason === "finished") return new HoldfastError("finished", `Task ${id} has ended.`);
   return new HoldfastError("internal", `The store refused it for task ${id}: ${reason}.`);

@@ -1,9 +1,10 @@
 import type { TaskStore } from "../store/store.ts";
-import { HoldfastError } from "../task/fault.ts";
+import { HoldfastError, isStoreFault } from "../task/fault.ts";
 import { isTerminal } from "../task/status.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { AdminActs, BulkAction, BulkOptions, BulkResult, TaskSelection } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
+import { ProcessGone } from "./process-gone.ts";
 import { assertSelection, wholeUpTo } from "./assert-query.ts";
 import { selectTasks } from "./select-tasks.ts";
 
@@ -36,6 +37,7 @@ export async function bulk(
     const results = dryRun
       ? meant.map(() => undefined)
       : await Promise.allSettled(meant.map(({ id }) => doIt(id)));
+    throwStoreFault(results);
     for (const [place, { id }] of meant.entries()) {
       const result = results[place];
       if (result?.status === "rejected") refused.push({ id, ...whyNot(result.reason) });
@@ -47,6 +49,19 @@ export async function bulk(
     next = page.next;
   } while (next !== null && done.length + refused.length < limit);
   return { done, created, refused, next };
+}
+
+/** One task may be locked, or damaged; where none can be changed, it is the store that fails, and no task that is refused. */
+function throwStoreFault(results: readonly (PromiseSettledResult<unknown> | undefined)[]): void {
+  const faults = results.flatMap((result): readonly unknown[] =>
+    result?.status === "rejected" && isFaultOfStore(result.reason) ? [result.reason] : [],
+  );
+  if (faults.length > 0 && faults.length === results.length) throw faults[0];
+}
+
+function isFaultOfStore(error: unknown): boolean {
+  if (error instanceof ProcessGone) return false;
+  return isStoreFault(error) || (error instanceof HoldfastError && error.code === "store_closed");
 }
 
 /** Resolves with the id of the task that it made, if it did. */

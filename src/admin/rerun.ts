@@ -1,3 +1,4 @@
+import { isOfPrepare } from "../runtime/execution/prepare-in-task.ts";
 import { requestHash } from "../runtime/request-hash.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { NewTask } from "../task/command.ts";
@@ -19,7 +20,7 @@ export function rerunOf(
 ): { readonly task: NewTask; readonly request: TaskRequest } {
   const hasOwn = options.arguments !== undefined;
   const { generation, principal, method, tool, requiredScopes, expiry, pollIntervalMs } = old;
-  const { capabilities, caller, trace, prepareInTask, toolScopes } = request.origin;
+  const { capabilities, caller, trace, prepareInTask, received, toolScopes } = request.origin;
   return {
     task: {
       id,
@@ -43,7 +44,9 @@ export function rerunOf(
         capabilities,
         ...(caller && { caller }),
         ...(trace && { trace }),
-        ...(prepareInTask && { prepareInTask }),
+        // What was prepared is of the old arguments, and nobody is there who would wait for `prepare`.
+        ...((prepareInTask === true || hasOwn) && { prepareInTask: true as const }),
+        ...(received && { received }),
         ...(toolScopes && { toolScopes }),
         retryOf: old.id,
       },
@@ -60,6 +63,7 @@ export function rerunOf(
 export async function journalUpTo(
   store: TaskStore,
   id: string,
+  options: RetryOptions,
   key: string,
 ): Promise<readonly JournalEntry[]> {
   const entries: JournalEntry[] = [];
@@ -67,6 +71,7 @@ export async function journalUpTo(
   for (let from: string | null = ""; from !== null;) {
     const part: Awaited<ReturnType<TaskStore["journal"]>> = await store.journal(id, from, page);
     for (const head of part.entries) {
+      if (options.arguments !== undefined && isOfPrepare(head.key)) continue; // it runs again, with other arguments
       bytes += head.bytes;
       if (bytes > mostKeptBytes)
         throw new HoldfastError("too_large", `The journal of ${id} is too large to begin with.`);

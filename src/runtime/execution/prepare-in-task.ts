@@ -1,7 +1,7 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod } from "../../task/input.ts";
-import type { JournalEnd, JournalKey } from "../../task/journal.ts";
+import { encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
 import type { Clock } from "../clock.ts";
 import type { TaskCaller } from "../tool/caller.ts";
@@ -16,6 +16,11 @@ const reserved = "holdfast/prepare";
 
 /** The key of what `prepare` returned. */
 export const preparedKey: JournalKey = [reserved];
+
+/** Whether a journal has under this key what `prepare` returned or asked. */
+export function isOfPrepare(key: string): boolean {
+  return key.startsWith(encodeJournalKey([reserved]).slice(0, -1));
+}
 
 /**
  * Runs a tool's `prepare` in the run of its handler, for callers that have no rounds before it: its questions are those of
