@@ -25,7 +25,7 @@ export function ownerStatements({ owner, committed, task, message, pausedTool }:
     /** At once gone. */
     leave: `UPDATE ${owner} SET lease_until = '-infinity' WHERE id = $1`,
     all: `SELECT id, handlers, retired, CASE WHEN ${lives("$1::float8")} THEN 1 ELSE 0 END FROM ${owner}`,
-    paused: `SELECT tool FROM ${pausedTool}`,
+    paused: `SELECT tool FROM ${pausedTool} ORDER BY tool`,
     retire: `UPDATE ${owner} SET retired = 1 WHERE id = $1`,
     deleteMessages: `DELETE FROM ${message} WHERE owner = $1`,
     unmarkCommits: `DELETE FROM ${committed} WHERE owner = $1`,
