@@ -220,7 +220,7 @@ export interface AdminActs {
   /** Tasks of the tool are started nowhere from about a second later on; those that run go on. */
   pause(tool: string): Promise<void>;
   resume(tool: string): Promise<void>;
-  /** Does something to all tasks that are meant, the newest first. */
+  /** Does something to all tasks that are meant, the newest first. Rejects where the store fails: what was done until then is in `actions`. */
   bulk(action: BulkAction, selection: TaskSelection, options?: BulkOptions): Promise<BulkResult>;
 }
 

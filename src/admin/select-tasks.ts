@@ -47,9 +47,9 @@ export async function selectTasks(
   }
 }
 
-/** Ids begin with the time at which they were made (`taskId`). */
+/** Ids begin with the time at which they were made (`taskId`), in whole milliseconds: those of this time or later are not below it. */
 function idAt(ms: number): string {
-  return Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
+  return Math.max(0, Math.ceil(ms)).toString(16).padStart(12, "0");
 }
 
 /** The ranges in which all tasks are that are meant, each of them once. */
