@@ -17,6 +17,8 @@ export interface NodeRequestsSetup {
   readonly onError: OnError;
   /** Told of each response before it is begun. */
   readonly onResponse: (response: ServerResponse) => void;
+  /** What is refused before there is a request, in the form of the endpoint's other refusals. Default: as it is. */
+  readonly inForm?: (refusal: Response) => Response | Promise<Response>;
 }
 
 /** What a framework did with a request before. */
@@ -77,7 +79,7 @@ export class NodeRequests {
     arrival: Arrival,
     received?: Uint8Array,
   ): Promise<void> {
-    const { handler } = this.#setup;
+    const { handler, inForm = (refusal) => refusal } = this.#setup;
     const gone = new AbortController();
     let sent = false;
     outgoing.once("close", () => {
@@ -88,7 +90,9 @@ export class NodeRequests {
     const request =
       refused === undefined ? fromNode(incoming, gone.signal, isParsed ? null : received) : undefined;
     const response =
-      request === undefined ? (refused ?? refuse(400, "Bad request")) : await handler.fetch(request, arrival);
+      request === undefined
+        ? await inForm(refused ?? refuse(400, "Bad request"))
+        : await handler.fetch(request, arrival);
     if (!incoming.complete && hangUpAfter.includes(response.status)) {
       outgoing.setHeader("Connection", "close");
     }

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { withAnswerHeaders } from "../answer-headers.ts";
 import { nodeRequestLimits, unreadLimit } from "../limits.ts";
 import type { RequestContext } from "../http-options.ts";
 import type { NextFunction } from "../node-handler.ts";
 import { pathnameOf, wasRead, type ReceivedMessage } from "../node-request.ts";
 import { NodeRequests } from "../node-requests.ts";
 import { UnreadBytes } from "../unread-bytes.ts";
+import { adaptedRefusal } from "./admin-answers.ts";
 import type { AdminHandlerOptions } from "./admin-handler-options.ts";
 import { AdminRequests, type Administered } from "./admin-requests.ts";
 
@@ -33,6 +35,7 @@ export function adminHandler(administered: Administered, options: AdminHandlerOp
       unread: new UnreadBytes(unreadLimit({})),
     },
     limits: nodeRequestLimits({}),
+    inForm: async (refused) => withAnswerHeaders(await adaptedRefusal(refused), null, undefined),
     onError: administered.onError,
     onResponse: () => undefined,
   });
