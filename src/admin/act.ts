@@ -74,7 +74,7 @@ export class Acts implements AdminActs {
     const rerun = rerunOf(old, request, { id: newId, now: now(), options });
     if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
       throw new HoldfastError("invalid_params", `The arguments are larger than ${maxBodyBytes} bytes.`);
-    const detail = { retryOf: id, ...(keepUpTo !== undefined && { keepUpTo }) };
+    const detail = { ranAgainAs: newId, ...(keepUpTo !== undefined && { keepUpTo }) };
     const result = await this.#write({
       type: "create",
       ...rerun,
@@ -82,7 +82,7 @@ export class Acts implements AdminActs {
       forAnyOwner: true,
       promised: true,
       ...(journal && { journal }),
-      ...this.#by("retry", detail),
+      ...this.#by("retry", detail, id),
     });
     if (!result.ok) throw refusal(newId, result);
     return summaryOf(result.task, null);
@@ -114,8 +114,17 @@ export class Acts implements AdminActs {
   readonly bulk: AdminActs["bulk"] = (action, selection, options = {}) =>
     bulk(this.#services.store, this, action, selection, options);
 
-  #by(action: string, detail?: ActionBy["detail"]): { readonly now: number; readonly by: ActionBy } {
-    const by = { actor: this.#actor, action, ...(detail && { detail }) };
+  #by(
+    action: string,
+    detail?: ActionBy["detail"],
+    about?: string,
+  ): { readonly now: number; readonly by: ActionBy } {
+    const by = {
+      actor: this.#actor,
+      action,
+      ...(detail && { detail }),
+      ...(about !== undefined && { taskId: about }),
+    };
     return { now: this.#services.now(), by };
   }
 

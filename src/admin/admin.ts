@@ -211,7 +211,7 @@ export interface AdminActs {
   cancel(id: string): Promise<TaskSummary>;
   /** Answers open questions, by their keys, with the result objects that a client would send. Rejects with `invalid_params` for an answer that is none, and with `finished` where no such question is open. */
   answer(id: string, answers: Readonly<Record<string, unknown>>): Promise<TaskSummary>;
-  /** Runs a finished task again, as a new task that names the old one. Rejects with `unfinished`, and with `invalid_params` for a name that the journal has not. */
+  /** Runs a finished task again, as a new task that names the old one, whose actions name the new one. Rejects with `unfinished`, and with `invalid_params` for a name that the journal has not. */
   retry(id: string, options?: RetryOptions): Promise<TaskSummary>;
   /** A task may run until then (epoch ms), and a finished one is kept until then; `null`: without end. */
   extend(id: string, until: number | null): Promise<TaskSummary>;

@@ -8,9 +8,9 @@ import type { Plan } from "./table-write.ts";
 export function withAction(plan: Plan, command: TaskCommand, { task }: Facts): Plan {
   const { by, now } = command;
   if (by === undefined) return plan;
-  const { actor, action, detail } = by;
+  const { actor, action, detail, taskId } = by;
   const { id = null, tool = null } = subjectOf(command);
-  const about = { taskId: id, tool: tool ?? task?.tool ?? null };
+  const about = { taskId: taskId ?? id, tool: tool ?? task?.tool ?? null };
   const record = { at: now, actor, action, ...about, detail: detail ? JSON.stringify(detail) : null };
   return { ...plan, writes: [...plan.writes, { do: "keep_action", action: record }] };
 }

@@ -4,6 +4,8 @@ export interface ActionBy {
   readonly actor: string;
   /** What is done, in a word: `cancel`, `retry`. */
   readonly action: string;
+  /** The task that it is done to, where that is not the command's own. */
+  readonly taskId?: string;
   /** Plain JSON data: what else there is to say of it. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }

@@ -80,7 +80,13 @@ it("runs a failed task again, as one that names it, with the journal up to a ste
   await expect(admin.as("ann").retry(id, { keepUpTo: "send" })).rejects.toMatchObject({
     code: "invalid_params",
   });
-  expect((await admin.show(id)).state).toBe("failed");
+  expect(await admin.show(id)).toMatchObject({
+    state: "failed",
+    actions: [
+      { action: "retry", tool: "publish", detail: { ranAgainAs: other.id } },
+      { action: "retry", detail: { ranAgainAs: again.id, keepUpTo: "check" } },
+    ],
+  });
 });
 
 it("extends, deletes, and runs again only what can be", async () => {

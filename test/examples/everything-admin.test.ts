@@ -20,7 +20,9 @@ describe("the admin endpoint of the everything server", { timeout: 60_000 }, () 
     expect((await admin.list({ states: ["failed"] })).tasks).toMatchObject([{ id, principal: "alice" }]);
     const again = await admin.as("anybody").retry(id);
     expect(await client.until(again.id)).toMatchObject({ taskId: again.id });
-    expect(await admin.actions()).toMatchObject([{ action: "retry", taskId: again.id, actor: "operator" }]);
+    expect(await admin.actions()).toMatchObject([
+      { action: "retry", detail: { ranAgainAs: again.id }, actor: "operator" },
+    ]);
     for (const token of ["a1", "other"])
       await expect(remoteAdmin(base.href, { token }).list()).rejects.toMatchObject({
         code: "unauthenticated",

@@ -99,7 +99,10 @@ describe.each(kinds)(`an operator of ${failed + others} tasks on %s`, (kind) => 
       expect(await timed<TaskDetails>("show", created[0] ?? "")).toMatchObject({
         state: "completed",
         retryOf: done[0],
-        actions: [{ actor: "eve", action: "retry" }],
+      });
+      expect(await timed<TaskDetails>("show", done[0] ?? "")).toMatchObject({
+        state: "failed",
+        actions: [{ actor: "eve", action: "retry", detail: { ranAgainAs: created[0] } }],
       });
       const { tools } = await timed<{ readonly tools: unknown }>("counts");
       expect(tools).toMatchObject([{ tool: "export", queued: 0, running: 0, failed }, { tool: "mail" }]);
