@@ -207,7 +207,7 @@ export interface AdminReads {
 
 /** What one operator does. Each action is recorded with the name of the operator, in the write that it is. All reject with `unknown_task` for a task that is not there. */
 export interface AdminActs {
-  /** Ends a task as cancelled; its handler hears of it. Rejects with `finished`. */
+  /** Ends a task as cancelled. A handler that runs hears of it; one that is parked does not run again to clean up. Rejects with `finished`. */
   cancel(id: string): Promise<TaskSummary>;
   /** Answers open questions, by their keys, with the result objects that a client would send. Rejects with `invalid_params` for an answer that is none, and with `finished` where no such question is open. */
   answer(id: string, answers: Readonly<Record<string, unknown>>): Promise<TaskSummary>;
