@@ -2,7 +2,7 @@ import { answersByTask, openQuestions } from "../runtime/questions/open-question
 import { judgeAnswers } from "../runtime/questions/answers.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { ActionBy } from "../task/action.ts";
-import type { CommandResult, Refused } from "../task/command-result.ts";
+import type { CommandResult } from "../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -10,7 +10,7 @@ import { taskId } from "../task/task-id.ts";
 import { isTerminal } from "../task/status.ts";
 import type { AdminActs, RetryOptions, TaskSummary } from "./admin.ts";
 import { bulk } from "./bulk.ts";
-import { ProcessGone } from "./process-gone.ts";
+import { refusal, unfinished, unknown } from "./refusals.ts";
 import { journalUpTo, rerunOf } from "./rerun.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -167,19 +167,4 @@ function json(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new HoldfastError("invalid_params", "An answer is plain JSON data.");
   return text;
-}
-
-export function unknown(id: string): HoldfastError {
-  return new HoldfastError("unknown_task", `There is no task ${id}.`);
-}
-
-function unfinished(id: string, what: string): HoldfastError {
-  return new HoldfastError("unfinished", `Task ${id} has not ended: only a finished task can be ${what}.`);
-}
-
-function refusal(id: string, { reason }: Refused): HoldfastError {
-  if (reason === "state") return new ProcessGone(id);
-  if (reason === "unknown") return unknown(id);
-  if (reason === "finished") return new HoldfastError("finished", `Task ${id} has ended.`);
-  return new HoldfastError("internal", `The store refused it for task ${id}: ${reason}.`);
 }

@@ -4,7 +4,7 @@ import { isTerminal } from "../task/status.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { AdminActs, BulkAction, BulkOptions, BulkResult, TaskSelection } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
-import { ProcessGone } from "./process-gone.ts";
+import { ProcessGone } from "./refusals.ts";
 import { assertSelection, wholeUpTo } from "./assert-query.ts";
 import { selectTasks } from "./select-tasks.ts";
 

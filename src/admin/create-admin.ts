@@ -1,9 +1,10 @@
 import type { TaskStore } from "../store/store.ts";
-import { Acts, unknown, type ActServices } from "./act.ts";
+import { Acts, type ActServices } from "./act.ts";
 import type { Admin, TaskSummary } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { limitOf, wholeUpTo } from "./assert-query.ts";
 import { countTasks, failuresOf } from "./count-tasks.ts";
+import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, showTask } from "./show-task.ts";
 import { standingOf, summaryOf } from "./summary.ts";

@@ -16,7 +16,7 @@ import { listTasks, type ListTasksOptions } from "./command/admin/list-tasks.ts"
 import { pauseOrResume } from "./command/admin/pause.ts";
 import { showTask } from "./command/admin/show-task.ts";
 import { top, type TopOptions } from "./command/admin/top.ts";
-import { untilOf } from "./command/admin/until.ts";
+import { untilOf } from "./arguments/times.ts";
 import type { AdminOptions } from "./command/admin/with-admin.ts";
 import type { Context } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";

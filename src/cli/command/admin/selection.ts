@@ -1,6 +1,6 @@
 import type { TaskSelection, TaskStanding } from "../../../admin/admin.ts";
 import { standings } from "../../../admin/assert-query.ts";
-import { readTimeSpan } from "../../arguments/read-time-span.ts";
+import { readTimeSpan } from "../../arguments/times.ts";
 import { UsageError } from "../../errors.ts";
 
 /** Which tasks are meant. */

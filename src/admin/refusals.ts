@@ -1,0 +1,27 @@
+import type { Refused } from "../task/command-result.ts";
+import { HoldfastError } from "../task/fault.ts";
+
+/** Nothing can be done to a task for a while, whatever the store does: the process that runs it is gone. */
+export class ProcessGone extends HoldfastError {
+  constructor(id: string) {
+    super(
+      "store_failed",
+      `The process that runs task ${id} is gone. Try again when another one has taken the task over.`,
+    );
+  }
+}
+
+export function unknown(id: string): HoldfastError {
+  return new HoldfastError("unknown_task", `There is no task ${id}.`);
+}
+
+export function unfinished(id: string, what: string): HoldfastError {
+  return new HoldfastError("unfinished", `Task ${id} has not ended: only a finished task can be ${what}.`);
+}
+
+export function refusal(id: string, { reason }: Refused): HoldfastError {
+  if (reason === "state") return new ProcessGone(id);
+  if (reason === "unknown") return unknown(id);
+  if (reason === "finished") return new HoldfastError("finished", `Task ${id} has ended.`);
+  return new HoldfastError("internal", `The store refused it for task ${id}: ${reason}.`);
+}
