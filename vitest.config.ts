@@ -7,8 +7,9 @@ const src = fileURLToPath(new URL("./src/", import.meta.url));
 
 // Suites that take any store take Postgres with HOLDFAST_TEST_STORE=postgres.
 const inPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres.ts", import.meta.url));
-// What strikes whole clusters, foreign clients and long-lived servers takes minutes: only `npm run test:slow` runs it.
+// What strikes whole clusters, browsers, foreign clients and long-lived servers takes minutes: only `npm run test:slow` runs it.
 const slowOnly = [
+  "test/browser/**",
   "test/chaos/**",
   "test/peers/**",
   "test/soak/**",

@@ -9,7 +9,7 @@ import type { Figure } from "./figures/figure.ts";
 import { floodOfOne, floodOfRecovered } from "./figures/flood.ts";
 import { journalBlock, journalMemory } from "./figures/journal.ts";
 import { listen } from "./figures/listen.ts";
-import { lives, livesLog } from "./figures/lives.ts";
+import { lives, livesLog, livesTelemetry, livesTraced } from "./figures/lives.ts";
 import { parkedAnswer, parkedMemory, parkedStart } from "./figures/parked.ts";
 import { retainedCreate, retainedGet, retainedStart } from "./figures/retained.ts";
 import { tail } from "./figures/tail.ts";
@@ -24,6 +24,8 @@ const ownFigures: readonly Figure[] = [
   createTwo,
   lives,
   livesLog,
+  livesTelemetry,
+  livesTraced,
   tasksGetSession,
   listen,
   tail,

@@ -1,5 +1,12 @@
 export { remoteAdmin } from "./admin/remote-admin.ts";
-export type { RemoteAdminOptions } from "./admin/remote-admin.ts";
+export type { RemoteAdminOptions } from "./admin/remote-endpoint.ts";
+export { fileLogins } from "./client/auth/file-logins.ts";
+export { logIn } from "./client/auth/log-in.ts";
+export type { LogInOptions, LoginAddress } from "./client/auth/login-run.ts";
+export type { Grant, Login, LoginClient, LoginStore } from "./client/auth/login.ts";
+export { logOut } from "./client/auth/log-out.ts";
+export type { LogOutOptions, LogOutResult } from "./client/auth/log-out.ts";
+export { memoryLogins } from "./client/auth/memory-logins.ts";
 export { connect } from "./client/connect.ts";
 export type { ConnectOptions, ProtocolVersion } from "./client/connect-options.ts";
 export type { ClientEvent, WaitOutcome } from "./client/client-events.ts";

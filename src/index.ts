@@ -13,6 +13,8 @@ export type {
   OpenQuestion,
   RetryOptions,
   ShownLine,
+  TaskChanges,
+  TaskDelivery,
   TaskDetails,
   TaskPage,
   TaskQuery,
@@ -21,7 +23,9 @@ export type {
   TaskSummary,
   TimelineEntry,
   ToolCounts,
+  WebhookBacklog,
 } from "./admin/admin.ts";
+export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { CompanionNames } from "./server/plain/plain-policies.ts";
 export { durable } from "./server/durable/durable.ts";
 export type { DurableServer } from "./server/durable/durable.ts";
@@ -30,6 +34,7 @@ export type { ServerFactory } from "./server/author-server.ts";
 export type { TaskServer } from "./server/task-server.ts";
 export type { TaskCaller } from "./runtime/tool/caller.ts";
 export type { RequestedTtl, Role, RuntimeOptions } from "./runtime/options.ts";
+export type { WebhookEvent, WebhookOptions } from "./runtime/webhooks/webhook-options.ts";
 export type { EventError, ServerEvent } from "./runtime/events/server-event.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
 export type { Backoff } from "./runtime/backoff.ts";

@@ -1,4 +1,7 @@
 export { storeFromUrl } from "./store/from-url.ts";
+export type { StoreUrlOptions } from "./store/from-url.ts";
+export { encryptedStore, type EncryptionOptions } from "./store/encryption/encrypted-store.ts";
+export type { EncryptionKey } from "./store/encryption/encryption-keys.ts";
 
 // For authors of stores: the port, what its commands do, and what goes through it.
 export type { AdminStore, EndedAs, PausedTool, TaskRange } from "./store/admin-store.ts";
@@ -24,14 +27,19 @@ export type {
   TaskStore,
   WireName,
 } from "./store/store.ts";
+export type { LivingOwner, NodeReport, NodeReports } from "./store/node-reports.ts";
+export type { Outbox, WaitingDeliveries } from "./store/outbox.ts";
 export type { TaskLogs } from "./store/task-logs.ts";
 export type { Action, ActionBy, StoredAction } from "./task/action.ts";
 export type { AttemptEnd, TaskAttempt } from "./task/attempts.ts";
 export type { TaskSnapshot } from "./task/snapshot.ts";
 export type { CommandResult, Refusal, Refused, UnreadableTask } from "./task/command-result.ts";
-export type { NewTask, TaskChanges, TaskCommand, TaskCommandName, TaskCommands } from "./task/command.ts";
+export type { TaskCommand, TaskCommandName, TaskCommands } from "./task/command.ts";
+export type { NewTask, TaskChanges } from "./task/new-task.ts";
 export { createRecord, isSameCall } from "./task/create-record.ts";
 export { decide, type Circumstances, type Decision, type TaskChangeCommand } from "./task/decide.ts";
+export type { Delivery, DeliveryEvent, StoredDelivery } from "./task/delivery.ts";
+export type { DeliveryCommands } from "./task/delivery-command.ts";
 export type { Expiry } from "./task/expiry.ts";
 export { HoldfastError, type FaultCode } from "./task/fault.ts";
 export type { InputAnswer, InputMethod, InputRequest } from "./task/input.ts";

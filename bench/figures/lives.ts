@@ -62,3 +62,37 @@ export const livesLog: Figure = {
       return compare(livesOf20260728(logging, "add_and_log"), livesOf20260728(silent), effort);
     }),
 };
+
+/** The same server with telemetry, of which the part `ratio` of all traces is exported over OTLP beside all metrics. */
+function livesWithTelemetry(ratio: number): Figure["measure"] {
+  return ({ folder, effort }) =>
+    withServers(folder, async (start) => {
+      const collector = await start("./servers/collector.ts");
+      const store = { HOLDFAST_STORE: "sqlite:tasks.db" };
+      const traced = await start("./servers/holdfast.ts", {
+        ...store,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        TRACE_RATIO: String(ratio),
+      });
+      const plain = await start("./servers/holdfast.ts", store);
+      return compare(livesOf20260728(traced), livesOf20260728(plain), effort);
+    });
+}
+
+export const livesTelemetry: Figure = {
+  name: "lives-telemetry",
+  title:
+    "whole lives of tasks with metrics and one trace in ten exported over OTLP; SQLite with synchronous FULL",
+  against: "without telemetry",
+  unit: "/s",
+  goal: { atLeast: 0.9 },
+  measure: livesWithTelemetry(0.1),
+};
+
+export const livesTraced: Figure = {
+  name: "lives-traced",
+  title: "whole lives of tasks with metrics and every trace exported over OTLP; SQLite with synchronous FULL",
+  against: "without telemetry",
+  unit: "/s",
+  measure: livesWithTelemetry(1),
+};

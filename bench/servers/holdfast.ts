@@ -7,9 +7,12 @@ import { storeFromUrl } from "holdfast/store";
 import * as z from "zod";
 import { monotonicMs } from "../monotonic-ms.ts";
 import { serveTasks, text } from "./serve-tasks.ts";
+import { exportedTelemetry } from "./telemetry.ts";
 
 const manyTasks = process.env["MANY_TASKS"] !== undefined;
+const telemetry = exportedTelemetry();
 const tasks = createTasks({
+  ...(telemetry && { telemetry }),
   store: storeFromUrl(process.env["HOLDFAST_STORE"] ?? "sqlite:tasks.db"),
   // So that all handlers of `stamp` wait at the same time.
   concurrency: Number(process.env["CONCURRENCY"] ?? 1_000),

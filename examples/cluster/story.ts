@@ -95,7 +95,7 @@ export class ClusterStory {
 
   async #start(name: string): Promise<void> {
     const { setup, onNode } = this.#options;
-    const process = new ServerProcess(new URL("./node.ts", import.meta.url), setup);
+    const process = new ServerProcess(new URL("./node.ts", import.meta.url), [JSON.stringify(setup)]);
     onNode(process);
     const url = await process.ready();
     // Under one name for all of them: a task's reference is good at each.

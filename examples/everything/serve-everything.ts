@@ -6,6 +6,7 @@ import { byToken } from "./authenticate.ts";
 import { baseServers } from "./base/base-servers.ts";
 import { Changes } from "./base/changes.ts";
 import type { Settings } from "./settings.ts";
+import type { Telemetry } from "./telemetry.ts";
 import { addTaskTools } from "./tools/add-task-tools.ts";
 
 const options: Omit<TasksOptions, "store"> = {
@@ -35,23 +36,58 @@ const options: Omit<TasksOptions, "store"> = {
 export async function serveEverything(settings: Settings): Promise<HttpServer> {
   const { port, tokens, adminToken: operators } = settings;
   const changes = new Changes();
-  const http = await serveHttp(everything(settings, changes), {
+  const telemetry = await telemetryFor(settings);
+  const authenticate = operators === undefined ? undefined : adminToken(operators);
+  const http = await serveHttp(everything(settings, changes, telemetry), {
     port,
     ...(tokens === undefined ? { anonymous: "shared" } : { authenticate: byToken(tokens) }),
-    ...(operators !== undefined && { admin: { authenticate: adminToken(operators) } }),
+    ...(authenticate && { admin: { authenticate }, dashboard: {} }),
+    ...(authenticate && telemetry && { metrics: { source: telemetry.metrics, authenticate } }),
   });
   changes.tell(http.notify);
-  return http;
+  return endedBy(http, telemetry);
 }
 
 /** Serves everything to the one client on stdin and stdout; rejects where the store cannot be used. */
-export function serveEverythingOnStdio(settings: Settings): Promise<StdioServer> {
-  return serveStdio(everything(settings, new Changes()));
+export async function serveEverythingOnStdio(settings: Settings): Promise<StdioServer> {
+  const telemetry = await telemetryFor({ ...settings, adminToken: undefined });
+  if (telemetry !== undefined) process.once("beforeExit", () => void telemetry.end()); // it ends with its stdin
+  return endedBy(await serveStdio(everything(settings, new Changes(), telemetry)), telemetry);
 }
 
 /** The server for any transport. */
-export function everything({ storeUrl, plain, plainDeadlineMs }: Settings, changes: Changes): TaskServer {
-  const tasks = createTasks({ store: storeFromUrl(storeUrl), plain, plainDeadlineMs, ...options });
+export function everything(settings: Settings, changes: Changes, telemetry?: Telemetry): TaskServer {
+  const { storeUrl, plain, plainDeadlineMs } = settings;
+  const tasks = createTasks({
+    store: storeFromUrl(storeUrl),
+    plain,
+    plainDeadlineMs,
+    ...(telemetry && { telemetry: telemetry.telemetry }),
+    ...options,
+  });
   addTaskTools(tasks);
   return tasks.server(baseServers(changes));
+}
+
+/** Where nobody reads what is measured, nothing of OpenTelemetry is loaded. */
+async function telemetryFor({
+  adminToken: operators,
+  otlp,
+}: Pick<Settings, "adminToken" | "otlp">): Promise<Telemetry | undefined> {
+  if (operators === undefined && otlp === undefined) return undefined;
+  const { startTelemetry } = await import("./telemetry.ts");
+  return startTelemetry({ otlp });
+}
+
+/** The server, whose end waits for what it still exports. */
+function endedBy<Server extends { close(): Promise<void> }>(
+  server: Server,
+  telemetry: Telemetry | undefined,
+): Server {
+  if (telemetry === undefined) return server;
+  const close = async (): Promise<void> => {
+    await server.close();
+    await telemetry.end();
+  };
+  return { ...server, close };
 }

@@ -1,4 +1,6 @@
+import type { Sampler } from "@opentelemetry/sdk-trace";
 import type { PlainPolicy } from "holdfast";
+import { samplerFrom } from "./sampler.ts";
 
 /** What the environment says about one run of the server. */
 export interface Settings {
@@ -7,8 +9,11 @@ export interface Settings {
   readonly storeUrl: string;
   /** Principals by bearer token; undefined: all callers are one principal. */
   readonly tokens: ReadonlyMap<string, string> | undefined;
-  /** The bearer token of operators; undefined: there is no admin endpoint. */
+  /** The bearer token of operators; undefined: there is no admin endpoint, no dashboard, and there are no metrics. */
   readonly adminToken: string | undefined;
+  /** Which traces are exported over OTLP, and how often they and metrics are, in ms; undefined: not at all. */
+  readonly otlp:
+    { readonly sampler: Sampler; readonly spansEveryMs: number; readonly metricsEveryMs: number } | undefined;
   /** How callers without tasks are answered, and how long they wait for a ticket, in ms. */
   readonly plain: PlainPolicy;
   readonly plainDeadlineMs: number;
@@ -28,8 +33,9 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     storeUrl: HOLDFAST_STORE,
     tokens,
     adminToken: EVERYTHING_ADMIN_TOKEN,
+    otlp: otlpOf(env),
     plain: policyOf(EVERYTHING_PLAIN),
-    plainDeadlineMs: deadlineOf(EVERYTHING_PLAIN_DEADLINE_MS),
+    plainDeadlineMs: millisecondsOf("EVERYTHING_PLAIN_DEADLINE_MS", EVERYTHING_PLAIN_DEADLINE_MS),
   };
 }
 
@@ -43,11 +49,21 @@ function policyOf(text: string): PlainPolicy {
   throw new Error(`EVERYTHING_PLAIN is ${JSON.stringify(text)}. Give wait or ticket.`);
 }
 
-function deadlineOf(text: string): number {
+function millisecondsOf(name: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new Error(
-    `EVERYTHING_PLAIN_DEADLINE_MS is ${JSON.stringify(text)}. Give a whole number of milliseconds.`,
-  );
+  throw new Error(`${name} is ${JSON.stringify(text)}. Give a whole number of milliseconds.`);
+}
+
+/** By the variables of OpenTelemetry's SDK. Its exporters read all others themselves. */
+function otlpOf(env: Readonly<Record<string, string | undefined>>): Settings["otlp"] {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint = "", OTEL_SDK_DISABLED } = env;
+  const { OTEL_BSP_SCHEDULE_DELAY = "5000", OTEL_METRIC_EXPORT_INTERVAL = "60000" } = env;
+  if (endpoint === "" || OTEL_SDK_DISABLED?.toLowerCase() === "true") return undefined;
+  return {
+    sampler: samplerFrom(env),
+    spansEveryMs: millisecondsOf("OTEL_BSP_SCHEDULE_DELAY", OTEL_BSP_SCHEDULE_DELAY),
+    metricsEveryMs: millisecondsOf("OTEL_METRIC_EXPORT_INTERVAL", OTEL_METRIC_EXPORT_INTERVAL),
+  };
 }
 
 function tokensOf(text: string): ReadonlyMap<string, string> {

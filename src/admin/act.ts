@@ -6,11 +6,12 @@ import type { CommandResult } from "../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
+import { isSealed } from "../task/sealed.ts";
 import { taskId } from "../task/task-id.ts";
 import { isTerminal } from "../task/status.ts";
 import type { AdminActs, RetryOptions, TaskSummary } from "./admin.ts";
 import { bulk } from "./bulk.ts";
-import { refusal, unfinished, unknown } from "./refusals.ts";
+import { encrypted, refusal, unfinished, unknown } from "./refusals.ts";
 import { journalUpTo, rerunOf } from "./rerun.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -24,6 +25,9 @@ export interface ActServices {
   /** Called after each change, for a process that runs tasks of the store. */
   readonly onChange?: () => void;
 }
+
+/** Messages that are given back in one write. */
+const resendPage = 1_000;
 
 const cancelled = "Cancelled by an operator.";
 
@@ -49,6 +53,7 @@ export class Acts implements AdminActs {
     const task = await this.#task(id);
     const given = Object.entries(answers).map(([key, value]) => ({ key, value: json(value) }));
     const questions = await openQuestions(store, task, given, () => undefined);
+    if (questions.some(({ params }) => isSealed(params))) throw encrypted(`answer task ${id}`);
     const judged = judgeAnswers(questions, given, maxBodyBytes);
     let accepted = 0;
     for (const [asking, own] of answersByTask(questions, judged)) {
@@ -71,7 +76,7 @@ export class Acts implements AdminActs {
     const { keepUpTo } = options;
     const journal = keepUpTo === undefined ? undefined : await journalUpTo(store, id, options, keepUpTo);
     const newId = taskId(now(), randomBytes);
-    const rerun = rerunOf(old, request, { id: newId, now: now(), options });
+    const rerun = rerunOf(old, request, { store, id: newId, now: now(), options });
     if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
       throw new HoldfastError("invalid_params", `The arguments are larger than ${maxBodyBytes} bytes.`);
     const detail = { ranAgainAs: newId, ...(keepUpTo !== undefined && { keepUpTo }) };
@@ -109,6 +114,18 @@ export class Acts implements AdminActs {
   async resume(tool: string): Promise<void> {
     assertTool(tool);
     await this.#write({ type: "resume_tool", tool, ...this.#by("resume") });
+  }
+
+  async resend(webhook: string): Promise<{ readonly resent: number }> {
+    if (typeof webhook !== "string" || webhook === "")
+      throw new HoldfastError("invalid_params", "A webhook is named by its name.");
+    const by = this.#by("resend", { webhook });
+    for (let resent = 0; ;) {
+      const page = { type: "resend_deliveries", hook: webhook, limit: resendPage, ...by } as const;
+      const result = await this.#write<"resend_deliveries">(page);
+      resent += result.resent;
+      if (result.resent < resendPage) return { resent };
+    }
   }
 
   readonly bulk: AdminActs["bulk"] = (action, selection, options = {}) =>

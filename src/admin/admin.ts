@@ -1,3 +1,5 @@
+import type { DeliveryEvent } from "../task/delivery.ts";
+import type { Activity, NodeSummary } from "./activity.ts";
 import type { InputMethod } from "../task/input.ts";
 import type { JournalKind } from "../task/journal.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
@@ -18,6 +20,8 @@ export interface TaskSelection {
   readonly tool?: string;
   /** `null`: tasks of callers that are not told apart. */
   readonly principal?: string | null;
+  /** The process that runs it or is to run it, or that had it last. */
+  readonly owner?: string;
   /** Created at this time (epoch ms) or later, and before that one. */
   readonly createdFrom?: number;
   readonly createdBefore?: number;
@@ -81,6 +85,21 @@ export interface TimelineEntry {
   readonly until: number | null;
   /** What it failed with. */
   readonly error: string | null;
+  /** Of a call: the task that it made, while that is unfinished; it is deleted as it ends. */
+  readonly childId: string | null;
+}
+
+/** A message about a task that a webhook has not got. */
+export interface TaskDelivery {
+  readonly webhook: string;
+  readonly event: DeliveryEvent;
+  /** When that happened (epoch ms). */
+  readonly at: number;
+  readonly tries: number;
+  /** When it is tried next (epoch ms); null: it was given up. */
+  readonly nextAt: number | null;
+  /** How it last failed. */
+  readonly problem: string | null;
 }
 
 export interface OpenQuestion {
@@ -115,16 +134,22 @@ export interface TaskDetails extends TaskSummary {
   readonly crashes: number;
   readonly cancelRequestedAt: number | null;
   readonly requiredScopes: readonly string[];
+  /** The trace of the request that made it, by its id in W3C Trace Context. */
+  readonly traceId: string | null;
   /** The first and the last ones. */
   readonly attempts: readonly TaskAttempt[];
   readonly timeline: readonly TimelineEntry[];
   /** True where the timeline is longer than what is shown of it. */
   readonly timelineIsCut: boolean;
   readonly questions: readonly OpenQuestion[];
+  /** The unfinished tasks that its handler called, in the order of the calls: the newest 100. */
+  readonly children: readonly TaskSummary[];
   readonly outcome: { readonly kind: OutcomeKind; readonly body: unknown } | null;
   /** The last lines. */
   readonly log: readonly ShownLine[];
   readonly output: readonly ShownLine[];
+  /** What webhooks have not been told of it yet, of the newest 10,000 messages that wait for any. */
+  readonly deliveries: readonly TaskDelivery[];
   /** What operators did to it, newest first. */
   readonly actions: readonly AdminAction[];
 }
@@ -156,6 +181,21 @@ export interface FailureGroup {
   readonly taskId: string;
   readonly firstAt: number;
   readonly lastAt: number;
+}
+
+/** What a webhook has not been told yet. No number goes beyond 10,000. */
+export interface WebhookBacklog {
+  readonly webhook: string;
+  readonly waiting: number;
+  /** Messages that were tried for three days, which are kept until they are a week old. */
+  readonly givenUp: number;
+  /** The newest failure of these messages; null where none has failed. */
+  readonly lastFailure: { readonly at: number; readonly problem: string } | null;
+}
+
+/** The ids of tasks that have changed, in any way; null: any may have. */
+export interface TaskChanges {
+  readonly tasks: readonly string[] | null;
 }
 
 export interface RetryOptions {
@@ -197,12 +237,23 @@ export interface AdminReads {
   counts(): Promise<Counts>;
   /** Why tasks of a tool failed: what the newest `limit` (default 1,000) of them say, the most frequent first. */
   failures(tool: string, limit?: number): Promise<readonly FailureGroup[]>;
+  /** What webhooks have not been told yet, of those of which something waits. */
+  webhooks(): Promise<readonly WebhookBacklog[]>;
+  /** What happened in the last `minutes` (1 to 360, default 60), as the processes of servers have counted it; each tells the store every ten seconds. */
+  activity(options?: { readonly minutes?: number }): Promise<Activity>;
+  /** The processes that have the store open, the oldest first, and then those that are gone since at most ten minutes. */
+  nodes(): Promise<readonly NodeSummary[]>;
   /** What operators did, newest first, below the number `before`; at most `limit` (default 100). */
   actions(options?: {
     readonly taskId?: string;
     readonly before?: number;
     readonly limit?: number;
   }): Promise<readonly AdminAction[]>;
+  /**
+   * Tells at once that any task may have changed, and from then on which have, their logs and outputs included, four times a second at most. Ends with
+   * `signal`, and rejects where the store is closed or does not answer.
+   */
+  changes(options?: { readonly signal?: AbortSignal }): AsyncIterable<TaskChanges>;
 }
 
 /** What one operator does. Each action is recorded with the name of the operator, in the write that it is. All reject with `unknown_task` for a task that is not there. */
@@ -220,6 +271,8 @@ export interface AdminActs {
   /** Tasks of the tool are started nowhere from about a second later on; those that run go on. */
   pause(tool: string): Promise<void>;
   resume(tool: string): Promise<void>;
+  /** Messages of a webhook that were given up are sent once more, within a minute. */
+  resend(webhook: string): Promise<{ readonly resent: number }>;
   /** Does something to all tasks that are meant, the newest first. Rejects where the store fails: what was done until then is in `actions`. */
   bulk(action: BulkAction, selection: TaskSelection, options?: BulkOptions): Promise<BulkResult>;
 }

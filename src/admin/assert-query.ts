@@ -16,6 +16,7 @@ const selectionNames: OptionNames<TaskSelection> = {
   states: true,
   tool: true,
   principal: true,
+  owner: true,
   createdFrom: true,
   createdBefore: true,
   text: true,

@@ -1,38 +1,31 @@
-import type { AdminStore, EndedAs } from "../store/admin-store.ts";
+import type { AdminStore } from "../store/admin-store.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { Counts, FailureGroup, ToolCounts } from "./admin.ts";
+import type { EndedCounts } from "./ended-counts.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { errorText, standingOf } from "./summary.ts";
 
 /** No count goes further: what there are more of takes the longer to count, and nobody looks at them one by one. */
-const mostCounted = 10_000;
+export const mostCounted = 10_000;
 /** Unfinished tasks that are read together. */
 const openAtOnce = 500;
 /** Tasks whose outcomes are read together. */
 const atOnce = 50;
 
-/** Unfinished tasks are looked through, and what has ended is counted by the index. */
-export async function countTasks(admin: AdminStore): Promise<Counts> {
-  const [pausedTools, ended, open] = await Promise.all([
+/** Unfinished tasks are looked through, and what has ended is counted by the index, unless that was slow lately. */
+export async function countTasks(admin: AdminStore, ends: EndedCounts): Promise<Counts> {
+  const [pausedTools, endedTools, open] = await Promise.all([
     admin.paused(),
     admin.endedTools(),
     countOpen(admin),
   ]);
   const paused = new Map(pausedTools.map(({ tool, since, actor }) => [tool, { since, actor }]));
-  const names = [...new Set([...ended, ...open.keys(), ...paused.keys()])].sort();
+  const names = [...new Set([...endedTools, ...open.keys(), ...paused.keys()])].sort();
   const tools = await Promise.all(
     names.map(async (tool): Promise<ToolCounts> => {
-      const of = (as: EndedAs): Promise<number> => admin.count({ of: "ended", tool, as }, mostCounted);
-      const [completed, error, errorResult, cancelled] = await Promise.all([
-        of("result"),
-        of("error"),
-        of("error_result"),
-        of("cancelled"),
-      ]);
-      const failed = Math.min(mostCounted, error + errorResult);
-      const unfinished = open.get(tool) ?? noneOpen;
-      return { tool, ...unfinished, completed, failed, cancelled, paused: paused.get(tool) ?? null };
+      const ended = await ends.of(admin, tool);
+      return { tool, ...(open.get(tool) ?? noneOpen), ...ended, paused: paused.get(tool) ?? null };
     }),
   );
   return { most: mostCounted, tools };

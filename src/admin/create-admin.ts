@@ -1,21 +1,32 @@
+import type { Clock } from "../runtime/clock.ts";
 import type { TaskStore } from "../store/store.ts";
 import { Acts, type ActServices } from "./act.ts";
 import type { Admin, TaskSummary } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { limitOf, wholeUpTo } from "./assert-query.ts";
-import { countTasks, failuresOf } from "./count-tasks.ts";
+import { countTasks, failuresOf, mostCounted } from "./count-tasks.ts";
+import { EndedCounts } from "./ended-counts.ts";
+import { activityIn, nodesIn } from "./read-reports.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, showTask } from "./show-task.ts";
+import { followTasks } from "./task-changes.ts";
 import { standingOf, summaryOf } from "./summary.ts";
 import type { TaskRecord } from "../task/record.ts";
 
 const mostFailures = 10_000;
 const mostActions = 1_000;
+const mostMessages = 10_000;
+const mostMinutes = 360;
+
+export interface AdminServices extends ActServices {
+  readonly after: Clock["after"];
+}
 
 /** What operators see of a store that is open, and do to it. */
-export function createAdmin(services: ActServices): Admin {
-  const { store } = services;
+export function createAdmin(services: AdminServices): Admin {
+  const { store, after } = services;
+  const ends = new EndedCounts(mostCounted, services.now);
   return {
     async list(query = {}) {
       const limit = limitOf(query);
@@ -28,16 +39,28 @@ export function createAdmin(services: ActServices): Admin {
       return shown;
     },
     async counts() {
-      return countTasks(adminOf(store));
+      return countTasks(adminOf(store), ends);
     },
     async failures(tool, limit = mostActions) {
       wholeUpTo("limit", limit, mostFailures);
       return failuresOf(store, adminOf(store), tool, limit);
     },
+    async webhooks() {
+      const waiting = (await store.outbox?.counts(mostMessages)) ?? [];
+      return waiting.map(({ hook, ...counts }) => ({ webhook: hook, ...counts }));
+    },
+    async activity({ minutes = 60 } = {}) {
+      wholeUpTo("minutes", minutes, mostMinutes);
+      return activityIn(store.reports, services.now(), minutes);
+    },
+    async nodes() {
+      return nodesIn(store.reports, services.now());
+    },
     async actions({ taskId, before, limit = 100 } = {}) {
       wholeUpTo("limit", limit, mostActions);
       return (await adminOf(store).actions(taskId ?? null, before ?? null, limit)).map(actionOf);
     },
+    changes: ({ signal } = {}) => followTasks(store, after, signal),
     as: (actor) => new Acts(services, actor),
   };
 }

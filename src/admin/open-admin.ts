@@ -7,9 +7,10 @@ import { createAdmin } from "./create-admin.ts";
 /** How often it says that it lives: seldom enough to cost nothing, and often enough for every lease. */
 const renewEveryMs = 1_000;
 
-/** An `Admin` that has a store for itself. */
+/** An `Admin` that has a store for itself, or none that is at hand. */
 export interface OpenAdmin {
   readonly admin: Admin;
+  readonly store?: TaskStore;
   close(): Promise<void>;
 }
 
@@ -23,9 +24,11 @@ export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
   const stop = clock.every(renewEveryMs, () => void renew(store));
   const { maxBodyBytes } = defaultOptions;
   return {
+    store,
     admin: createAdmin({
       store,
       now: () => clock.now(),
+      after: (ms, run) => clock.after(ms, run),
       randomBytes: (size) => clock.randomBytes(size),
       maxBodyBytes,
     }),

@@ -25,3 +25,11 @@ export function refusal(id: string, { reason }: Refused): HoldfastError {
   if (reason === "finished") return new HoldfastError("finished", `Task ${id} has ended.`);
   return new HoldfastError("internal", `The store refused it for task ${id}: ${reason}.`);
 }
+
+/** To operators without the keys of an encrypted store. */
+export function encrypted(what: string): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    `This store is encrypted: to ${what} takes its keys, in HOLDFAST_ENCRYPTION_KEYS.`,
+  );
+}

@@ -1,7 +1,7 @@
 import { isOfPrepare } from "../runtime/execution/prepare-in-task.ts";
-import { requestHash } from "../runtime/request-hash.ts";
+import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
 import type { TaskStore } from "../store/store.ts";
-import type { NewTask } from "../task/command.ts";
+import type { NewTask } from "../task/new-task.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
@@ -12,11 +12,19 @@ const mostKeptBytes = 16 * 1024 * 1024;
 /** Entries are read so many at a time. */
 const page = 200;
 
+interface Rerun {
+  readonly store: HashingStore;
+  /** Of the new task. */
+  readonly id: string;
+  readonly now: number;
+  readonly options: RetryOptions;
+}
+
 /** A task that runs an ended one again: for the same caller, with a life of the same length, and known by an id of its own. */
 export function rerunOf(
   old: TaskRecord,
   request: TaskRequest,
-  { id, now, options }: { readonly id: string; readonly now: number; readonly options: RetryOptions },
+  { store, id, now, options }: Rerun,
 ): { readonly task: NewTask; readonly request: TaskRequest } {
   const hasOwn = options.arguments !== undefined;
   const { generation, principal, method, tool, requiredScopes, expiry, pollIntervalMs } = old;
@@ -32,12 +40,13 @@ export function rerunOf(
       method,
       tool,
       idempotencyKey: null,
-      requestHash: hasOwn ? requestHash(tool, options.arguments) : old.requestHash,
+      requestHash: hasOwn ? storedHash(store, tool, options.arguments).value : old.requestHash,
       requiredScopes,
       expiry,
       runUntil: old.runUntil === null ? null : now + Math.max(0, old.runUntil - old.createdAt),
       pollIntervalMs,
       statusMessage: null,
+      ...(old.notifies && { notifies: old.notifies }),
     },
     request: {
       origin: {

@@ -1,6 +1,8 @@
 import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
 import type { GenerationName, TaskRecord } from "../task/record.ts";
+import { encryptedText } from "../task/sealed.ts";
 import type { TaskSelection, TaskStanding } from "./admin.ts";
+import { encrypted } from "./refusals.ts";
 import { standingOf } from "./summary.ts";
 
 /** How many tasks are read of a range at first, and at most at a time: mostly a range is one of several that give a page together. */
@@ -69,14 +71,20 @@ async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<re
   return [{ of: asksOnly ? "asking" : "open" }, ...ended];
 }
 
-function filterOf({ states, tool, principal, text }: TaskSelection): (task: TaskRecord) => boolean {
+function filterOf({ states, tool, principal, owner, text }: TaskSelection): (task: TaskRecord) => boolean {
   const wanted = states && new Set(states);
   const lower = text?.toLowerCase();
   return (task) =>
     (wanted === undefined || wanted.has(standingOf(task))) &&
     (tool === undefined || task.tool === tool) &&
     (principal === undefined || task.principal === principal) &&
-    (lower === undefined || task.statusMessage?.toLowerCase().includes(lower) === true);
+    (owner === undefined || (task.owner ?? task.attempts.at(-1)?.owner) === owner) &&
+    (lower === undefined || hasText(task, lower));
+}
+
+function hasText({ statusMessage }: TaskRecord, lower: string): boolean {
+  if (statusMessage === encryptedText) throw encrypted("look for a status text");
+  return statusMessage?.toLowerCase().includes(lower) === true;
 }
 
 /** The tasks of one range, read as far as they are asked for. */

@@ -1,15 +1,19 @@
 import type { TaskStore } from "../store/store.ts";
 import type { StoredAction } from "../task/action.ts";
+import type { StoredDelivery } from "../task/delivery.ts";
 import type { JournalHead } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
-import type { AdminAction, ShownLine, TaskDetails, TimelineEntry } from "./admin.ts";
+import type { AdminAction, ShownLine, TaskDelivery, TaskDetails, TimelineEntry } from "./admin.ts";
 import { errorText, parsed, summaryOf } from "./summary.ts";
 
 /** Entries of a journal, lines of a log, and actions that are shown of one task. */
 const mostEntries = 1_000;
 const mostLines = 200;
 const mostActions = 100;
+const mostChildren = 100;
+/** Of all messages that wait for webhooks: mostly there are none. */
+const mostDeliveries = 10_000;
 /** Entries and their ends are read so many at a time. */
 const page = 200;
 
@@ -18,13 +22,16 @@ export async function showTask(store: TaskStore, id: string): Promise<TaskDetail
   const snapshot = await store.snapshot(id);
   if (snapshot === undefined) return undefined;
   const { task, inputs, outcome } = snapshot;
-  const [request, timeline, log, output, actions] = await Promise.all([
+  const [request, children, timeline, deliveries, log, output, actions] = await Promise.all([
     store.request(id),
+    store.admin?.tasks({ of: "children", parent: id }, null, mostChildren) ?? [],
     timelineOf(store, id),
+    task.notifies === undefined ? [] : (store.outbox?.ofTask(id, mostDeliveries) ?? []),
     linesOf(store, task, "log"),
     linesOf(store, task, "output"),
     store.admin?.actions(id, null, mostActions) ?? [],
   ]);
+  const byCall = new Map(children.map((child) => [child.parent?.key, child.id]));
   const { wireId, toolVersion, failures, crashes, cancelRequestedAt, requiredScopes, attempts } = task;
   return {
     ...summaryOf(task, outcome),
@@ -36,13 +43,16 @@ export async function showTask(store: TaskStore, id: string): Promise<TaskDetail
     crashes,
     cancelRequestedAt,
     requiredScopes,
+    traceId: request?.origin.trace?.traceparent.split("-")[1] ?? null,
     attempts,
-    timeline: timeline.entries,
+    timeline: timeline.entries.map((entry) => ({ ...entry, childId: byCall.get(entry.key) ?? null })),
     timelineIsCut: timeline.isCut,
     questions: inputs.map(({ key, method, params }) => ({ key, method, params: parsed(params) })),
+    children: inOrderOfCalls(children, timeline.entries).map((child) => summaryOf(child, null)),
     outcome: outcome === null ? null : { kind: outcome.kind, body: parsed(outcome.body) },
     log,
     output,
+    deliveries: deliveries.map(deliveryOf),
     actions: actions.map(actionOf),
   };
 }
@@ -51,10 +61,24 @@ export function actionOf({ detail, ...action }: StoredAction): AdminAction {
   return { ...action, detail: detail === null ? null : parsed(detail) };
 }
 
+/** Ids of the same millisecond are in no order. */
+function inOrderOfCalls(children: readonly TaskRecord[], entries: readonly Entry[]): readonly TaskRecord[] {
+  const places = new Map(entries.map(({ key }, place) => [key, place]));
+  const placeOf = ({ parent }: TaskRecord): number => places.get(parent?.key ?? "") ?? Infinity;
+  return children.toReversed().sort((a, b) => Math.sign(placeOf(a) - placeOf(b)) || 0);
+}
+
+function deliveryOf({ hook, event, at, tries, dueAt, problem }: StoredDelivery): TaskDelivery {
+  return { webhook: hook, event, at, tries, nextAt: dueAt, problem };
+}
+
+/** As the journal has it. */
+type Entry = Omit<TimelineEntry, "childId">;
+
 async function timelineOf(
   store: TaskStore,
   id: string,
-): Promise<{ readonly entries: readonly TimelineEntry[]; readonly isCut: boolean }> {
+): Promise<{ readonly entries: readonly Entry[]; readonly isCut: boolean }> {
   const heads: (JournalHead & { readonly place: number })[] = [];
   let from: string | null = "";
   while (from !== null && heads.length < mostEntries) {
@@ -75,7 +99,7 @@ async function timelineOf(
 function entryOf(
   { key, kind, method, begunAt, doneAt, tries, deadlineAt }: JournalHead,
   error: string | undefined,
-): TimelineEntry {
+): Entry {
   return {
     key,
     kind,

@@ -2,6 +2,7 @@ import { cutText } from "../task/cut-text.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { latestTime } from "../task/time.ts";
+import { encryptedText, isSealed } from "../task/sealed.ts";
 import type { TaskStanding, TaskSummary } from "./admin.ts";
 
 /** How a task stands. */
@@ -53,16 +54,17 @@ export function errorText({ kind, body }: Outcome): string | null {
   return cutText(text.replaceAll(/\s+/g, " ").trim());
 }
 
-/** The JSON of a body; what cannot be parsed is shown as it is. */
+/** The JSON of a body; of one that is encrypted that it is, and what cannot be parsed otherwise is shown as it is. */
 export function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return body;
+    return isSealed(body) ? encryptedText : body;
   }
 }
 
 function messageIn(error: unknown): string {
+  if (typeof error === "string") return error;
   if (typeof error === "object" && error !== null && "message" in error && typeof error.message === "string")
     return error.message;
   return JSON.stringify(error);
@@ -70,6 +72,7 @@ function messageIn(error: unknown): string {
 
 /** The text of a tool's result. */
 function textIn(result: unknown): string {
+  if (typeof result === "string") return result;
   const content: unknown =
     typeof result === "object" && result !== null && "content" in result ? result.content : undefined;
   const texts = (Array.isArray(content) ? (content as unknown[]) : []).flatMap((block) =>

@@ -17,12 +17,14 @@ import { pauseOrResume } from "./command/admin/pause.ts";
 import { showTask } from "./command/admin/show-task.ts";
 import { top, type TopOptions } from "./command/admin/top.ts";
 import { untilOf } from "./arguments/times.ts";
+import { resend, webhooks } from "./command/admin/webhooks.ts";
 import type { AdminOptions } from "./command/admin/with-admin.ts";
 import type { Context } from "./context.ts";
+import { addDataCareCommands } from "./data-care-program.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { UsageError } from "./errors.ts";
 
-const placeForms =
+export const placeForms =
   "the server's SQLite file, sqlite:PATH, postgres://HOST/DATABASE, or the URL of its admin endpoint";
 const idForms = "the task's id, or the beginning of it";
 
@@ -155,6 +157,15 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
         end(await pauseOrResume(context, { place, tool, what, options })),
       );
   }
+  command("webhooks", "say what webhooks have not been told yet").action(async (place: string) =>
+    end(await webhooks(context, { place })),
+  );
+  acting("resend", "send messages of a webhook once more that were given up")
+    .argument("<webhook>", "its name")
+    .action(async (place: string, webhook: string, options: AdminOptions) =>
+      end(await resend(context, { place, webhook, options })),
+    );
+  addDataCareCommands({ command, selecting }, context, end);
 }
 
 /** The names of the commands that come after a store. */
@@ -177,6 +188,7 @@ function selecting(command: Command): Command {
     .option("--tool <name>", "tasks of this tool")
     .option("--principal <name>", "tasks of this caller")
     .option("--nobody", "tasks of callers that are not told apart")
+    .option("--node <id>", "tasks that this process runs, is to run or had last")
     .option("--older-than <time>", "tasks that were made before this time: 90s, 5m, 48h, 7d")
     .option("--newer-than <time>", "tasks that were made since this time")
     .option("--text <text>", "tasks with this in their status text");

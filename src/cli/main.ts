@@ -1,5 +1,8 @@
 import { CommanderError } from "commander";
 import { moveActionFirst, moveServerFirst, protectId } from "./arguments/rewrite-argv.ts";
+import { startPage } from "./help/help-layout.ts";
+import { completeWords } from "./command/completion.ts";
+import { askedByShells } from "./completion/scripts.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 import { makeProgram } from "./program.ts";
@@ -15,8 +18,14 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   for (const stream of [io.stdout, io.stderr]) stream.on("error", () => undefined);
   const output = new Output(io, argv.includes("--json"));
   let exitCode: ExitCode = exitCodes.done;
-  const program = makeProgram({ io, output, state: new State(io) }, (code) => (exitCode = code));
+  if (argv.length === 0) {
+    io.stdout.write(startPage);
+    return exitCodes.done;
+  }
+  const context = { io, output, state: new State(io) };
+  const program = makeProgram(context, (code) => (exitCode = code));
   try {
+    if (argv[0] === askedByShells) return await completeWords(program, context, argv.slice(1));
     const words = moveActionFirst(moveServerFirst(protectId(argv)), adminActions(program));
     await program.parseAsync(words, { from: "user" });
     return exitCode;

@@ -1,26 +1,33 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { addDashboardCommand } from "./dashboard-program.ts";
 import { addAdminCommands } from "./admin-program.ts";
 import { restoreId } from "./arguments/rewrite-argv.ts";
-import { packageVersion } from "../client/package-version.ts";
+import { packageVersion } from "../task/package-version.ts";
 import { answer, type AnswerOptions } from "./command/answer.ts";
 import { call, type CallOptions } from "./command/call.ts";
 import { cancel } from "./command/cancel.ts";
+import { completion } from "./command/completion.ts";
 import { doctor } from "./command/doctor.ts";
 import { forget } from "./command/forget.ts";
 import { get } from "./command/get.ts";
 import { exportTask, listStored, type ExportOptions } from "./command/journal.ts";
+import { addLoginCommands } from "./login-program.ts";
+import { layOutHelp } from "./help/help-layout.ts";
 import { init, type InitOptions } from "./command/init.ts";
 import { list, type ListOptions } from "./command/list.ts";
 import { migrate, type MigrateOptions } from "./command/migrate.ts";
 import { tools } from "./command/tools.ts";
 import { logs, type LogsOptions } from "./command/logs.ts";
 import { result, watch } from "./command/watch.ts";
+import { shells, type Shell } from "./completion/scripts.ts";
 import type { Context, ServerOptions, TaskOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
 const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
 
 const storeForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DATABASE";
+
+const taskForms = "the task's id or the beginning of it, its number in the last list, or last";
 
 const jsonHelp = "print JSON; docs/cli.md describes it";
 
@@ -57,14 +64,15 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
       end(await doctor(context, { server, options })),
     );
 
-  command(program, "ls", "list the tasks that you started and whose results you have not seen")
+  command(program, "ls", "list the tasks that you started, until a week after their end")
+    .option("--all", "also those that ended earlier, and that their servers still keep")
     .option("--refresh", "ask each server for the state of its tasks")
     .option("--server <server>", "only tasks of this server")
     .action(async (options: ListOptions) => end(await list(context, { options })));
 
   const aboutTask = (name: string, description: string): Command =>
     command(program, name, description)
-      .argument("<id>", "the task's id, or the beginning of it", restoreId)
+      .argument("<id>", taskForms, restoreId)
       .option("--server <server>", "the server, for a task that was started elsewhere")
       .addOption(timeout());
   const simple = { get, watch, result, cancel };
@@ -96,11 +104,13 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
   program
     .command("forget")
     .description("remove a task from the list, for example when its server is gone")
-    .argument("<id>", "the task's id, or the beginning of it", restoreId)
+    .argument("<id>", taskForms, restoreId)
     .option("--json", jsonHelp)
     .action(async (id: string) => end(await forget(context, { id })));
 
   addAdminCommands(program, context, end);
+  addDashboardCommand(program, context, end);
+  addLoginCommands(program, context, end);
 
   const journal = program
     .command("journal")
@@ -140,9 +150,18 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--json", jsonHelp)
     .action(async (url: string, options: MigrateOptions) => end(await migrate(context, { url, options })));
 
-  command(program, "tools", "list a server's tools")
+  command(program, "tools", "list a server's tools, or show one with an example call")
     .argument("<server>", serverForms)
-    .action(async (server: string, options: ServerOptions) => end(await tools(context, { server, options })));
+    .argument("[tool]", "only this tool, with all that is known of it")
+    .action(async (server: string, tool: string | undefined, options: ServerOptions) =>
+      end(await tools(context, { server, tool, options })),
+    );
+  program
+    .command("completion")
+    .description("print what a shell runs to complete commands, servers, tools and tasks")
+    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .action(async (shell: Shell) => end(await completion(context, { shell })));
+  layOutHelp(program, stdout.isTTY ? stdout.columns : undefined);
   return program;
 }
 

@@ -70,6 +70,8 @@ type TaskEvent =
         readonly failures: number;
         readonly retryInMs: number;
       })
+  /** The server answers a poll again, after failures. */
+  | (OfTask & { readonly type: "poll_recovered" })
   /** One wait for the task, by `result`, `updates` or `callTool`, is over. */
   | (OfTask & { readonly type: "wait_ended"; readonly outcome: WaitOutcome });
 

@@ -1,6 +1,13 @@
-import type { ClientCapabilities, FetchLike, Implementation } from "@modelcontextprotocol/client";
+import type {
+  ClientCapabilities,
+  FetchLike,
+  Implementation,
+  OAuthClientProvider,
+} from "@modelcontextprotocol/client";
+import type { LoginStore } from "./auth/login.ts";
 import type { HandleStore } from "./handles/handle-store.ts";
 import type { ClientEvent } from "./client-events.ts";
+import type { ClientTelemetry } from "./client-telemetry.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 import type { TaskStore } from "../store/store.ts";
 import { optionProblem, type OptionNames } from "../task/option-names.ts";
@@ -24,6 +31,11 @@ export interface ConnectOptions {
   readonly onInputError?: OnInputError;
   /** Called with what the client does, for logs and traces. Errors that it throws are ignored. */
   readonly onEvent?: (event: ClientEvent) => unknown;
+  /**
+   * What traces and measures this client: `openTelemetry()` of `holdfast/opentelemetry`. Each request is then a span, whose context goes out in its
+   * `_meta`. Default: nothing, and that adds nothing.
+   */
+  readonly telemetry?: ClientTelemetry;
   /**
    * The capabilities to declare. Default: `{ elicitation: { form: {} } }` with `onInput`, none without. Declare `sampling`
    * or `roots` only if `onInput` answers them. Capabilities for tasks are always added.
@@ -64,6 +76,12 @@ export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** A bearer token, or a function that returns one and is called before each HTTP request. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  /**
+   * How to get access tokens by OAuth 2.1, instead of a `token`: where logins are stored, such as `fileLogins(folder)`, for a
+   * login by `logIn` or `holdfast login`; or an OAuth provider of the SDK, such as its `ClientCredentialsProvider`. A token that
+   * the server refuses is renewed once for all requests, which are then sent again; it goes to the server's origin only.
+   */
+  readonly auth?: LoginStore | OAuthClientProvider;
   /**
    * Sends the HTTP requests. Default: Node's HTTP client, without time limits. With the global `fetch` a call fails when
    * its server sends nothing for 300 seconds.
@@ -106,6 +124,7 @@ const connectOptions: OptionNames<ConnectOptions> = {
   onInput: true,
   onInputError: true,
   onEvent: true,
+  telemetry: true,
   capabilities: true,
   receiveTasks: true,
   handles: true,
@@ -115,6 +134,7 @@ const connectOptions: OptionNames<ConnectOptions> = {
   serverName: true,
   headers: true,
   token: true,
+  auth: true,
   fetch: true,
   signal: true,
   listen: true,
@@ -125,7 +145,11 @@ const connectOptions: OptionNames<ConnectOptions> = {
 export function assertConnectOptions(options: ConnectOptions): void {
   const problem = optionProblem("connect", options, connectOptions);
   if (problem !== undefined) throw new RangeError(problem);
-  const { pollFloorMs = 0, protocolVersion, generation } = options;
+  const { pollFloorMs = 0, protocolVersion, generation, auth, token, headers = {} } = options;
+  const hasHeader = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  if (auth !== undefined && (token !== undefined || hasHeader)) {
+    throw new RangeError("auth cannot be combined with a token, or with a header Authorization.");
+  }
   if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
     throw new RangeError(`pollFloorMs has to be a number of at least 0, not ${pollFloorMs}.`);
   }

@@ -15,7 +15,7 @@ import { assertConnectOptions, type ConnectOptions, type ReceiveTasksOptions } f
 import { ConnectedClient } from "./connected-client.ts";
 import { ClientEvents } from "./client-events.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
-import { packageVersion } from "./package-version.ts";
+import { packageVersion } from "../task/package-version.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
@@ -73,7 +73,8 @@ export async function connectWith(
   const { receiveTasks } = options;
   const receives = receiveTasks !== undefined && onInput !== undefined;
   const events = new ClientEvents(options.onEvent, clock);
-  const callbacks = { onInput, onInputError, declares: declaredBy(capabilities), events };
+  const tracing = options.telemetry?.client;
+  const callbacks = { onInput, onInputError, declares: declaredBy(capabilities), events, tracing };
   const hasCore = (version: unknown): boolean => options.generation === undefined && version === core;
   const tasksCapability = (version: unknown, own: JsonObject): object =>
     hasCore(version) ? coreTasks(own) : sepTasks(own);
@@ -95,7 +96,7 @@ export async function connectWith(
         return readableHandshake(message);
       },
       prepare: (client) => {
-        if (onInput !== undefined) setSdkQuestionHandlers(client, capabilities, onInput);
+        if (onInput !== undefined) setSdkQuestionHandlers(client, capabilities, onInput, tracing);
       },
     },
     clock,

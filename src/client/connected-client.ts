@@ -6,6 +6,7 @@ import type {
   RequestOptions,
 } from "@modelcontextprotocol/client";
 import type { UserCallbacks } from "./question/ask-user.ts";
+import { BackgroundWork } from "./background-work.ts";
 import type { ClientClock } from "./clock.ts";
 import { directHandle } from "./call/direct-handle.ts";
 import { makeIdempotencyKey } from "./call/idempotency.ts";
@@ -31,7 +32,7 @@ import { TaskWatch, type TaskOrigin, type WatchServices } from "./task/task-watc
 import { TaskWatches } from "./task/task-watches.ts";
 import { assertMs, assertWait, WaitLimit } from "./task/wait-limit.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
-import { WatchedHandle } from "./task/watched-handle.ts";
+import { WatchedHandle, type HandleOptions } from "./task/watched-handle.ts";
 
 interface ConnectedClientOptions {
   readonly sdk: Client;
@@ -68,7 +69,7 @@ export class ConnectedClient implements TaskClient {
   readonly #services: WatchServices;
   readonly #closing = new AbortController();
   readonly #watches = new TaskWatches();
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #background = new BackgroundWork();
   readonly #progress: ProgressTokens;
   readonly #closeReceiver: (() => Promise<void>) | undefined;
   /** By task id, until the task is known to have ended (C-108). */
@@ -83,14 +84,15 @@ export class ConnectedClient implements TaskClient {
     this.#progress = progress;
     this.#closeReceiver = closeReceiver;
     const closing = this.#closing.signal;
-    const run = (work: Promise<unknown>): void => this.#track(work);
-    const { protocol, clock, events } = services;
+    const { run } = this.#background;
+    const { protocol, clock, events, callbacks } = services;
     const now = (): number => clock.now();
     const sessionId = (): string | undefined => requester.sessionId;
     const { generation } = protocol;
     const journal = new CallJournal({ store: handles, server, generation, now, sessionId, run, onError });
     requester.isSessionNeeded = async () => journal.needsSession();
-    const streamOptions = { listen: listen ? protocol.listen : undefined, clock, events, closing, run };
+    const pushes = listen ? protocol.listen : undefined;
+    const streamOptions = { listen: pushes, clock, events, closing, run, tracing: callbacks.tracing };
     this.#services = {
       ...services,
       journal,
@@ -181,13 +183,13 @@ export class ConnectedClient implements TaskClient {
         { ...this.#services, firstSentAt: again ? call.startedAt : undefined },
         options,
       );
-      this.#track(starting);
+      this.#background.run(starting);
       const started = await starting;
       if (started.kind === "result") return directHandle(started.result, clock.now());
       const { taskId, task, immediateResponse } = started;
       if (reports !== undefined) this.#reports.set(taskId, reports);
       live = true;
-      return this.#handle(taskId, "created", task, { immediateResponse, deleteAfterFetch });
+      return this.#handle(taskId, "created", task, { immediateResponse, deleteAfterFetch, tool: call.tool });
     } finally {
       limit.clear();
       if (!live) reports?.stop();
@@ -235,9 +237,9 @@ export class ConnectedClient implements TaskClient {
       journal,
       now: () => clock.now(),
       protocol,
-      resume: (taskId: string) => {
+      resume: (taskId: string, tool: string) => {
         closing.throwIfAborted();
-        return this.#handle(taskId, "kept");
+        return this.#handle(taskId, "kept", undefined, { tool });
       },
       sendAgain: async (call: KeptCall, options: WaitOptions) =>
         this.#start(call, { ...options, again: true }),
@@ -251,8 +253,7 @@ export class ConnectedClient implements TaskClient {
 
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
-    // Work that ends can start further work, such as removing a call from the store.
-    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    await this.#background.end();
     await this.#closeReceiver?.();
     await this.sdk.close();
   }
@@ -283,17 +284,12 @@ export class ConnectedClient implements TaskClient {
     taskId: string,
     origin: TaskOrigin,
     task?: RemoteTask,
-    options: Pick<CallOptions, "deleteAfterFetch"> & Pick<TaskHandle, "immediateResponse"> = {},
+    options: HandleOptions & { readonly tool?: string } = {},
   ): TaskHandle {
     const known = this.#watches.get(taskId);
-    const watch = known ?? new TaskWatch(taskId, origin, task, this.#services);
+    const watch = known ?? new TaskWatch(taskId, origin, task, this.#services, options.tool);
     if (known === undefined) this.#watches.add(watch);
     const reference = this.#services.journal.referenceTo(taskId);
     return new WatchedHandle(reference, watch, this.#services, options);
-  }
-
-  #track(work: Promise<unknown>): void {
-    const tracked = work.catch(() => undefined).finally(() => this.#running.delete(tracked));
-    this.#running.add(tracked);
   }
 }

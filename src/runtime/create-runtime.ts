@@ -10,14 +10,17 @@ import type { TaskLine } from "../task/task-line.ts";
 import { shownTask } from "../task/ttl.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { errorReporter } from "./error-reporter.ts";
-import { eventfulStore } from "./events/eventful-store.ts";
 import type { ServerEvents } from "./events/server-events.ts";
+import { observedStore } from "./observed-store.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { judgeAnswers } from "./questions/answers.ts";
 import { answersByTask, assertMayAnswer, openQuestions } from "./questions/open-questions.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
+import { TaskTraces } from "./telemetry/task-traces.ts";
+import type { ServerTelemetry } from "./telemetry/telemetry.ts";
+import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
 import type {
@@ -36,6 +39,7 @@ import type { OnStepRun, Services } from "./services.ts";
 import { listVisible } from "./list-visible.ts";
 import { Secrets } from "./secrets.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";
+import { resolveWebhooks, type WebhookOptions } from "./webhooks/webhook-options.ts";
 import type { Watcher } from "./watchers.ts";
 
 export interface RuntimeSetup {
@@ -48,14 +52,17 @@ export interface RuntimeSetup {
   readonly onStepRun?: OnStepRun | undefined;
   /** Hears of what happens. */
   readonly events?: ServerEvents | undefined;
+  readonly counts?: ProcessCounts | undefined;
+  readonly telemetry?: ServerTelemetry | undefined;
+  readonly webhooks?: readonly WebhookOptions[] | undefined;
 }
 
 /** A runtime on one store; `start` opens it. */
 export function createRuntime(setup: RuntimeSetup): Runtime {
   const onError = errorReporter(setup.onError);
-  const { store, registry, clock = systemClock, onStepRun, events } = setup;
+  const { store, registry, clock = systemClock, onStepRun, events, counts, telemetry, webhooks } = setup;
   return new LocalRuntime({
-    store: events === undefined ? store : eventfulStore(store, events),
+    store: observedStore(store, { events, counts, telemetry }),
     registry,
     options: resolveOptions(setup.options ?? {}),
     clock,
@@ -63,6 +70,10 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
     unreadable: new UnreadableTasks(onError, events),
     onStepRun,
     events,
+    counts,
+    telemetry,
+    traces: telemetry && new TaskTraces(store),
+    webhooks: resolveWebhooks(webhooks ?? []),
   });
 }
 
@@ -73,6 +84,8 @@ class LocalRuntime implements Runtime {
   readonly clock: Clock;
   readonly store: TaskStore;
   readonly sessions: SessionStore | undefined;
+  readonly telemetry: ServerTelemetry | undefined;
+  readonly traces: TaskTraces | undefined;
   readonly #services: Services;
   readonly #parts: Parts;
   readonly #lifecycle: RuntimeLifecycle;
@@ -84,6 +97,8 @@ class LocalRuntime implements Runtime {
     this.clock = services.clock;
     this.store = services.store;
     this.sessions = services.store.sessions;
+    this.telemetry = services.telemetry;
+    this.traces = services.traces;
     this.#services = services;
     this.#parts = makeParts(services);
     this.#lifecycle = new RuntimeLifecycle(services, this.#parts);

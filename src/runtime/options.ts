@@ -83,6 +83,8 @@ export interface RuntimeOptions {
   readonly maxOutputBlocks: number;
   /** The bytes that they may have together. */
   readonly maxOutputBytes: number;
+  /** Messages for webhooks that wait in the store; beyond, the oldest are dropped, within a minute. */
+  readonly maxDeliveries: number;
   /** Crashes in a row without a journal write between them, after which a task fails. */
   readonly maxCrashes: number;
   /** The pause before a task runs again after its second crash in a row; it doubles with each further crash. */
@@ -126,6 +128,7 @@ export const defaultOptions: RuntimeOptions = {
   maxLogBytes: 256 * 1024,
   maxOutputBlocks: 1_000,
   maxOutputBytes: 1024 * 1024,
+  maxDeliveries: 100_000,
   maxCrashes: 5,
   crashBackoffMs: 1_000,
   maxCrashBackoffMs: 60_000,

@@ -14,12 +14,16 @@ import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import type { Services } from "./services.ts";
 import type { TaskRecord } from "../task/record.ts";
+import { Reporter } from "./reports/reporter.ts";
 import { Timers } from "./timers.ts";
 import { Credentials } from "./tool/credentials.ts";
+import { Webhooks } from "./webhooks/webhooks.ts";
 import { Watchers } from "./watchers.ts";
 
 /** What a runtime consists of. */
 export interface Parts {
+  readonly slots: Slots;
+  readonly leaked: LeakedHandlers;
   readonly timers: Timers;
   readonly changed: ChangedTasks;
   readonly attempts: Attempts;
@@ -33,6 +37,8 @@ export interface Parts {
   readonly paused: PausedTools;
   readonly creation: Creation;
   readonly watchers: Watchers;
+  readonly webhooks: Webhooks;
+  readonly reporter: Reporter;
 }
 
 /** Makes the parts of one runtime, which share its slots and timers. */
@@ -64,6 +70,8 @@ export function makeParts(services: Services): Parts {
     onTold: () => orphans.onOthers(),
   });
   return {
+    slots,
+    leaked,
     timers,
     changed: new ChangedTasks(services, [attempts]),
     attempts,
@@ -77,5 +85,7 @@ export function makeParts(services: Services): Parts {
     paused,
     creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),
     watchers: new Watchers(),
+    webhooks: new Webhooks(services),
+    reporter: new Reporter(services, { slots, attempts, leaked }),
   };
 }

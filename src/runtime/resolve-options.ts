@@ -14,7 +14,7 @@ const allRoles: readonly unknown[] = ["serve", "work"] satisfies Role[];
 const requestedTtls: readonly unknown[] = ["result", "task"] satisfies RequestedTtl[];
 
 /** Which numbers each option takes; all of them are whole, and at most what a number can hold exactly. */
-const rules: Readonly<Record<NumericOption, Rule>> = {
+export const numberRules: Readonly<Record<NumericOption, Rule>> = {
   keepMs: { min: 1_000 }, // or a result is gone before anybody reads it
   ttlMs: { min: 0, orNull: true },
   minTtlMs: { min: 0 },
@@ -43,6 +43,7 @@ const rules: Readonly<Record<NumericOption, Rule>> = {
   maxLogBytes: { min: 1 },
   maxOutputBlocks: { min: 1 },
   maxOutputBytes: { min: 1 },
+  maxDeliveries: { min: 1 },
   maxCrashes: { min: 1 },
   crashBackoffMs: { min: 0 },
   maxCrashBackoffMs: { min: 0 },
@@ -76,8 +77,10 @@ export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
 }
 
 /** Throws `configuration` where an option that is there has a value that could not work. */
-export function assertOptions(given: Partial<Record<NumericOption, unknown>>): void {
-  for (const [name, rule] of Object.entries(rules)) {
+export function assertOptions(
+  given: Partial<Record<NumericOption, unknown>>,
+): asserts given is Partial<RuntimeOptions> {
+  for (const [name, rule] of Object.entries(numberRules)) {
     const { min, max = Infinity, orNull } = rule;
     const value = given[name as NumericOption];
     if (value === undefined || (value === null && orNull)) continue;

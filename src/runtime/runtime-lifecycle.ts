@@ -3,6 +3,7 @@ import { Deadline } from "./deadline.ts";
 import type { Parts } from "./parts.ts";
 import type { Services } from "./services.ts";
 import { stopping } from "./stopping.ts";
+import { observeRuntime } from "./telemetry/observe-runtime.ts";
 import { storeAnswers } from "./store-answers.ts";
 
 /** The life of a runtime: its start, which takes over the store, and its stop, which keeps to a deadline. */
@@ -11,6 +12,7 @@ export class RuntimeLifecycle {
   readonly #parts: Parts;
   #unsubscribe: () => void = () => undefined;
   #offWork: (() => void) | undefined;
+  #unobserve: () => void = () => undefined;
   #started: Promise<void> | undefined;
   #open = false;
   #drained = false;
@@ -21,7 +23,8 @@ export class RuntimeLifecycle {
   constructor(services: Services, parts: Parts) {
     this.#services = services;
     this.#parts = parts;
-    const { store, events } = services;
+    const { store, events, telemetry } = services;
+    if (telemetry !== undefined) store.onCommit?.((commands) => telemetry.metrics.committed(commands));
     if (events === undefined) return;
     store.onListening?.((isListening) =>
       events.emit({ type: isListening ? "listener.regained" : "listener.lost" }),
@@ -62,7 +65,8 @@ export class RuntimeLifecycle {
 
   async #start(): Promise<void> {
     const { store, registry, clock, options } = this.#services;
-    const { changed, dispatcher, watchers, ownership, orphans, sweeper, handlerChanges } = this.#parts;
+    const { changed, dispatcher, watchers, ownership, orphans, sweeper, handlerChanges, webhooks } =
+      this.#parts;
     const handlers = registry.handlers();
     try {
       await store.open({ id: clock.uniqueName(), handlers });
@@ -74,6 +78,7 @@ export class RuntimeLifecycle {
       this.#unsubscribe = store.subscribe((changes, by) => {
         changed.onChanges(changes);
         watchers.onChanges(changes);
+        webhooks.changed();
         if (by === "others" && (changes === "gap" || store.onWork === undefined)) dispatcher.wake();
         else dispatcher.changed();
         if (changes !== "gap" && changes.some(({ isRelative }) => isRelative)) this.#lookAround();
@@ -88,6 +93,9 @@ export class RuntimeLifecycle {
       dispatcher.wake();
       void sweeper.start();
       handlerChanges.start(handlers);
+      this.#unobserve = observeRuntime(this.#services, this.#parts);
+      if (!this.#drained) webhooks.start();
+      this.#parts.reporter.start();
       this.#open = true;
     } catch (error) {
       await this.#close();
@@ -107,8 +115,9 @@ export class RuntimeLifecycle {
     const isStarting = !this.#open;
     this.#open = false;
     if (this.#started === undefined) return;
-    const { ownership, orphans, creation, attempts, dispatcher } = this.#parts;
+    const { ownership, orphans, creation, attempts, dispatcher, webhooks } = this.#parts;
     orphans.stop();
+    webhooks.drain();
     this.#offWork?.();
     if (isStarting) ownership.stop();
     const deadline = new Deadline(this.#services.clock, withinMs);
@@ -122,6 +131,8 @@ export class RuntimeLifecycle {
       attempts.stopLoading();
       await deadline.bound(dispatcher.close());
       await attempts.stop(deadline.passed);
+      await webhooks.stop(deadline.passed);
+      await deadline.bound(this.#parts.reporter.stop());
     } finally {
       deadline.callOff();
     }
@@ -131,6 +142,9 @@ export class RuntimeLifecycle {
   async #close(): Promise<void> {
     const { ownership, orphans, changed, cancellation, cancelled, timers, sweeper, handlerChanges } =
       this.#parts;
+    this.#unobserve();
+    this.#parts.reporter.close();
+    await this.#parts.webhooks.stop(Promise.resolve()); // of a start that failed
     ownership.stop();
     orphans.stop();
     handlerChanges.stop();

@@ -8,6 +8,8 @@ import type { GenerationName, Origin, TaskMethod, TaskRecord } from "../task/rec
 import type { Clock } from "./clock.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { CallExtras } from "./tool/credentials.ts";
+import type { TaskTraces } from "./telemetry/task-traces.ts";
+import type { ServerTelemetry } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { CallListener } from "./execution/call-listener.ts";
 import type { InlineRun } from "./execution/run-inline.ts";
@@ -122,6 +124,10 @@ export interface Runtime {
   readonly clock: Clock;
   /** Those that the store keeps, if it does; to be used between `start` and `stop`. */
   readonly sessions: SessionStore | undefined;
+  /** Undefined where nothing is traced and measured. */
+  readonly telemetry: ServerTelemetry | undefined;
+  /** To which traces tasks belong; undefined where nothing is traced. */
+  readonly traces: TaskTraces | undefined;
   /**
    * Opens the store, takes over what an earlier process left, and begins to run tasks. Tasks that expired meanwhile are ended
    * in the background. Idempotent.

@@ -23,7 +23,7 @@ export class Secrets {
     const value = Buffer.from(clock.randomBytes(size)).toString("base64url");
     try {
       const kept = await store.write({ type: "keep_secret", now: clock.now(), name, value });
-      return Buffer.from(kept.value, "base64url");
+      return Buffer.from(kept.value ?? value, "base64url");
     } catch (error) {
       this.#kept.delete(name); // the next caller tries again
       throw error;

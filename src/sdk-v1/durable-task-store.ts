@@ -27,10 +27,10 @@ export class DurableTaskStore implements TaskStore {
     request: Request,
     sessionId?: string,
   ): Promise<Task> {
-    const { clock, options } = this.#services;
+    const { options } = this.#services;
     const owner = options.owner(sessionId);
     const ttlMs = resolveTtl(params.ttl, options);
-    const command = createTask({ params, requestId, request, sessionId, owner, ttlMs }, clock);
+    const command = createTask({ params, requestId, request, sessionId, owner, ttlMs }, this.#services);
     const created = await this.#write(command);
     if (!created.ok) throw new HoldfastError("internal", `Task with ID ${command.task.id} already exists`);
     return sdkTask(created.task);

@@ -1,7 +1,7 @@
 import type { CreateTaskOptions } from "@modelcontextprotocol/sdk/experimental/tasks";
 import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
-import { requestHash } from "../runtime/request-hash.ts";
+import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
 import type { TaskCommand } from "../task/command.ts";
 import type { HandlerName } from "../task/owner.ts";
 import type { TaskMethod, TaskRecord } from "../task/record.ts";
@@ -44,7 +44,10 @@ export interface StoredRequest {
  * The command that creates a task. Its ttl runs from its creation, and again from its end, as in the SDK's own
  * store; the protocol lets a receiver keep a task longer than its ttl (C-104).
  */
-export function createTask(asked: CreateRequest, clock: Clock): TaskCommand<"create"> {
+export function createTask(
+  asked: CreateRequest,
+  { store, clock }: { readonly store: HashingStore; readonly clock: Clock },
+): TaskCommand<"create"> {
   const { params, requestId, request, sessionId, owner, ttlMs } = asked;
   const now = clock.now();
   const id = taskId(now, (size) => clock.randomBytes(size));
@@ -63,7 +66,7 @@ export function createTask(asked: CreateRequest, clock: Clock): TaskCommand<"cre
       method: methodOf(request),
       tool: toolOf(request),
       idempotencyKey: null,
-      requestHash: requestHash(request.method, request.params ?? {}),
+      requestHash: storedHash(store, request.method, request.params ?? {}).value,
       requiredScopes: [],
       expiry: { from: "terminal", ms: ttlMs },
       runUntil: ttlMs === null ? null : now + ttlMs,

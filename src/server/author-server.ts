@@ -17,7 +17,7 @@ import { neverReached, ToolForms, unchecked } from "./tool-list/tool-forms.ts";
 export type ServerFactory = (context: McpRequestContext) => McpServer | Promise<McpServer>;
 
 /** Names under `tasks/` that some generation has had: an author's server has no handlers of its own for them (X-102). */
-const reservedMethods: readonly string[] = [
+export const reservedMethods: readonly string[] = [
   "tasks/get",
   "tasks/update",
   "tasks/cancel",

@@ -33,6 +33,9 @@ import type { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { format as sepFormat } from "./sep-1686/notification-format.ts";
 import { calledTool } from "./request.ts";
 import { noSession, onePipe } from "./streams.ts";
+import { ConnectionTraces } from "./tracing/connection-traces.ts";
+import { RequestTracing } from "./tracing/request-tracing.ts";
+import { tracedServer } from "./tracing/traced-server.ts";
 import { ListChanges } from "./tool-list/list-changes.ts";
 import { ListenSlots } from "./listen/listen-slots.ts";
 import { openListening } from "./listen/open-listening.ts";
@@ -93,7 +96,7 @@ export function createTaskServer({
     core: new TaskSubscriptions(runtime, onError, coreFormat),
     sep: new TaskSubscriptions(runtime, onError, sepFormat),
   };
-  const { clock, options } = runtime;
+  const { clock, options, telemetry, traces } = runtime;
   const isPollingTool = (tool: string): boolean => policies.pollingTool(tool) !== undefined;
   const rates = new Rates({
     rates: rateOptions,
@@ -133,13 +136,18 @@ export function createTaskServer({
       ? (result) => toolsOfRequest(capabilities, result, { registry, policies, listRequiredTools })
       : linesAnnouncement(method, params, capabilities);
   };
+  const isTool = (name: string): boolean => registry.get(name) !== undefined || isPollingTool(name);
+  const tracing = telemetry && traces && new RequestTracing({ tracing: telemetry.tracing, traces, isTool });
   const openSession: TaskServer["openSession"] = async (context, owner, streams = noSession) => {
     const session = streams.sessionKey;
     const { mcp, follow } = await authors.make(context, { principal: owner.principal, session }, []);
     const serves = (method: string): boolean => isServedBy(mcp, method);
     const sessionDispatcher = new SessionDispatcher(services, owner, streams, serves);
-    const isReady = (): boolean => sessionDispatcher.protocolVersion !== undefined;
-    return new DispatchedServer(mcp, sessionDispatcher, () => follow({ isReady, streams }));
+    const version = (): string | undefined => sessionDispatcher.protocolVersion;
+    const isReady = (): boolean => version() !== undefined;
+    const transport = context.requestInfo === undefined ? "stdio" : "http";
+    const open = tracing && new ConnectionTraces({ tracing, transport, version });
+    return new DispatchedServer(mcp, sessionDispatcher, () => follow({ isReady, streams }), open);
   };
   /** The client only gets an internal error. */
   const reported = <T>(made: Promise<T>): Promise<T> =>
@@ -154,9 +162,12 @@ export function createTaskServer({
     const { mcp, follow } = await authors.make(context, caller, taskMethods, {
       extensions: extensions(registry, options),
     });
-    if (context.requestInfo !== undefined) return mcp; // over HTTP, what is ours never gets here
+    // Over HTTP, what is ours never gets here.
+    if (context.requestInfo !== undefined) return tracing === undefined ? mcp : tracedServer(mcp, tracing);
     const pipe = new PipeDispatcher({ dispatcher, identity, principal, errorOf, amendmentFor, clock });
-    return new DispatchedServer(mcp, pipe, () => follow({ isReady: () => true, streams: onePipe })).server;
+    const onConnected = (): (() => void) => follow({ isReady: () => true, streams: onePipe });
+    const open = tracing && new ConnectionTraces({ tracing, transport: "stdio" });
+    return new DispatchedServer(mcp, pipe, onConnected, open).server;
   };
   return {
     options,
@@ -166,6 +177,7 @@ export function createTaskServer({
     onError,
     events,
     errorOf,
+    tracing,
     legacyErrorCodes,
     dispatcher,
     identity,
@@ -193,7 +205,8 @@ export function createTaskServer({
     ready: () => runtime.ready(storeAnswerMs),
     openSession: (context, owner, streams) => reported(openSession(context, owner, streams)),
     create: (context, owner, streams) => reported(create(context, owner, streams)),
-    poll: (request, owner, extra) => new SessionDispatcher(services, owner, noSession).answer(request, extra),
+    poll: (request, owner, extra) =>
+      new SessionDispatcher(services, owner, noSession).answer(request, extra, tracing),
     isRepeatable: ({ method, params = {} }) =>
       repeatable.includes(method) ||
       (method === "tools/call" &&

@@ -7,7 +7,9 @@ import { taskCaller, type TaskCaller } from "../runtime/tool/caller.ts";
 import { receivedBy, unstoredParts, type TransportInfo } from "./received.ts";
 import { encodeJson } from "../task/json.ts";
 import type { CallerDetails, Origin } from "../task/record.ts";
+import { traceContextIn } from "../task/trace-context.ts";
 import type { LogLevel } from "../task/task-line.ts";
+import type { RequestTrace } from "./tracing/request-trace.ts";
 
 /** What the sender of a request is allowed to do, where its token limits that. */
 export interface Access {
@@ -59,6 +61,8 @@ export interface ToolRequest {
   readonly access?: Access | undefined;
   readonly auth?: AuthContext | undefined;
   readonly transport?: TransportInfo | undefined;
+  /** Undefined where nothing is traced. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** Under which the sender of a request wants progress; undefined: it wants none. */
@@ -98,7 +102,7 @@ export function originOf(
   session?: string,
 ): Origin {
   const { id, params, auth, access } = request;
-  const { traceparent, tracestate } = metaOf(params);
+  const trace = traceContextIn(metaOf(params));
   const progressToken = progressTokenOf(params);
   const caller = callerDetails(auth);
   const toolScopes = access === undefined ? {} : toolScopesOf(access);
@@ -109,9 +113,7 @@ export function originOf(
     capabilities,
     ...(caller !== undefined && { caller }),
     ...(progressToken !== undefined && { progressToken }),
-    ...(typeof traceparent === "string" && {
-      trace: { traceparent, ...(typeof tracestate === "string" && { tracestate }) },
-    }),
+    ...(trace !== undefined && { trace }),
     ...(session !== undefined && { session }),
     ...(received.length > 0 && { received }),
     ...(Object.keys(toolScopes).length > 0 && { toolScopes }),

@@ -21,6 +21,7 @@ import type { Amend } from "./dispatch/dispatch-transport.ts";
 import type { DispatchedServer } from "./dispatch/dispatched-server.ts";
 import type { SessionDispatcher } from "./sessions/session-dispatcher.ts";
 import type { Streams } from "./streams.ts";
+import type { RequestTracing } from "./tracing/request-tracing.ts";
 
 /** The author's servers with the task tools added, for `serveHttp`, `serveStdio` and handlers to mount. */
 export interface TaskServer {
@@ -32,6 +33,8 @@ export interface TaskServer {
   readonly events: ServerEvents | undefined;
   /** The error that a caller gets for a fault; what it must not see goes to `onError`. */
   readonly errorOf: ErrorOf;
+  /** Undefined where nothing is traced. */
+  readonly tracing: RequestTracing | undefined;
   readonly legacyErrorCodes: boolean;
   /** Answers the requests of protocol 2026-07-28 that are ours. */
   readonly dispatcher: Dispatcher;

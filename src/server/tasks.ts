@@ -5,18 +5,20 @@ import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerEvent } from "../runtime/events/server-event.ts";
-import { ServerEvents } from "../runtime/events/server-events.ts";
 import { defaultOptions, type RuntimeOptions } from "../runtime/options.ts";
+import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
+import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import type { DurableTool } from "../runtime/tool/durable-tool.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies, type CompanionNames } from "./plain/plain-policies.ts";
 import { defaultListenLimits } from "./listen/listen-slots.ts";
 import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
+import { observersOf } from "./observers.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { registrars } from "./durable/registrations.ts";
 import { keepInside } from "./inside-tasks.ts";
@@ -34,6 +36,8 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
    * what it throws goes to `onError`. `pinoEvents` of `holdfast/pino` is one that writes logs. Default: nobody listens, and events cost nothing.
    */
   readonly onEvent?: (event: ServerEvent) => unknown;
+  /** What traces and measures this process: `openTelemetry()` of `holdfast/opentelemetry`. Default: nothing, and that costs nothing. */
+  readonly telemetry?: ServerTelemetry;
   /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default false. */
   readonly legacyErrorCodes?: boolean;
   /**
@@ -70,6 +74,11 @@ export interface TasksOptions extends Partial<RuntimeOptions> {
   readonly maxListensPerPrincipal?: number;
   /** Tasks that one such stream may name; more are refused. Default 1,000. */
   readonly maxIdsPerListen?: number;
+  /**
+   * Where it is told that a task was made, has another status, or was deleted before its time. What is told has no arguments, results or texts. It is stored
+   * with the change, and sent until it has come or three days are over. Default: none, and that costs nothing.
+   */
+  readonly webhooks?: readonly WebhookOptions[];
 }
 
 export interface SendOptions {
@@ -179,6 +188,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     store,
     onError: report,
     onEvent,
+    telemetry,
     legacyErrorCodes = false,
     requireTasks = false,
     listRequiredTools = false,
@@ -189,11 +199,12 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     rates = {},
     maxListensPerPrincipal = defaultListenLimits.maxListensPerPrincipal,
     maxIdsPerListen = defaultListenLimits.maxIdsPerListen,
+    webhooks,
     ...options
   } = given;
   const onError = errorReporter(report);
   const { clock = systemClock } = testedBy;
-  const events = onEvent && new ServerEvents({ onEvent, clock, onError });
+  const { events, served, counts } = observersOf({ onEvent, telemetry, clock, onError });
   const registry = new Registry();
   const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, plainGraceMs, companions });
   const setup = {
@@ -206,17 +217,28 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     policies,
     forwarder: new RequestForwarder(registry),
   };
-  const runtime = createRuntime({ store, registry, options, onError, events, ...testedBy });
+  const runtime = createRuntime({
+    store,
+    registry,
+    options,
+    onError,
+    events,
+    counts,
+    telemetry,
+    webhooks,
+    ...testedBy,
+  });
   const admin = createAdmin({
     store: runtime.store,
     now: () => runtime.clock.now(),
+    after: (ms, run) => runtime.clock.after(ms, run),
     randomBytes: (size) => runtime.clock.randomBytes(size),
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),
   });
   const serverOf = (factory: ServerFactory): TaskServer => {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
-    return createTaskServer({ runtime, admin, factory, onError, events, ...setup });
+    return createTaskServer({ runtime, admin, factory, onError, events: served, ...setup });
   };
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
@@ -245,6 +267,7 @@ const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
   store: true,
   onError: true,
   onEvent: true,
+  telemetry: true,
   legacyErrorCodes: true,
   requireTasks: true,
   listRequiredTools: true,
@@ -255,6 +278,7 @@ const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
   rates: true,
   maxListensPerPrincipal: true,
   maxIdsPerListen: true,
+  webhooks: true,
 };
 
 /** In JavaScript anything can be given: says what is missing, and the right form. */

@@ -23,7 +23,7 @@ export function applyCommand(tables: TaskTables, owner: string, given: TaskComma
 }
 
 function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts {
-  const { task, sameKey, usage, runnable, toWake, running, deletable, secret } = query;
+  const { task, sameKey, usage, runnable, toWake, running, deletable, secret, deliveries, excess } = query;
   // By far the most commands are about one task.
   if (task !== undefined) return { owner, ...taskFacts(tables, owner, task) };
   return {
@@ -36,6 +36,8 @@ function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts 
     ...(running && { running: tables.running(running) }),
     ...(deletable && { deletable: tables.deletable(deletable.now, deletable.limit) }),
     ...(secret !== undefined && { secret: tables.secret(secret) }),
+    ...(deliveries && { deliveries: tables.deliveries(deliveries) }),
+    ...(excess && { excess: tables.excessDeliveries(excess) }),
   };
 }
 

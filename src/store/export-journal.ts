@@ -2,6 +2,7 @@ import { HoldfastError } from "../task/fault.ts";
 import type { JournalEntry, JournalHead, JournalKind } from "../task/journal.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
 import type { CallerDetails, TaskRecord, TaskRequest } from "../task/record.ts";
+import { isSealed } from "../task/sealed.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { TaskStore } from "./store.ts";
 
@@ -134,7 +135,10 @@ function parsed(id: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: a text of it is not JSON.`);
+    const problem = isSealed(json)
+      ? "it is encrypted, and there are no keys (HOLDFAST_ENCRYPTION_KEYS)"
+      : "a text of it is not JSON";
+    throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`);
   }
 }
 

@@ -1,9 +1,11 @@
 import type { UnreadableTask } from "../task/command-result.ts";
 import type { TaskCommand } from "../task/command.ts";
+import type { StoredDelivery } from "../task/delivery.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Usage } from "../task/quota.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { noTurns } from "../task/turns.ts";
+import type { DeliveryQuery, ExcessQuery } from "./outbox.ts";
 import type { FairlyTaken, FairQuery } from "./fair-order.ts";
 import { concernsChildren, concernsParents, type Relatives } from "./relatives.ts";
 
@@ -35,6 +37,8 @@ export interface FactsQuery {
   /** Finished tasks that may be deleted at `now`. */
   readonly deletable?: { readonly now: number; readonly limit: number };
   readonly secret?: string;
+  readonly deliveries?: DeliveryQuery;
+  readonly excess?: ExcessQuery;
 }
 
 export interface ToWakeQuery {
@@ -116,6 +120,9 @@ export interface Facts {
   readonly running?: RunningTasks;
   readonly deletable?: readonly string[];
   readonly secret?: string | undefined;
+  readonly deliveries?: readonly StoredDelivery[];
+  /** The numbers of deliveries that are too many or too old. */
+  readonly excess?: readonly number[];
 }
 
 /** What has to be known to decide a command. */
@@ -148,6 +155,17 @@ export function factsFor(command: TaskCommand): FactsQuery {
       return { secret: command.name };
     case "pause_tool":
     case "resume_tool":
+      return {};
+    case "claim_deliveries":
+      return { deliveries: { hook: command.hook, now: command.now, limit: command.limit } };
+    case "resend_deliveries":
+      return { deliveries: { hook: command.hook, now: null, limit: command.limit } };
+    case "trim_deliveries": {
+      const { most, before, limit } = command;
+      return { excess: { most, before, limit } };
+    }
+    case "end_delivery":
+    case "retry_delivery":
       return {};
     default: {
       const served = command.type === "fail" && command.orphaned === true;

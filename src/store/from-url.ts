@@ -1,22 +1,35 @@
 import { HoldfastError } from "../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { StoredTasks } from "./export-journal.ts";
 import { memoryStore } from "./memory/memory-store.ts";
+import type { PostgresStoreOptions } from "./postgres/options.ts";
 import { postgresStore } from "./postgres/postgres-store.ts";
 import { readPostgres } from "./postgres/read-postgres.ts";
 import { readDatabase } from "./sqlite/read-database.ts";
+import type { SqliteStoreOptions } from "./sqlite/options.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
+/** Options of the stores that a URL can name; those of the others are not used. */
+export interface StoreUrlOptions {
+  readonly sqlite?: SqliteStoreOptions;
+  readonly postgres?: Omit<PostgresStoreOptions, "schema">;
+}
+
+const optionNames: OptionNames<StoreUrlOptions> = { sqlite: true, postgres: true };
+
 /**
  * The store of a URL: `memory:`, `sqlite:PATH` with a relative or absolute path, which is used as it is, without decoding, or
- * `postgres://…` with the parameters of `pg`, and `schema` for that of the store. Throws `store_url` for anything else.
+ * `postgres://…` with the parameters of `pg`, and `schema` for that of the store. Throws `store_url` for anything else, and `configuration` for wrong options.
  */
-export function storeFromUrl(url: string): TaskStore {
+export function storeFromUrl(url: string, options: StoreUrlOptions = {}): TaskStore {
+  assertOptionNames("storeFromUrl", options, optionNames);
   if (url === "memory:") return memoryStore();
   const path = sqlitePath(url);
-  if (path !== undefined) return sqliteStore(path);
+  if (path !== undefined) return sqliteStore(path, options.sqlite);
   const postgres = postgresUrl(url);
-  if (postgres !== undefined) return postgresStore(postgres.url, postgres.options);
+  if (postgres !== undefined)
+    return postgresStore(postgres.url, { ...options.postgres, ...postgres.options });
   throw noStore(url);
 }
 
@@ -43,6 +56,17 @@ export async function readStore<T>(
   const postgres = postgresUrl(store);
   if (postgres !== undefined) return readPostgres(postgres.url, postgres.options, read);
   return readDatabase(resolve(pathOfStore(store)), read);
+}
+
+/** Where a store is that is kept by a database. */
+export type StorePlace =
+  ({ readonly kind: "postgres" } & PostgresPlace) | { readonly kind: "sqlite"; readonly path: string };
+
+/** Where the store of a URL or a path as above is, whether or not there is one. Throws `store_url` for what is neither. */
+export function placeOfStore(store: string, resolve: (path: string) => string): StorePlace {
+  const postgres = postgresUrl(store);
+  if (postgres !== undefined) return { kind: "postgres", ...postgres };
+  return { kind: "sqlite", path: resolve(pathOfStore(store)) };
 }
 
 function pathOfStore(store: string): string {
@@ -81,13 +105,17 @@ function sqlitePath(url: string): string | undefined {
   return rest;
 }
 
+export function isPostgresUrl(given: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(given) && URL.canParse(given);
+}
+
 interface PostgresPlace {
   readonly url: string;
   readonly options: { readonly schema?: string };
 }
 
 function postgresUrl(given: string): PostgresPlace | undefined {
-  if (!/^postgres(?:ql)?:\/\//i.test(given) || !URL.canParse(given)) return undefined;
+  if (!isPostgresUrl(given)) return undefined;
   const url = new URL(given);
   const schema = url.searchParams.get("schema");
   url.searchParams.delete("schema");

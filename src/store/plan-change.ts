@@ -3,6 +3,7 @@ import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/status.ts";
 import type { Facts } from "./facts.ts";
+import { tellingOf } from "./plan-outbox.ts";
 import { changesOfRelatives } from "./relatives.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 
@@ -42,10 +43,15 @@ function effectOf(
   { relatives, owner }: Facts,
 ): Effect {
   const own = ownEffect(decision);
-  if (relatives === undefined) return own;
-  const others = saving(changesOfRelatives(before, command, decision, relatives, { owner }));
+  if (relatives === undefined) {
+    const told = tellingOf([before], [decision]);
+    return told.length === 0 ? own : { ...own, writes: [...own.writes, ...told] };
+  }
+  const around = changesOfRelatives(before, command, decision, relatives, { owner });
+  const others = saving(around);
   const changed = others.changes.map((each) => ({ ...each, isRelative: true as const }));
-  return { writes: [...others.writes, ...own.writes], changes: [...changed, ...own.changes] };
+  const told = tellingOf([before, relatives.root, relatives.parent], [...around, decision]);
+  return { writes: [...others.writes, ...own.writes, ...told], changes: [...changed, ...own.changes] };
 }
 
 /** A child is there no longer than it takes. */

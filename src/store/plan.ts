@@ -13,6 +13,7 @@ import type { Facts } from "./facts.ts";
 import { callTool, sendEvent, waitForEvent } from "./plan-waits.ts";
 import { extend, pauseOrResume, withAction } from "./plan-admin.ts";
 import { change, saving } from "./plan-change.ts";
+import { planOutbox, tellingOfDeleted, tellingOfNew } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 
 /** Decides a command by what its facts say. What somebody does by hand is recorded with it. */
@@ -48,13 +49,22 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return pauseOrResume(command);
     case "delete": {
       const refusal = unlessFinished(facts.task);
-      return refusal === undefined ? removal({ ok: true }, [command.id]) : refused(refusal);
+      if (refusal !== undefined) return refused(refusal);
+      const removed = removal({ ok: true }, [command.id]);
+      return { ...removed, writes: [...removed.writes, ...tellingOfDeleted(facts.task, command.now)] };
     }
     case "keep_secret": {
       const { name, value } = command;
-      const writes: TableWrite[] = facts.secret === undefined ? [{ do: "keep_secret", name, value }] : [];
+      const isNew = facts.secret === undefined && value !== null;
+      const writes: TableWrite[] = isNew ? [{ do: "keep_secret", name, value }] : [];
       return { result: { ok: true, value: facts.secret ?? value }, writes, changes: [] };
     }
+    case "claim_deliveries":
+    case "end_delivery":
+    case "retry_delivery":
+    case "resend_deliveries":
+    case "trim_deliveries":
+      return planOutbox(command, facts);
     case "call_tool":
       return callTool(command, facts);
     case "wait_event":
@@ -79,7 +89,7 @@ function create(command: TaskCommand<"create">, { sameKey, usage, owner }: Facts
     journal.length === 0 ? [] : [{ do: "save", task, journal, outcome: null }];
   return {
     result: { ok: true, created: true, task },
-    writes: [{ do: "insert", task, request }, ...save],
+    writes: [{ do: "insert", task, request }, ...save, ...tellingOfNew(task)],
     changes: [{ id, version }],
   };
 }

@@ -1,5 +1,15 @@
+import type { GenerationName } from "../task/record.ts";
 import { storable } from "../task/time.ts";
 import { fromStored } from "./stored-text.ts";
+
+/** The generations that a row may name. */
+export const generations: Readonly<Record<GenerationName, true>> = {
+  "sep-1686": true,
+  "2025-11-25": true,
+  "2026-07-28": true,
+  plain: true,
+  child: true,
+};
 
 /** A row as a database gives it; its values are read through the functions here, which check what they find. */
 export type Row = readonly (string | number | bigint | Uint8Array | null)[];

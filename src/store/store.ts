@@ -5,7 +5,9 @@ import type { CommandResult } from "../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { AdminStore } from "./admin-store.ts";
 import type { MessageQueues } from "./message-queues.ts";
+import type { NodeReports } from "./node-reports.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/owner.ts";
+import type { Outbox } from "./outbox.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { TaskLogs } from "./task-logs.ts";
 
@@ -149,12 +151,21 @@ export interface TaskStore {
    * that took it runs it, as long as that one lives.
    */
   readonly sharesLoad?: boolean;
+  /**
+   * The key of hashes that are stored of what callers send, the same for all owners; to be called once the store is open. Undefined, or left out, where what they send is stored in
+   * clear: its hashes are not keyed.
+   */
+  hashKey?(): Uint8Array | undefined;
   /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */
   readonly sessions?: SessionStore;
   /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then throw `configuration`. */
   readonly logs?: TaskLogs;
   /** Left out by a store that operators cannot look into. */
   readonly admin?: AdminStore;
+  /** Left out by a store that keeps nothing for webhooks: a process with some then does not start. */
+  readonly outbox?: Outbox;
+  /** Left out by a store that keeps nothing of what its processes say of themselves: operators then see no activity and no nodes. */
+  readonly reports?: NodeReports;
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
   readonly messages?: MessageQueues;
 
@@ -174,4 +185,9 @@ export interface TaskStore {
    * its end; to be called before `open`. Left out by a store that is told of nothing.
    */
   onListening?(listener: (isListening: boolean) => void): void;
+  /**
+   * Calls `listener` with how many commands were committed together, after each commit. Until its end; to be called before `open`. Left out by a store that makes
+   * no groups of them.
+   */
+  onCommit?(listener: (commands: number) => void): void;
 }

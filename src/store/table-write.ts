@@ -5,6 +5,7 @@ import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import type { PausedTool } from "./admin-store.ts";
+import type { OutboxWrite } from "./outbox.ts";
 import type { TaskChange } from "./store.ts";
 
 /** One write to the tables of a store. */
@@ -49,6 +50,7 @@ export type TableWrite =
   /** Where the tool is not paused yet. */
   | { readonly do: "pause_tool"; readonly paused: PausedTool }
   | { readonly do: "resume_tool"; readonly tool: string }
+  | { readonly do: "write_outbox"; readonly write: OutboxWrite }
   | { readonly do: "keep_secret"; readonly name: string; readonly value: string }
   /**
    * An owner that is gone may not write any more, and what it was to run may be claimed by any. With `forgetAt` it is known no

@@ -15,6 +15,8 @@ export function isInRange(range: TaskRange, task: TaskRecord): boolean {
       return range.tool === task.tool && range.as === endedAs(task);
     case "principal":
       return range.generation === task.generation && range.principal === task.principal;
+    case "children":
+      return range.parent === task.parent?.id;
   }
 }
 

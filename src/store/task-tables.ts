@@ -11,6 +11,8 @@ import type {
   RunningTasks,
   ToWakeQuery,
 } from "./facts.ts";
+import type { StoredDelivery } from "../task/delivery.ts";
+import type { DeliveryQuery, ExcessQuery } from "./outbox.ts";
 import type { TableWrite } from "./table-write.ts";
 
 /** What a synchronous store offers to the code that applies commands, inside one transaction. */
@@ -35,6 +37,10 @@ export interface TaskTables {
   running(query: RunningQuery): RunningTasks;
   /** Finished tasks to be deleted at `now`, earliest first. */
   deletable(now: number, limit: number): readonly string[];
+  /** Those that cannot be read are left out. */
+  deliveries(query: DeliveryQuery): readonly StoredDelivery[];
+  /** Their numbers. */
+  excessDeliveries(query: ExcessQuery): readonly number[];
   secret(name: string): string | undefined;
   /** False, with nothing written, for an insert of an id or a wire id that is taken. */
   write(write: TableWrite): boolean;

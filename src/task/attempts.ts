@@ -1,4 +1,5 @@
 import { cutText } from "./cut-text.ts";
+import { isSealed } from "./sealed.ts";
 import type { Outcome } from "./outcome.ts";
 import type { TaskEvent } from "./transition.ts";
 
@@ -21,6 +22,8 @@ export interface TaskAttempt {
   readonly end: AttemptEnd | null;
   /** What went wrong. */
   readonly error?: string;
+  /** Where the handler threw, of the last attempt of a task in which it did: for operators. */
+  readonly stack?: string;
 }
 
 /** What a command says of the attempt that it begins or ends. */
@@ -29,12 +32,14 @@ interface Change {
   readonly now: number;
   readonly outcome?: Outcome;
   readonly statusMessage?: string;
+  readonly stack?: string;
 }
 
 /** How many attempts a task has in its record: they are written with each of its changes. */
 const mostAttempts = 10;
 /** In code points. */
 const longestError = 500;
+const longestStack = 4_000;
 
 const processGone = "The process that ran it is gone.";
 
@@ -49,7 +54,7 @@ export function firstAttempt(owner: string, startedAt: number): readonly TaskAtt
  */
 export function attemptsAfter(
   { attempts, attempt }: { readonly attempts: readonly TaskAttempt[]; readonly attempt: number },
-  { type, now, outcome, statusMessage }: Change,
+  { type, now, outcome, statusMessage, stack }: Change,
   owner: string,
 ): readonly TaskAttempt[] {
   switch (type) {
@@ -60,13 +65,13 @@ export function attemptsAfter(
     case "park":
       return ended(attempts, attempt, now, "parked");
     case "retry":
-      return ended(attempts, attempt, now, "retried", statusMessage);
+      return ended(attempts, attempt, now, "retried", statusMessage, stack);
     case "reclaim":
       return ended(attempts, attempt, now, "lost", processGone);
     case "settle":
       return outcome?.kind === "result"
         ? ended(attempts, attempt, now, "settled")
-        : ended(attempts, attempt, now, "failed", statusMessage);
+        : ended(attempts, attempt, now, "failed", statusMessage, stack);
     case "expire":
       return ended(attempts, attempt, now, "expired", statusMessage);
     case "cancel":
@@ -74,6 +79,16 @@ export function attemptsAfter(
     default:
       return attempts;
   }
+}
+
+/** What an attempt says of what went wrong. */
+export function cutError(error: string): string {
+  return cutText(error, longestError);
+}
+
+/** What an attempt says of where its handler threw. */
+export function cutStack(stack: string): string {
+  return cutText(stack, longestStack);
 }
 
 /** The first one, and the last: the numbers say which are left out. */
@@ -90,9 +105,19 @@ function ended(
   endedAt: number,
   end: AttemptEnd,
   error?: string,
+  stack?: string,
 ): readonly TaskAttempt[] {
   const last = attempts.at(-1);
   if (last === undefined || last.number !== attempt || last.endedAt !== null) return attempts;
-  const why = error === undefined ? {} : { error: cutText(error, longestError) };
-  return [...attempts.slice(0, -1), { ...last, endedAt, end, ...why }];
+  // What is encrypted cannot be read once it is cut: whoever opens it cuts it.
+  const why = error === undefined ? {} : { error: isSealed(error) ? error : cutError(error) };
+  const earlier = attempts.slice(0, -1);
+  if (stack === undefined) return [...earlier, { ...last, endedAt, end, ...why }];
+  const where = { stack: isSealed(stack) ? stack : cutStack(stack) };
+  return [...earlier.map(withoutStack), { ...last, endedAt, end, ...why, ...where }];
+}
+
+/** One is enough to find out why, and each is written with every change. */
+function withoutStack({ stack: _stack, ...attempt }: TaskAttempt): TaskAttempt {
+  return attempt;
 }

@@ -1,4 +1,5 @@
 import type { TaskCommandName } from "./command.ts";
+import type { StoredDelivery } from "./delivery.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Turns } from "./turns.ts";
 
@@ -69,7 +70,13 @@ interface SpecialResults {
   delete: { readonly ok: true } | Refused;
   pause_tool: { readonly ok: true };
   resume_tool: { readonly ok: true };
-  keep_secret: { readonly ok: true; readonly value: string };
+  /** As they are once they were taken. */
+  claim_deliveries: { readonly ok: true; readonly deliveries: readonly StoredDelivery[] };
+  end_delivery: { readonly ok: true };
+  retry_delivery: { readonly ok: true };
+  resend_deliveries: { readonly ok: true; readonly resent: number };
+  trim_deliveries: { readonly ok: true; readonly dropped: number };
+  keep_secret: { readonly ok: true; readonly value: string | null };
 }
 
 export type CommandResult<N extends TaskCommandName = TaskCommandName> = {

@@ -1,51 +1,22 @@
 import type { ActionBy } from "./action.ts";
 import type { CrashBackoff } from "./crash-backoff.ts";
-import type { Expiry } from "./expiry.ts";
+import type { DeliveryCommands } from "./delivery-command.ts";
 import type { InputAnswer, InputRequest } from "./input.ts";
 import type { JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ClaimingHandler } from "./owner.ts";
 import type { Quota } from "./quota.ts";
-import type { Progress, TaskRecord, TaskRequest } from "./record.ts";
+import type { TaskRequest } from "./record.ts";
 import type { Turns } from "./turns.ts";
+import type { NewTask, TaskChanges } from "./new-task.ts";
 import type { TaskLine } from "./task-line.ts";
 import type { Rest } from "./waiting.ts";
-
-/** The part of a record that its creator decides; the rest follows from it. */
-export type NewTask = Pick<
-  TaskRecord,
-  | "id"
-  | "wireId"
-  | "generation"
-  | "scope"
-  | "principal"
-  | "method"
-  | "tool"
-  | "idempotencyKey"
-  | "requestHash"
-  | "requiredScopes"
-  | "expiry"
-  | "runUntil"
-  | "pollIntervalMs"
-  | "statusMessage"
->;
-
-/** What the handler can change while it runs; a member that is left out stays as it is. */
-export interface TaskChanges {
-  readonly statusMessage?: string | null;
-  readonly pollIntervalMs?: number;
-  readonly expiry?: Expiry;
-  /** A value below the task's own is passed over, with its total and message; an equal one replaces these two. */
-  readonly progress?: Progress;
-  /** Whether the task waits for its client, for questions that are not in the journal. */
-  readonly waiting?: boolean;
-}
 
 /**
  * Every change that a store makes, as plain data: one command is one atomic change, and its name is the event of
  * the transition table that allows it. `now` is the caller's clock; stores own none.
  */
-export interface TaskCommands {
+export interface TaskCommands extends DeliveryCommands {
   /** Inserts a task; with a `token` it is already running under it, else queued, for the owner of the store or for any. */
   create: {
     readonly task: NewTask;
@@ -63,6 +34,8 @@ export interface TaskCommands {
     readonly quota?: Quota;
     /** What its journal has from the start: ended entries of a task that ran before. */
     readonly journal?: readonly JournalEntry[];
+    /** The hash of the same call in the form that hashes of this store had before, which is not stored. */
+    readonly formerHash?: string;
   };
   /** `limited`: the task counts for the limit of its handler as long as it runs. `version`: that of its handler's tool. */
   start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
@@ -91,6 +64,8 @@ export interface TaskCommands {
     readonly token: string;
     readonly until: number;
     readonly statusMessage: string;
+    /** Where the handler threw. */
+    readonly stack?: string;
   };
   /** The same of a process that goes on, which stays the one that runs the task. */
   park: { readonly id: string; readonly token: string };
@@ -210,6 +185,8 @@ export interface TaskCommands {
     readonly outcome: Outcome;
     /** Replaces the status text where it is not undefined. */
     readonly statusMessage?: string;
+    /** Where the handler threw. */
+    readonly stack?: string;
   };
   /** With `orphaned` it is refused as `state` while a living owner has a handler for the task. */
   fail: {
@@ -218,10 +195,7 @@ export interface TaskCommands {
     readonly statusMessage: string;
     readonly orphaned?: true;
   };
-  /**
-   * Refused as `not_due` while the task's end of life lies after `now`, and where it is to be cancelled. Visible until
-   * `visibleUntil`.
-   */
+  /** Refused as `not_due` while the task's end of life lies after `now`, and where it is to be cancelled. Visible until `visibleUntil`. */
   expire: {
     readonly id: string;
     readonly outcome: Outcome;
@@ -282,8 +256,8 @@ export interface TaskCommands {
   resume_tool: { readonly tool: string };
   /** Deletes a finished task with all that belongs to it, before its time. Refused as `state` before its end. */
   delete: { readonly id: string };
-  /** Keeps `value` under `name`, unless there is one already; answers with the one that is kept. */
-  keep_secret: { readonly name: string; readonly value: string };
+  /** Keeps `value` under `name`, unless there is one already, or it is null; answers with the one that is kept, null where there is none. */
+  keep_secret: { readonly name: string; readonly value: string | null };
   /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
   delete_expired: { readonly limit: number };
 }

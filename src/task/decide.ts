@@ -2,6 +2,7 @@ import { attemptsAfter } from "./attempts.ts";
 import { isWanted } from "./callers.ts";
 import type { Refusal } from "./command-result.ts";
 import type { TaskCommand, TaskCommandName } from "./command.ts";
+import type { DeliveryCommands } from "./delivery-command.ts";
 import { crashPause } from "./crash-backoff.ts";
 import { endsAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
@@ -28,7 +29,8 @@ type OtherName =
   | "pause_tool"
   | "resume_tool"
   | "delete"
-  | "keep_secret";
+  | "keep_secret"
+  | keyof DeliveryCommands;
 
 /** Commands about one existing task, but for those about its journal. */
 type TaskChangeName = Exclude<TaskCommandName, OtherName | JournalCommand["type"]>;

@@ -18,8 +18,10 @@ export type FaultCode =
   | "insufficient_scope"
   // an admin endpoint does not know who asks
   | "unauthenticated"
-  // too much of something, or too fast; `data.retryAfterMs` says when to try again
+  // too much of something; where another try makes sense, `data.retryAfterMs` says when
   | "limit_reached"
+  // too fast, or too much for the process at the moment; `data.retryAfterMs` says when to try again
+  | "rate_limited"
   // the connection of a request broke, and its client did not come back for the answer
   | "stream_lost"
   | "too_large"
@@ -98,6 +100,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   missing_capability: -32021,
   insufficient_scope: -32600,
   limit_reached: -32000,
+  rate_limited: -32000,
   stream_lost: -32000,
 };
 

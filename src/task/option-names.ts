@@ -22,7 +22,7 @@ export function optionProblem(what: string, given: unknown, known: object): stri
 }
 
 /** The name that differs by two letters at most, or that begins or ends as the unknown one does: `ttl`, `ttlMs`. */
-function closest(unknown: string, known: readonly string[]): string | undefined {
+export function closest(unknown: string, known: readonly string[]): string | undefined {
   const given = unknown.toLowerCase();
   const [best] = known
     .map((name) => ({ name, distance: distance(given, name.toLowerCase()) }))

@@ -2,6 +2,7 @@ import type { TaskAttempt } from "./attempts.ts";
 import type { Expiry } from "./expiry.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import type { TaskState } from "./status.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** One wire form of tasks. `plain` is for callers that have none, and `child` for tasks that other tasks made, which no requestor sees. */
 export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain" | "child";
@@ -40,8 +41,8 @@ export interface Origin {
   /** The client's capabilities on the creating request. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly caller?: CallerDetails;
-  /** W3C trace context of the creating request. */
-  readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
+  /** Where the trace goes on that the creating request began or continued. */
+  readonly trace?: TraceContext;
   /** The tool's `prepare` runs inside the task, where the creating request has no rounds for its questions. */
   readonly prepareInTask?: true;
   /** What of the request was kept in memory only, of a handler that was written for the SDK: it is gone after a restart. */
@@ -165,6 +166,8 @@ export interface TaskRecord {
   readonly crashes: number;
   /** Of what kind the outcome of a settled task is, so that a list needs to read no outcome; else null. */
   readonly outcomeKind: OutcomeKind | null;
+  /** The webhooks that are told when its status changes, by their names; left out where there are none. */
+  readonly notifies?: readonly string[];
 }
 
 /** What was asked for: kept beside the record, read when an attempt starts. */

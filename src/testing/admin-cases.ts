@@ -6,6 +6,7 @@ import { resultOutcome, type Outcome } from "../task/outcome.ts";
 import { assertMembers } from "./assert-members.ts";
 import { createQueued, createRunning, noon, sampleTask } from "./sample-task.ts";
 import { reclaimGone } from "./reclaim-gone.ts";
+import { callDown, callTool } from "./sample-call.ts";
 import { ownerCases, storeCases } from "./store-case.ts";
 import { changesOf } from "./told-changes.ts";
 
@@ -89,6 +90,43 @@ export const adminCases = [
       assert.equal(await admin.count({ of: "ended", tool: "publish", as: "error" }, 100), 2);
       assert.equal(await admin.count({ of: "asking" }, 100), 0);
     },
+    "tasks whose tools another one called are found below it, and nothing below them": async ({ store }) => {
+      const { admin } = store;
+      if (admin === undefined) return;
+      await callDown(store, "a", "b", "c");
+      await store.write(callTool("a", "d"));
+      await store.write(createQueued("e"));
+      const of = { of: "children", parent: "task-a" } as const;
+      assert.equal(await names(admin, of), "db");
+      assert.equal(await names(admin, of, "task-d", 1), "b");
+      assert.equal(await names(admin, { ...of, parent: "task-d" }), "");
+      assert.deepEqual([await admin.count(of, 9), await admin.count(of, 1)], [2, 1]);
+      assertMembers((await admin.tasks(of, null, 1))[0], { parent: { id: "task-a", key: "call-d" } });
+    },
+    "the queues of tools are as long as there are tasks in them, up to a number": async ({ store }) => {
+      const { admin } = store;
+      if (admin === undefined) return;
+      assert.deepEqual(await admin.queues(9), []);
+      for (const [name, at] of Object.entries({ a: 2, b: 1, c: 3 }))
+        await store.write({ ...createQueued(name), now: noon + at });
+      await store.write(createQueued("d", { tool: "withdraw", principal: null }));
+      await store.write(createRunning("e"));
+      const held = { now: noon, id: "task-e", token: "t1" };
+      await store.write({ type: "retry", ...held, until: noon + 50, statusMessage: "again" });
+      await store.write(createRunning("f"));
+      await settle(store, "g", failed);
+      const queues = await admin.queues(9);
+      assert.deepEqual(
+        queues.toSorted((a, b) => `${a.tool} ${a.state}`.localeCompare(`${b.tool} ${b.state}`)),
+        [
+          { tool: "publish", state: "parked", tasks: 1, since: null },
+          { tool: "publish", state: "ready", tasks: 3, since: noon + 1 },
+          { tool: "withdraw", state: "ready", tasks: 1, since: noon },
+        ],
+      );
+      const cut = (await admin.queues(2)).map(({ tool, state, tasks }) => `${tool} ${state} ${tasks}`);
+      assert.deepEqual(cut.toSorted(), ["publish parked 1", "publish ready 2", "withdraw ready 1"]);
+    },
     "a task is found by its open question until that is answered": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
@@ -105,7 +143,7 @@ export const adminCases = [
       await store.write({ type: "open_input", ...question });
       assert.equal(await names(admin, { of: "asking" }), "a");
       assert.equal(await admin.count({ of: "asking" }, 9), 1);
-      const answers = [{ key: "ok", value: "{}", error: null }];
+      const answers = [{ key: "ok", value: "{}" }];
       await store.write({ type: "answer_inputs", now: noon + 2, id: "task-a", answers });
       assert.equal(await names(admin, { of: "asking" }), "");
     },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { NewTask } from "../task/command.ts";
+import type { NewTask } from "../task/new-task.ts";
 import { createRecord } from "../task/create-record.ts";
 import { assertMembers } from "./assert-members.ts";
 import { createQueued, createRunning, noon, owner, sampleRequest } from "./sample-task.ts";

@@ -49,6 +49,21 @@ export const historyCases = [
       ]);
     },
 
+    "the last attempt that threw says where": async ({ store }) => {
+      const stack = "Error: \u0000 é\n    at send (send.ts:4:11)";
+      await store.write(createRunning("a"));
+      const threw = { ...first, endedAt: noon + 1, end: "retried", error: retry.statusMessage };
+      await store.write({ ...retry, stack });
+      assertMembers(await store.get(id), { attempts: [{ ...threw, stack }] });
+      await store.write(wake);
+      await store.write(claim);
+      const outcome = { kind: "error_result", body: "{}" } as const;
+      await store.write({ ...held, type: "settle", now: noon + 3, outcome, stack: "Error: no" });
+      const failed = { number: 2, owner, startedAt: noon + 2, endedAt: noon + 3, end: "failed" };
+      const task = await store.get(id);
+      assert.deepEqual(task?.attempts, [threw, { ...failed, stack: "Error: no" }]);
+    },
+
     "a task that runs at once has its first": async ({ store }) => {
       assertMembers(await store.write(createRunning("a")), { task: { attempts: [first] } });
       assertMembers(await store.get(id), { attempts: [first] });

@@ -90,8 +90,12 @@ export const journalCases = storeCases("journal", {
     await store.write(ask(input("m")));
     await store.write({ ...step("k"), value: null, error: '{"message":"é"}' });
     await store.write(answer("m"));
-    const [question, failed] = (await listedJournal(store, id)).map(({ place: _, ...entry }) => entry);
-    const bytes = '{"message":"m?"}'.length + '{"answered":"m"}'.length;
+    const listed = await listedJournal(store, id);
+    const [question, failed] = listed.map(({ place: _, bytes: __, ...entry }) => entry);
+    // A store may keep texts in a form that is longer, and never in a shorter one.
+    const [sizeOfQuestion = 0, sizeOfFailed = 0] = listed.map(({ bytes }) => bytes);
+    assert.ok(sizeOfQuestion >= Buffer.byteLength('{"message":"m?"}{"answered":"m"}'));
+    assert.ok(sizeOfFailed >= Buffer.byteLength('{"message":"é"}'));
     assert.deepEqual(question, {
       key: "m",
       kind: "input",
@@ -102,7 +106,6 @@ export const journalCases = storeCases("journal", {
       begunAt: noon + 2,
       doneAt: noon + 3,
       doneVersion: 4,
-      bytes,
     });
     const rest = { method: null, requestHash: null, deadlineAt: null, tries: 0, begunAt: null };
     assert.deepEqual(failed, {
@@ -111,7 +114,6 @@ export const journalCases = storeCases("journal", {
       ...rest,
       doneAt: noon + 1,
       doneVersion: 3,
-      bytes: 16,
     });
   },
 

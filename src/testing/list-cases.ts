@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { NewTask } from "../task/command.ts";
+import type { NewTask } from "../task/new-task.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
 

@@ -1,10 +1,11 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { unlessAborted } from "../client/unless-aborted.ts";
+import { nextTurn } from "../runtime/next-turn.ts";
 import type { FetchHandler } from "../server/http/fetch-handler.ts";
 
 /** A way to one process. */
 interface Line {
-  readonly handler: FetchHandler;
+  readonly handler: Pick<FetchHandler, "fetch">;
   /** Aborts when the process dies. */
   readonly cut: AbortController;
 }
@@ -15,7 +16,7 @@ export class LocalNetwork {
   #connected = Promise.withResolvers<Line>();
 
   /** Requests go to this process from now on. */
-  connect(handler: FetchHandler): void {
+  connect(handler: Pick<FetchHandler, "fetch">): void {
     const line = { handler, cut: new AbortController() };
     this.#line = line;
     this.#connected.resolve(line);
@@ -27,11 +28,11 @@ export class LocalNetwork {
     this.#line = undefined;
   }
 
-  /** The same, and breaks all connections. */
+  /** The same, and breaks all connections once what was answered before is on its way: as with a socket, that still arrives. */
   cut(): void {
     const line = this.#line;
     this.disconnect();
-    line?.cut.abort(broken());
+    void nextTurn().then(() => line?.cut.abort(broken()));
   }
 
   readonly fetch: FetchLike = async (url, init) => {

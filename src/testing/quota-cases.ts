@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { NewTask, TaskCommand } from "../task/command.ts";
+import type { TaskCommand } from "../task/command.ts";
+import type { NewTask } from "../task/new-task.ts";
 import { resultOutcome } from "../task/outcome.ts";
 import type { Allowance } from "../task/quota.ts";
 import { createQueued, createRunning, noon } from "./sample-task.ts";

@@ -72,6 +72,7 @@ export async function replayHandler(
     clock,
     onError: ignore,
     unreadable: new UnreadableTasks(ignore),
+    webhooks: [],
   };
   const { id: taskId, wireId, attempt } = record;
   const { maxBodyBytes } = options;

@@ -1,4 +1,5 @@
-import type { NewTask, TaskCommand } from "../task/command.ts";
+import type { TaskCommand } from "../task/command.ts";
+import type { NewTask } from "../task/new-task.ts";
 import { createRunning, noon, sampleRequest, sampleTask } from "./sample-task.ts";
 import type { TaskStore } from "../store/store.ts";
 

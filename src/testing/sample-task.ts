@@ -1,4 +1,5 @@
-import type { NewTask, TaskCommand } from "../task/command.ts";
+import type { TaskCommand } from "../task/command.ts";
+import type { NewTask } from "../task/new-task.ts";
 import type { HandlerName } from "../task/owner.ts";
 import type { TaskRequest } from "../task/record.ts";
 

@@ -11,6 +11,14 @@ export const secretCases = storeCases("secret", {
     assert.deepEqual(await keep("two", "second"), { ok: true, value: "second" });
   },
 
+  "whoever gives no value learns of the one that is kept": async ({ store }) => {
+    const keep = (name: string, value: string | null) =>
+      store.write({ type: "keep_secret", now: noon, name, value });
+    assert.deepEqual(await keep("one", null), { ok: true, value: null });
+    assert.deepEqual(await keep("one", "first"), { ok: true, value: "first" });
+    assert.deepEqual(await keep("one", null), { ok: true, value: "first" });
+  },
+
   "of two values at the same time one is kept, and both callers get it": async ({ store }) => {
     const values = await Promise.all(
       ["first", "second"].map((value) => store.write({ type: "keep_secret", now: noon, name: "one", value })),

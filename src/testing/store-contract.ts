@@ -17,6 +17,8 @@ import { lifecycleCases } from "./lifecycle-cases.ts";
 import { listCases } from "./list-cases.ts";
 import { lineCases } from "./line-cases.ts";
 import { messageCases } from "./message-cases.ts";
+import { outboxCases } from "./outbox-cases.ts";
+import { reportCases } from "./report-cases.ts";
 import { orderCases } from "./order-cases.ts";
 import { quotaCases } from "./quota-cases.ts";
 import { ownershipCases } from "./ownership-cases.ts";
@@ -85,6 +87,8 @@ const casesOfAll = [
   textCases,
   versionCases,
   adminCases,
+  outboxCases,
+  reportCases,
 ].flat();
 
 /**

@@ -13,6 +13,7 @@ it("rejects where the store fails, and lists no task as refused for that", async
   const admin = createAdmin({
     store: { ...failing, ...(store.admin && { admin: store.admin }) },
     now: () => clock.now(),
+    after: (ms, run) => clock.after(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: 1_000_000,
   });

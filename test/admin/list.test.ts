@@ -63,6 +63,15 @@ it("lists tasks by how they stand, tool, principal, age and status, newest first
   expect(await names({ states: ["cancelled", "queued"] })).toBe("");
 });
 
+it("lists the tasks that a process has, and those that it had last", async () => {
+  const { process, names } = await several();
+  const { owner } = (await adminOf(process).list({ states: ["running", "input_required"] })).tasks[0] ?? {};
+  if (typeof owner !== "string") throw new Error("Nobody runs it.");
+  expect(await names({ owner })).toBe("ok5 sleeps4 asks3 refuses2 fails1 ok0");
+  expect(await names({ owner, states: ["failed"], tool: "fails" })).toBe("fails1");
+  expect(await names({ owner: "another" })).toBe("");
+});
+
 it("gives pages, each from where the one before ended", async () => {
   const { process } = await several();
   const admin = adminOf(process);

@@ -35,6 +35,7 @@ it("lists each task once that ends while its page is read", async () => {
   const operated = createAdmin({
     store: { ...store, admin },
     now: () => clock.now(),
+    after: (ms, run) => clock.after(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: 1_000_000,
   });

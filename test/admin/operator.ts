@@ -7,6 +7,7 @@ export function adminOf({ store, clock, runtime }: Process): Admin {
   return createAdmin({
     store,
     now: () => clock.now(),
+    after: (ms, run) => clock.after(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),

@@ -69,6 +69,26 @@ it("sends its token, and what is asked for", async () => {
   ]);
 });
 
+it("needs no token where its fetch says who asks", async () => {
+  const seen: unknown[] = [];
+  const { origin } = await served((request, response) => {
+    const { authorization, cookie } = request.headers;
+    seen.push([authorization, cookie]);
+    response.end("[]");
+  });
+  const withCookie: typeof fetch = async function (this: unknown, url, init) {
+    expect(this).toBeUndefined();
+    const headers = new Headers(init?.headers);
+    headers.set("Cookie", "session=ann");
+    return fetch(url, { ...init, headers });
+  };
+  await remoteAdmin(`${origin}/admin`, { fetch: withCookie }).webhooks();
+  expect(seen).toEqual([[undefined, "session=ann"]]);
+  expect(() => remoteAdmin(`${origin}/admin`, {})).toThrow(
+    expect.objectContaining({ code: "configuration" }),
+  );
+});
+
 it("does not send what JSON would change", async () => {
   const requests: unknown[] = [];
   const admin = await endpoint((request, response) => {

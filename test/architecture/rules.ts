@@ -38,8 +38,21 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     typesFrom: ["store"],
     forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/,
   },
-  // Beside servers it reads the files of stores.
-  cli: { from: ["task", "generation", "store", "admin", "client", "cli"] },
+  // Beside servers it reads the files of stores, and serves the page that shows them.
+  cli: { from: ["task", "generation", "store", "admin", "client", "server", "cli"] },
+  // What operators set, as options of what is served.
+  env: { from: ["task", "store", "runtime", "server", "env"], packages: ["node:fs"] },
+  // By OpenTelemetry's API alone: which SDK exports what is traced is the author's choice.
+  telemetry: {
+    from: ["task", "runtime", "telemetry"],
+    typesFrom: ["client"],
+    packages: ["@opentelemetry/api"],
+  },
+  // By OpenTelemetry's SDK: what it gives fits the port of servers, which know no OpenTelemetry.
+  prometheus: {
+    from: ["prometheus"],
+    packages: ["@opentelemetry/sdk-metrics", "@opentelemetry/exporter-prometheus"],
+  },
   // For authors of stores and of tools, whatever their test runner: it brings none, and asserts with what Node has.
   testing: {
     from: ["task", "store", "runtime", "server", "client", "testing"],
@@ -48,7 +61,11 @@ export const layers: Readonly<Record<string, LayerRule>> = {
 };
 
 /** Files beside the sub-folders of a layer that are `apart` or `forms`, whose work it is to choose among them. */
-export const choosers: readonly string[] = ["src/store/from-url.ts", "src/client/connect.ts"];
+export const choosers: readonly string[] = [
+  "src/store/from-url.ts",
+  "src/store/data-care.ts",
+  "src/client/connect.ts",
+];
 
 /** Where the clock, randomness and the environment come in; all other files are given them. */
 export const edges: ReadonlyMap<string, string> = new Map([

@@ -8,8 +8,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
 
 const main = fileURLToPath(new URL("../../bench/main.ts", import.meta.url));
-/** One of each kind; all twenty take a minute. */
-const names = fullForm ? [] : ["tasks-get", "listen", "parked-answer", "flood-recovered", "journal-memory"];
+/** One over HTTP, and one of a store alone; all twenty take a minute. */
+const names = fullForm ? [] : ["tasks-get", "flood-recovered"];
 
 it("measures each figure and leaves nothing behind", { timeout: 120_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-"));
@@ -19,7 +19,7 @@ it("measures each figure and leaves nothing behind", { timeout: 120_000 }, async
   });
   onTestFinished(() => void bench.kill());
   const { figures } = (await json(bench.stdout)) as { figures: { name: string; ratio?: number }[] };
-  expect(figures).toHaveLength(fullForm ? 20 : names.length);
+  expect(figures).toHaveLength(fullForm ? 22 : names.length);
   for (const figure of figures) expect(figure).toMatchObject({ ratio: expect.any(Number) as unknown });
   expect(await readdir(folder)).toEqual([]);
 });

@@ -49,7 +49,7 @@ describe("holdfast call", { timeout: deadline }, () => {
     [["add", "a=1", "b=2", "c:=3"], /no argument "c"/],
     [["add", "a=1", "--args", '{ "b": "2" }'], /b has to be number, not "2"/],
     [["add", "a=1", "b=9007199254740993"], /9007199254740993 is too long/],
-    [["ad", "a=1"], /no tool "ad"\. It has .*\badd\b/],
+    [["ad", "a=1"], /no tool "ad"\. Did you mean "add"\? It has .*\badd\b/],
     [["add", "a:=1", "--args", "[]"], /--args has to be a JSON object/],
   ])("refuses %j before it sends", async (words, message) => {
     const { code, stdout, stderr } = await run(["call", url, ...words]);

@@ -83,7 +83,7 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
     const call = ["call", url, "add", "a=1", "b=2"];
     const refused = await runMain(["doctor", url]);
     expect(refused.code).toBe(6);
-    expect(refused.stdout).toMatch(/^connection {5}no .*\n.*HOLDFAST_TOKEN/);
+    expect(refused.stdout).toMatch(/^connection {5}no .*\n.*holdfast login .*\n.*HOLDFAST_TOKEN/);
     const env = { HOLDFAST_STATE: await folder(), HOLDFAST_TOKEN: "s3cret" };
     expect(await runMain(call, { env })).toMatchObject({ code: 0, stdout: "3\n" });
     const other = { HOLDFAST_STATE: await folder() };

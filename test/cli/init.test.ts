@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { folder, holdfast, root, type Run } from "./run-cli.ts";
+import { outerEnv } from "../docs/example-process.ts";
 import { runMain } from "./run-main.ts";
 
 const names = [
@@ -68,7 +69,7 @@ it("writes a server and a client that work together", { timeout: 120_000 }, asyn
   const cwd = await folder();
   await runMain(["init"], { cwd });
   await install(cwd);
-  const env = { ...process.env, PORT: "0", HOST: "127.0.0.1", DATABASE: "tasks.db", TOKEN: "secret" };
+  const env = { ...outerEnv, HOLDFAST_PORT: "0", HOLDFAST_STORE: "sqlite:reports.db", TOKEN: "secret" };
   const server = spawn(process.execPath, ["src/server.ts"], {
     cwd,
     env,
@@ -90,6 +91,7 @@ it("writes a server and a client that work together", { timeout: 120_000 }, asyn
   const ended = once(server, "exit");
   server.kill("SIGTERM");
   expect(await ended).toEqual([0, null]);
+  expect(await readdir(cwd)).toContain("reports.db");
 });
 
 it("takes its versions from the package, and a packed Holdfast along", async () => {

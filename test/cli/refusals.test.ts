@@ -37,6 +37,14 @@ it.each([
   expect(refused.stderr).not.toContain("<");
 });
 
+it("says where a server often is that was given without a path", { timeout: 60_000 }, async () => {
+  const url = await serve((_request, response) => response.writeHead(404).end("nothing here"));
+  const { host } = new URL(url);
+  const refused = await runMain(["tools", host]);
+  expect(refused.stderr).toContain(`is taken as http://${host}\n`);
+  expect(refused.stderr).toContain(`is the path right? Many servers are at http://${host}/mcp.\n`);
+});
+
 it.each([[], ["--token", "s3cret"]])(
   "tells what a server says that refuses only the list of its tools %j",
   { timeout: 60_000 },
@@ -59,7 +67,11 @@ it.each([[], ["--token", "s3cret"]])(
     expect((await runMain(["doctor", url, ...options])).stdout).toMatch(
       /^connection +yes.*\n(.*\n)*tools +no/,
     );
-    expect(refused.stderr).toMatch(status === 403 ? /403: Only for staff\n$/ : /^holdfast: Unauthorized\n$/);
+    expect(refused.stderr).toMatch(
+      status === 403
+        ? /403: Only for staff\nIt may let another caller in: /
+        : /^holdfast: Unauthorized\nLog in with: /,
+    );
   },
 );
 

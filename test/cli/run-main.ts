@@ -2,12 +2,18 @@ import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { main } from "../../src/cli/main.ts";
 import type { Run, RunOptions } from "./run-cli.ts";
-import { root } from "./run-cli.ts";
+import { root, stateOfTests } from "./run-cli.ts";
+
+interface MainOptions extends RunOptions {
+  /** Of a terminal. */
+  readonly columns?: number;
+  readonly now?: () => number;
+}
 
 /** A command in this process, with its output in pipes, or for a terminal of so many columns: quicker than a process of its own. */
 export async function runMain(
   args: readonly string[],
-  { cwd = root, env = {}, input = "", columns }: RunOptions & { readonly columns?: number } = {},
+  { cwd = root, env = {}, input = "", columns, now = Date.now }: MainOptions = {},
 ): Promise<Run> {
   const stdout = Object.assign(new PassThrough(), columns === undefined ? {} : { isTTY: true, columns });
   const stderr = new PassThrough();
@@ -16,9 +22,15 @@ export async function runMain(
     stdin: Readable.from([input]) as unknown as NodeJS.ReadStream,
     stdout: stdout as unknown as NodeJS.WriteStream,
     stderr: stderr as unknown as NodeJS.WriteStream,
-    env: { PATH: process.env["PATH"], HOME: cwd, ...env },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: cwd,
+      HOLDFAST_STATE: stateOfTests,
+      HOLDFAST_KEYRING: "off",
+      ...env,
+    },
     cwd,
-    now: () => Date.now(),
+    now,
   };
   const code = await main(args, io);
   stdout.end();

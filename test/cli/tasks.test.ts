@@ -29,7 +29,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     return { state, run, start };
   }
 
-  it("are listed until their result was printed, once", async () => {
+  it("are listed as waited for until their result was printed", async () => {
     const { run, start } = await user();
     const id = await start("slow_compute", "seconds=0", "label=left");
     const listed = parse(await run("ls", "--json"));
@@ -41,6 +41,10 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     expect((await run("ls")).stdout).toMatch(new RegExp(`^${id}\tslow_compute\t${url}\t\\d{4}-\\S+Z\n$`));
     const result = await run("result", id.slice(0, 20));
     expect(result).toMatchObject({ code: 0, stdout: "left: computed for 0 s\n" });
+    expect(parse(await run("ls", "--json"))).toEqual({ tasks: [] });
+    expect((await run("ls")).stdout).toMatch(new RegExp(`^${id}\t.*\tcompleted\n$`));
+    expect(await run("result", id)).toMatchObject({ code: 0, stdout: "left: computed for 0 s\n" });
+    expect(await run("forget", id)).toMatchObject({ code: 0 });
     expect(await run("ls")).toEqual({ code: 0, stdout: "", stderr: "" });
     const again = await run("result", id);
     expect(again).toMatchObject({ code: 2, stdout: "" });

@@ -122,7 +122,11 @@ it("an SDK v1 server with tasks in memory: runs what is no task, and cancels wha
   });
   expect(await run("answer", id, "--accept")).toMatchObject({ code: 0 });
   expect(await run("result", id)).toMatchObject({ code: 0, stdout: "said accept\n" });
-  expect(await run("ls")).toMatchObject({ stdout: "" });
+  expect((await run("ls", "--json")).stdout).toBe('{"tasks":[]}\n');
+  // With the session the server has lost the task, which is said where its result is asked for again.
+  const over = await run("result", id);
+  expect(over).toMatchObject({ code: 5, stdout: "" });
+  expect(over.stderr).toContain("It has ended, and servers keep a result for a while only.");
   const lost = await run("get", "of-another-session", "--server", url);
   expect(lost).toMatchObject({ code: 5, stdout: "" });
   expect(lost.stderr).toContain("the session that started it");

@@ -56,6 +56,7 @@ it("tell of a call and its task from beginning to end, and no secrets [C-131 S-0
     { type: "task_created", callId, tool, taskId },
     { type: "task_seen", taskId, status: "working", source: "call" },
     { type: "poll_failed", taskId, failures: 1, rpcCode: -32603, retryInMs: 2000 },
+    { type: "poll_recovered", taskId },
     { type: "task_seen", taskId, status: "input_required", source: "poll" },
     { type: "question_asked", ...approve },
     { type: "question_answered", ...approve, action: "accept" },

@@ -14,6 +14,7 @@ import { serveStdio } from "holdfast/stdio";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemClock, type ClientClock } from "../../src/client/clock.ts";
 import { connectWith } from "../../src/client/connect.ts";
+import { compileCache } from "../compile-cache.ts";
 
 const text = (words: string): object => ({ content: [{ type: "text", text: words }] });
 
@@ -25,7 +26,7 @@ async function program(): Promise<ServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-client-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const script = fileURLToPath(new URL("stdio-server.ts", import.meta.url));
-  return { command: process.execPath, args: [script, join(folder, "tasks.db")] };
+  return { command: process.execPath, args: [script, join(folder, "tasks.db")], env: compileCache };
 }
 
 async function start(server: ServerProcess, options: ConnectOptions = {}): Promise<TaskClient> {

@@ -17,7 +17,7 @@ import { wrongTries } from "./tries.ts";
 import { Victim } from "./victim.ts";
 import { Work, type Server } from "./work.ts";
 
-const kills = Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 8));
+const kills = Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 5));
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 /** For a slow machine; a run takes a fraction of it. */
 /** What is lost is found by a look at everything, once a minute: nothing is to need that. */

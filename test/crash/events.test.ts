@@ -14,7 +14,7 @@ import { seededRandom } from "./random.ts";
 import { Rpc } from "./rpc.ts";
 import { Victim } from "./victim.ts";
 
-const kills = Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 6));
+const kills = Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 4));
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 /** What is lost is found by a look at everything, once a minute: nothing is to need that. */
 const patienceAtEndMs = 50_000;

@@ -3,6 +3,7 @@ import type { TaskRecord } from "../../src/task/record.ts";
 import { defaultSchema as schema } from "../places/store-at.ts";
 import { withClient } from "../postgres/with-client.ts";
 import type { Job } from "./job.ts";
+import { answerIn } from "../places/encryption.ts";
 import { lostPromises } from "./lost-promises.ts";
 import type { Rest } from "./needless-runs.ts";
 import type { Counted, Leftovers, Life, Onlooker } from "./onlooker.ts";
@@ -35,7 +36,7 @@ export class PostgresOnlooker implements Onlooker {
           { state, cancelAsked: cancelRequestedAt !== null },
         ]),
       ),
-      new Map(answers.map((row) => [row.task_id, String(row.value)])),
+      new Map(answers.map((row) => [row.task_id, answerIn(row.value)])),
     );
   }
 

@@ -16,7 +16,7 @@ import { seededRandom } from "./random.ts";
 import { SepRpc } from "./sep-rpc.ts";
 import { Victim } from "./victim.ts";
 
-const kills = Math.ceil(Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 12)) / 3);
+const kills = Math.ceil(Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 9)) / 3);
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 const limitMs = 120_000 + kills * 3_000;
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -10,6 +11,11 @@ import { onTestFinished } from "vitest";
 /** The path of a file of examples/, or of one with a whole URL. */
 export const example = (name: string): string =>
   fileURLToPath(new URL(name, new URL("../../examples/", import.meta.url)));
+
+/** The environment of the tests without what it says to tests: servers that read variables take none of these for theirs. */
+export const outerEnv: NodeJS.ProcessEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_")),
+);
 
 /** Has something done at the end of a test, or of a suite. */
 export type AtEnd = (end: () => Promise<void> | void) => unknown;
@@ -22,6 +28,8 @@ export async function newFolder(atEnd: AtEnd = onTestFinished): Promise<string> 
 
 export interface ExampleServer {
   readonly url: string;
+  /** Its lines on stdout, as events `line`. */
+  readonly output: Interface;
   /** Stops the server in order; resolves with its exit code and signal. */
   stop(): Promise<unknown[]>;
   signal(signal: NodeJS.Signals): void;
@@ -36,12 +44,14 @@ export async function serveExample(
 ): Promise<ExampleServer> {
   const server = start(name, [], cwd, env, atEnd);
   const exited = once(server, "exit");
-  const [line] = (await once(server.stdout ?? server, "data")) as [Buffer];
+  if (server.stdout === null) throw new Error("The example has no stdout.");
+  const output = createInterface({ input: server.stdout });
+  const [line] = (await once(output, "line")) as [string];
   const stop = (): Promise<unknown[]> => {
     server.kill("SIGTERM");
     return exited;
   };
-  return { url: line.toString().trim(), stop, signal: (signal) => void server.kill(signal) };
+  return { url: line.trim(), output, stop, signal: (signal) => void server.kill(signal) };
 }
 
 /** Runs an example to its end; what it wrote to stdout and stderr. */
@@ -65,7 +75,7 @@ function start(
 ): ChildProcess {
   const child = spawn(process.execPath, [example(name), ...args], {
     cwd,
-    env: { ...process.env, PORT: "0", ...env },
+    env: { ...outerEnv, PORT: "0", ...env },
     stdio: "pipe",
   });
   atEnd(() => void child.kill("SIGKILL"));

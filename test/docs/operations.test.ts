@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { attribute } from "../../src/telemetry/attributes.ts";
+import { metric } from "../../src/telemetry/metric.ts";
 import { admin, ann, call, serve, somePlace } from "../cli/admin/some-place.ts";
 
 const guide = await readFile(new URL("../../docs/guides/operations.md", import.meta.url), "utf8");
@@ -8,6 +10,17 @@ const guide = await readFile(new URL("../../docs/guides/operations.md", import.m
 const commands = [...guide.matchAll(/^holdfast admin tasks\.db (.+)$/gm)].map(([, words = ""]) =>
   words.replace(/ +#.*$/, ""),
 );
+
+it("alerts are about metrics that there are", () => {
+  const [, alerts = ""] = /\n## Alerts\n([^]*?)\n## /.exec(guide) ?? [];
+  const named = [...alerts.matchAll(/`((?:holdfast|nodejs|error)\.[\w.]+)`/g)].map(([, name = ""]) => name);
+  expect(named.length).toBeGreaterThan(10);
+  const known = new Set<string>([
+    ...Object.values(metric).map(({ name }) => name),
+    ...Object.values(attribute),
+  ]);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
 
 it("commands of the guide for operators do what it says", { timeout: 60_000 }, async () => {
   const place = await somePlace("SQLite");

@@ -1,6 +1,7 @@
 import { remoteAdmin } from "holdfast/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
+import { Browser } from "../server/dashboard/browser.ts";
 import { RawClient, withTasks } from "../conformance/raw-client.ts";
 
 async function started(env: Readonly<Record<string, string>>): Promise<string> {
@@ -33,9 +34,19 @@ describe("the admin endpoint of the everything server", { timeout: 60_000 }, () 
     expect((await notACaller.send("server/discover")).status).toBe(401);
   });
 
+  it("has the dashboard beside it", async () => {
+    const url = await started({ EVERYTHING_TOKENS: "a1=alice", EVERYTHING_ADMIN_TOKEN: "0perator" });
+    const browser = new Browser(new URL(url).origin);
+    expect((await browser.ask("/holdfast/")).status).toBe(401);
+    expect((await browser.logIn("a1")).status).toBe(401);
+    expect((await browser.logIn("0perator")).status).toBe(303);
+    expect(await (await browser.ask("/holdfast/")).text()).toContain("app.js");
+    expect(await browser.session()).toMatchObject({ actor: "operator", role: "write" });
+  });
+
   it("is not there without one", async () => {
     const url = await started({});
-    for (const path of ["/admin", "/admin/tasks", "/admin/openapi.json"])
+    for (const path of ["/admin", "/admin/tasks", "/admin/openapi.json", "/holdfast", "/holdfast/login"])
       expect((await fetch(new URL(path, url), { headers: { Authorization: "Bearer x" } })).status).toBe(404);
   });
 

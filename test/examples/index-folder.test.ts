@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ExampleProcess } from "./index-folder-process.ts";
+import { Browser } from "../server/dashboard/browser.ts";
 import { fillSampleFolder } from "./sample-folder.ts";
 
 let parent = "";
@@ -68,13 +69,30 @@ describe("the demo", { timeout: 120_000 }, () => {
     const [, finished] = /✓ (\d+) files finished/.exec(output) ?? [];
     expect(Number(finished)).toBeGreaterThanOrEqual(30);
     expect(Number(finished)).toBeLessThan(60);
-    expect(output.trimEnd().split("\n").slice(-4)).toEqual([
+    expect(output.trimEnd().split("\n").slice(-5)).toEqual([
       " 9  To try next:",
       expect.stringMatching(/^ {4}npm run demo -- FOLDER +the same/),
+      expect.stringMatching(/^ {4}npm run demo -- --page +the same/),
       expect.stringMatching(/^ {4}npm start +serves/),
       expect.stringMatching(/^ {4}README\.md +a server and a client/),
     ]);
     await expectNothingLeft(output, 2);
+  });
+
+  it("shows it on a page that outlives the server", async () => {
+    await fillSampleFolder(folder, 60);
+    const run = demo(folder, "--page");
+    const [text] = await run.printed(/http:\/\/\S+\?token=[\w-]{43}(?=\n)/);
+    const link = new URL(text);
+    const browser = new Browser(link.origin);
+    expect((await browser.ask(`${link.pathname}${link.search}`)).status).toBe(303);
+    expect((await browser.ask("/holdfast/")).status).toBe(200);
+    await run.printed(/^ 4 {2}SIGKILL/m);
+    const seen = (await (await browser.ask("/holdfast/api/tasks")).json()) as { tasks: readonly unknown[] };
+    expect(seen.tasks).toMatchObject([{ tool: "index_folder" }]);
+    expect(await run.ended()).toBe(0);
+    await expect(browser.ask("/holdfast/")).rejects.toThrow();
+    await expectNothingLeft(await run.stdout, 2);
   });
 
   it("says what it left out of a huge folder", async () => {

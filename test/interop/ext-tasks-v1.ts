@@ -5,6 +5,7 @@ import {
   type ApplicationInputHandler,
   type TaskEnabledSession,
 } from "@modelcontextprotocol/ext-tasks/client";
+import { compileCache } from "../compile-cache.ts";
 import { EverythingServer, root } from "../conformance/everything-server.ts";
 import type { Way } from "./sdk-v1-client.ts";
 
@@ -49,7 +50,7 @@ function onStdio(): Transport {
     command: process.execPath,
     args: [`${root}examples/everything/main.ts`, "--stdio"],
     cwd: root,
-    env: { HOLDFAST_STORE: "memory:" },
+    env: { ...compileCache, HOLDFAST_STORE: "memory:" },
   });
 }
 

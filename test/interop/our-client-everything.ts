@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { onTestFinished } from "vitest";
+import { compileCache } from "../compile-cache.ts";
 
 /** The server that the protocol's makers publish. */
 export const script = fileURLToPath(
@@ -16,7 +17,7 @@ export async function everythingOver(way: "stdio" | "http", options: ConnectOpti
   const target =
     way === "http"
       ? await startHttp()
-      : { command: process.execPath, args: [script, "stdio"], stderr: "ignore" as const };
+      : { command: process.execPath, args: [script, "stdio"], env: compileCache, stderr: "ignore" as const };
   const client = await connect(target, options);
   onTestFinished(async () => client.close());
   return client;

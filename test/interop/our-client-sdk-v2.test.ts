@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { connect, type ClientEvent, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { compileCache } from "../compile-cache.ts";
 
 const script = fileURLToPath(new URL("./sdk-v2-server.ts", import.meta.url));
 
@@ -22,7 +23,7 @@ async function connectOver(way: "stdio" | "http", options: ConnectOptions): Prom
   const target =
     way === "http"
       ? await startHttp()
-      : { command: process.execPath, args: [script, "stdio"], stderr: "ignore" as const };
+      : { command: process.execPath, args: [script, "stdio"], env: compileCache, stderr: "ignore" as const };
   const client = await connect(target, options);
   onTestFinished(async () => client.close());
   return client;

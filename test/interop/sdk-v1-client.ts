@@ -12,6 +12,7 @@ import {
   type CallToolResult,
   type Task,
 } from "@modelcontextprotocol/sdk/types.js";
+import { compileCache } from "../compile-cache.ts";
 import { EverythingServer, root } from "../conformance/everything-server.ts";
 import { fullForm } from "../full-form.ts";
 
@@ -79,7 +80,7 @@ async function overStdio(capabilities: object): Promise<SdkV1> {
       command: process.execPath,
       args: [`${root}examples/everything/main.ts`, "--stdio"],
       cwd: root,
-      env: { HOLDFAST_STORE: "memory:" },
+      env: { ...compileCache, HOLDFAST_STORE: "memory:" },
     }),
   );
   return sdk;

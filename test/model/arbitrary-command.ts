@@ -70,6 +70,9 @@ const orNothing = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.
 
 const eventName = fc.constantFrom("n", "n", "m");
 
+const hook = fc.constant("h");
+const delivery = { seq: fc.integer({ min: 1, max: 3 }), tries: fc.constant(1) };
+
 const line = fc.record({
   list: fc.constantFrom("log", "log", "output"),
   seq: fc.integer({ min: 1, max: 4 }),
@@ -238,7 +241,13 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   }),
   release_key: fc.record({ ...about, deleteBy: fc.nat({ max: 90 }) }, { requiredKeys: ["id", "now"] }),
   delete: fc.record(about),
-  keep_secret: fc.record({ now, name: key, value: text }),
+  keep_secret: fc.record({ now, name: key, value: orNothing(text) }),
+  // No task of the sequences has webhooks: `outbox` of the contract of stores is about those that have.
+  claim_deliveries: fc.record({ now, hook, limit: fc.nat({ max: 3 }), until: now }),
+  end_delivery: fc.record({ now, ...delivery }),
+  retry_delivery: fc.record({ now, ...delivery, at: orNothing(now), problem: orNothing(text) }),
+  resend_deliveries: fc.record({ now, hook, limit: fc.nat({ max: 3 }) }),
+  trim_deliveries: fc.record({ now, most: fc.nat({ max: 3 }), before: now, limit: fc.nat({ max: 3 }) }),
   delete_expired: fc.record({ now: fc.integer({ min: 0, max: 100 }), limit: fc.integer({ min: 0, max: 3 }) }),
 };
 

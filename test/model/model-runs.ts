@@ -5,7 +5,7 @@ const { HOLDFAST_MODEL_RUNS, HOLDFAST_MODEL_SEED, HOLDFAST_MODEL_PATH } = proces
 const factor = Number(HOLDFAST_MODEL_RUNS ?? (fullForm ? 3 : 0.5));
 
 /** For vitest: what a property may take, on a busy machine too. */
-export const modelTimeoutMs = 60_000 * Math.max(1, factor);
+export const modelTimeoutMs = 240_000 * Math.max(1, factor);
 
 /**
  * How long a property is tried. For a long run, HOLDFAST_MODEL_RUNS=100 makes a hundred times as many; a failure

@@ -1,3 +1,4 @@
+import type { DeliveryCommands } from "../../src/task/delivery-command.ts";
 import type { Refusal } from "../../src/task/command-result.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
 import type { CrashBackoff } from "../../src/task/crash-backoff.ts";
@@ -39,6 +40,7 @@ type Elsewhere =
   | "resume_tool"
   | "delete"
   | "keep_secret"
+  | keyof DeliveryCommands
   | "send_event";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 

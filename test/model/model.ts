@@ -1,5 +1,6 @@
 import type { MessageCommand } from "../../src/store/message-command.ts";
-import type { NewTask, TaskCommand } from "../../src/task/command.ts";
+import type { TaskCommand } from "../../src/task/command.ts";
+import type { NewTask } from "../../src/task/new-task.ts";
 import type { Allowance, Quota } from "../../src/task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
 import { attemptOf, overBy } from "./model-attempts.ts";
@@ -70,8 +71,18 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       const paused = model.paused.filter((tool) => tool !== command.tool);
       return unchanged({ ...model, paused }, { ok: true });
     }
+    case "claim_deliveries":
+      return unchanged(model, { ok: true, deliveries: [] });
+    case "resend_deliveries":
+      return unchanged(model, { ok: true, resent: 0 });
+    case "trim_deliveries":
+      return unchanged(model, { ok: true, dropped: 0 });
+    case "end_delivery":
+    case "retry_delivery":
+      return unchanged(model, { ok: true });
     case "keep_secret": {
       const value = model.secrets.get(command.name) ?? command.value;
+      if (value === null) return unchanged(model, { ok: true, value });
       const secrets = new Map(model.secrets).set(command.name, value);
       return unchanged({ ...model, secrets }, { ok: true, value });
     }

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connect, type ConnectOptions, type TaskClient, type TaskHandle } from "holdfast/client";
 import { expect, onTestFinished } from "vitest";
+import { compileCache } from "../compile-cache.ts";
 import { Signals } from "../peers/signals.ts";
 import { newPlace, type Place } from "../places/place.ts";
 
@@ -71,10 +72,11 @@ export class Owners extends Signals {
   }
 
   /** What starts a process that serves the one client which started it. */
-  command(...tools: readonly string[]): { readonly command: string; readonly args: string[] } {
+  command(...tools: readonly string[]) {
     return {
       command: process.execPath,
       args: [script, "stdio", this.database, this.folder, ...tools],
+      env: compileCache,
     };
   }
 

@@ -2,13 +2,17 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { connect, type InputRequest, type InputResult, type TaskClient } from "holdfast/client";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { fullForm } from "../full-form.ts";
+import { onPostgres } from "../places/place.ts";
 import { Owners, text } from "./owners.ts";
 
 /** For a busy machine; a test takes a few seconds. */
 const timeout = 60_000;
 const patience = { timeoutMs: 20_000 };
 
-describe.each(["2026-07-28", "2025-11-25"] as const)(
+const versions = ["2026-07-28", "2025-11-25"] as const;
+
+describe.each(fullForm || onPostgres ? versions : versions.slice(0, 1))(
   "two clients of %s that each start the same server",
   (version) => {
     /** A client with a server process of its own, and what it was asked. */

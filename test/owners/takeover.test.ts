@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
+import { fullForm } from "../full-form.ts";
+import { onPostgres } from "../places/place.ts";
 import { expectWorking, Owners, text } from "./owners.ts";
 import { plainClient } from "./plain-client.ts";
 
@@ -31,7 +33,7 @@ it("takes over the tasks of a process that is killed, once", { timeout }, async 
   expect(owners.stepsOf("taken")).toEqual(["first", "second"]);
 });
 
-it.each(["SIGCONT", "SIGKILL"] as const)(
+it.each(fullForm || onPostgres ? (["SIGCONT", "SIGKILL"] as const) : (["SIGKILL"] as const))(
   "leaves its tasks to a process that is stopped, until %s",
   { timeout },
   async (then) => {

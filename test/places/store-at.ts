@@ -1,6 +1,7 @@
 import { postgresStore } from "holdfast/postgres";
 import { sqliteStore } from "holdfast/sqlite";
 import type { TaskStore } from "holdfast/store";
+import { asTested } from "./encryption.ts";
 
 /** Where tasks are in a database. */
 export const defaultSchema = "holdfast";
@@ -15,10 +16,10 @@ interface Options {
 /** A store at a place that processes share: the URL of a Postgres database, or the path of an SQLite file. */
 export function storeAt(at: string, options: Options = {}): TaskStore {
   const { leaseMs, ...ofFile } = options;
-  if (!isUrl(at)) return sqliteStore(at, ofFile);
+  if (!isUrl(at)) return asTested(sqliteStore(at, ofFile));
   const url = new URL(at);
   url.searchParams.set("application_name", nameOfProcess(process.pid));
-  return postgresStore(url.href, leaseMs === undefined ? {} : { leaseMs });
+  return asTested(postgresStore(url.href, leaseMs === undefined ? {} : { leaseMs }));
 }
 
 export function isUrl(at: string): boolean {

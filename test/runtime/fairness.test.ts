@@ -172,7 +172,7 @@ async function answered(principal: string | null, count: number, maxParkedFrames
   await rest();
   await create(process, 1, principal, "works");
   await rest();
-  const answer = [{ key: "q", value: JSON.stringify({ action: "accept", content: {} }) }];
+  const answer = [{ key: "q", value: JSON.stringify({ action: "decline" }) }];
   for (const id of asking) await process.runtime.answer(id, requestor, answer);
   await rest();
   expect(runs.begun).toHaveLength(1);

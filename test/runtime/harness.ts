@@ -4,6 +4,7 @@ import type { ServerEvent } from "../../src/runtime/events/server-event.ts";
 import { ServerEvents, type OnEvent } from "../../src/runtime/events/server-events.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
+import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
 import type { TaskCaller } from "../../src/runtime/tool/caller.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
@@ -26,6 +27,7 @@ export interface Setup {
   readonly onWork?: NonNullable<TaskStore["onWork"]>;
   /** Whether `events` has what is told; or who else hears of it. */
   readonly onEvent?: true | OnEvent;
+  readonly telemetry?: ServerTelemetry;
 }
 
 /** A caller who is not told apart from others. */
@@ -60,7 +62,8 @@ export class Process {
       registry,
       clock,
       onError,
-      events: hears && new ServerEvents({ onEvent: hears, clock, onError }),
+      events: hears && new ServerEvents({ listeners: [hears], clock, onError }),
+      telemetry: setup.telemetry,
       ...(setup.options && { options: setup.options }),
     });
   }

@@ -25,6 +25,7 @@ const fromOne: readonly string[] = [
   "maxLogBytes",
   "maxOutputBlocks",
   "maxOutputBytes",
+  "maxDeliveries",
   ...limits,
 ];
 const hello: Handler = () => text("hi");

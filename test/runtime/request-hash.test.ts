@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { requestHash } from "../../src/runtime/request-hash.ts";
+import { isSameHash, requestHash, storedHash } from "../../src/runtime/request-hash.ts";
 import { Process, text, type Handler } from "./harness.ts";
 
 /** The same value with the keys of all its objects the other way round. */
@@ -99,5 +99,29 @@ describe("a call", () => {
     await expect(process.call("hello", { arguments: { deep } })).rejects.toMatchObject({
       code: "invalid_params",
     });
+  });
+});
+
+describe("a hash that is stored", () => {
+  const plain = {};
+  const keyed = { hashKey: () => Buffer.alloc(32, 1) };
+  const otherwise = { hashKey: () => Buffer.alloc(32, 2) };
+
+  it("is the hash, or of an encrypted store a keyed one", () => {
+    expect(storedHash(plain, "t", { a: 1 })).toEqual({ value: requestHash("t", { a: 1 }) });
+    const { value } = storedHash(keyed, "t", { a: 1, b: 2 });
+    expect(value).not.toBe(requestHash("t", { a: 1, b: 2 }));
+    expect(value).toBe(storedHash(keyed, "t", { b: 2, a: 1 }).value);
+    expect(value).not.toBe(storedHash(otherwise, "t", { a: 1, b: 2 }).value);
+  });
+
+  it("is the same in the form that the store had before it was encrypted, and not the other way round", () => {
+    const before = storedHash(plain, "t", {}).value;
+    const after = storedHash(keyed, "t", {}).value;
+    expect(isSameHash(storedHash(keyed, "t", {}), before)).toBe(true);
+    expect(isSameHash(storedHash(keyed, "t", {}), after)).toBe(true);
+    expect(isSameHash(storedHash(plain, "t", {}), after)).toBe(false);
+    expect(isSameHash(storedHash(keyed, "t", { a: 1 }), before)).toBe(false);
+    expect(isSameHash(storedHash(plain, "t", {}), null)).toBe(false);
   });
 });

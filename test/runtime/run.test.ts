@@ -33,6 +33,7 @@ async function services(): Promise<Services> {
     clock: new FakeClock(),
     onError,
     unreadable,
+    webhooks: [],
   };
 }
 

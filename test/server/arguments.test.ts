@@ -53,14 +53,32 @@ it("keeps where a call came from, for later [A-24 A-47]", async () => {
     options: { store },
     tools: (tasks) => tasks.tool("bare", {}, () => text("")),
   });
-  const meta = { progressToken: "p", traceparent: "00-1-2-01", tracestate: "a=b" };
+  const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "a=b" };
+  const meta = { progressToken: "p", ...trace };
   const id = await peer.start("bare", undefined, { id: "r1", meta });
   expect((await store.request(id))?.origin).toEqual({
     requestId: "r1",
     progressToken: "p",
     capabilities: { elicitation: {}, extensions: { "io.modelcontextprotocol/tasks": {} } },
-    trace: { traceparent: "00-1-2-01", tracestate: "a=b" },
+    trace,
   });
+});
+
+it("keeps no trace context that is none, or longer than it may be", async () => {
+  const store = memoryStore();
+  const peer = await Peer.of({
+    options: { store },
+    tools: (tasks) => tasks.tool("bare", {}, () => text("")),
+  });
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const wrong = ["00-1-2-01", `00-${"0".repeat(32)}-b7ad6b7169203331-01`, `ff${traceparent.slice(2)}`, 7];
+  for (const given of wrong) {
+    const id = await peer.start("bare", undefined, { meta: { traceparent: given } });
+    expect((await store.request(id))?.origin.trace).toBeUndefined();
+  }
+  const long = { traceparent, tracestate: "a".repeat(513), baggage: "a".repeat(8_193) };
+  const id = await peer.start("bare", undefined, { meta: long });
+  expect((await store.request(id))?.origin.trace).toEqual({ traceparent });
 });
 
 it("completes a tool with an output schema, as a task and directly", async () => {

@@ -242,14 +242,15 @@ it("keeps a silent stream alive", async () => {
     await tasks.stop();
   });
   const send = (url: string, init: RequestInit): Promise<Response> => handler.fetch(new Request(url, init));
+  const own = vi.getTimerCount(); // those of the tasks
   const listener = await Listener.to("http://reports.example/mcp", { taskIds: [] }, { fetch: send });
   await listener.next();
   const comment = listener.event();
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(2)); // the other one is that of the tasks
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(own + 1));
   vi.advanceTimersByTime(15_000);
   expect(await comment).toBe(": keepalive");
   await listener.leave();
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(own));
 });
 
 it("ends the stream when the store cannot be read, so that the client listens again", async () => {

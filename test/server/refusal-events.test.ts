@@ -61,7 +61,7 @@ it("tells of calls that come too fast, and of those for which there is no room",
       method: "tools/call",
       message: expect.stringContaining("too many tasks") as string,
     },
-    { ...refused, code: "limit_reached", method: "tools/call", status: 429 },
+    { ...refused, code: "rate_limited", method: "tools/call", status: 429 },
   ]);
 });
 
@@ -111,7 +111,7 @@ it("tells of refusals on a pipe", async () => {
   await pipe.request("tasks/get", { taskId: "none" });
   expect(refusals).toMatchObject([
     {
-      code: "limit_reached",
+      code: "rate_limited",
       method: "tools/call",
       message: expect.stringContaining("Too many calls") as string,
     },

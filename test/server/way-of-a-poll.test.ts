@@ -37,8 +37,21 @@ it("answers tasks/get through few files, and through no McpServer", async () => 
   await peer.until(id, "completed");
   const files = await filesIn(() => peer.send("tasks/get", { taskId: id }));
   expect(files).toContain("server/2026-07-28/dispatcher.ts");
-  expect(files.filter((file) => file.startsWith("server/")).length).toBeLessThanOrEqual(20);
+  expect(files.filter((file) => file.startsWith("server/")).length).toBeLessThanOrEqual(21);
   expect(files).not.toContain("server/author-server.ts");
+});
+
+it("runs nothing that traces or measures where there is no telemetry", async () => {
+  const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
+  const [peer, session] = [new Peer(http.url), await SessionPeer.open(http.url)];
+  const files = await filesIn(async () => {
+    const id = await peer.start("add");
+    await peer.ended(id);
+    await peer.send("tools/list");
+    await session.request("tasks/get", { taskId: id });
+    await session.call("add");
+  });
+  expect(files.filter((file) => /^(?:server\/tracing|telemetry)\//.test(file))).toEqual([]);
 });
 
 it("answers tasks/get through the same files in an application, unless something read the body before", async () => {

@@ -73,6 +73,21 @@ describe("attempts", () => {
     }
   });
 
+  test("the last one that threw says where, and no other", () => {
+    const stack = "Error: busy\n    at send (send.ts:4:11)";
+    const [threw] = after(running, { ...samples.retry, stack });
+    expect(threw).toMatchObject({ end: "retried", error: "failed", stack });
+    const second = accepted(tried(queuedRecord({ attempts: threw ? [threw] : [], attempt: 1 }), 0), {
+      ...samples.start,
+      token: "t1",
+    }).task;
+    expect(after(second, samples.settle)).toMatchObject([{ stack }, { end: "settled" }]);
+    const long = "s".repeat(5_000);
+    const [earlier, last] = after(second, { ...samples.settle, outcome: failure, stack: long });
+    expect(earlier).not.toHaveProperty("stack");
+    expect(last?.stack).toBe(`${"s".repeat(3_999)}…`);
+  });
+
   test("the first and the last nine stay", () => {
     const many = tried(queuedRecord(), 10);
     expect(many.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);

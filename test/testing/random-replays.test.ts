@@ -33,7 +33,7 @@ async function calm(): Promise<void> {
 
 it(
   "a recording of whatever a handler has come to is fine with the same handler, of which no step runs",
-  { timeout: 300_000 },
+  { timeout: 1_800_000 },
   async () => {
     const ends = new Map<string, number>();
     const property = fc.asyncProperty(programs, events, async (program, happenings) => {

@@ -50,6 +50,7 @@ export function loadEvidence(taskId: string, kill: Kill, setup: DemoSetup): Evid
 function showNextSteps(screen: Screen): void {
   screen.scene(9, "To try next:");
   screen.note("npm run demo -- FOLDER    the same with a folder of yours");
+  screen.note("npm run demo -- --page    the same, shown in a browser while the server is killed");
   screen.note("npm start                 serves index_folder to any MCP client");
   screen.note("README.md                 a server and a client of your own to paste");
 }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** One process of a server, from its start on: a script that is given its setup, and prints its URL once it serves. */
+/** One process of a server, from its start on: a script that prints its URL once it serves. */
 export class ServerProcess {
   /** Rejects if the process ends without being asked to, and says what it said last. */
   readonly unasked: Promise<never>;
@@ -10,9 +10,8 @@ export class ServerProcess {
   readonly #exited: Promise<unknown>;
   #isAsked = false;
 
-  constructor(script: URL, setup: object) {
-    const args = [fileURLToPath(script), JSON.stringify(setup)];
-    const child = spawn(process.execPath, args, { stdio: "pipe" });
+  constructor(script: URL, args: readonly string[]) {
+    const child = spawn(process.execPath, [fileURLToPath(script), ...args], { stdio: "pipe" });
     let stderr = "";
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     this.#child = child;

@@ -17,6 +17,8 @@ interface StoryOptions {
   readonly screen: Screen;
   /** Hears of each server before anything can go wrong with it. */
   readonly onServer: (server: ServerProcess) => void;
+  /** Awaited once the first one serves, before it has anything to do. */
+  readonly onServing?: () => Promise<void>;
 }
 
 /** The kill as it happened; times in epoch ms. */
@@ -58,6 +60,7 @@ export class Story {
     const url = await this.#server.ready();
     this.#startedAt = Date.now();
     screen.scene(1, `A server starts: pid ${this.#server.pid}, ${url}`);
+    await this.#options.onServing?.();
     const client = await connect(url, { pollFloorMs: 50, onInput: (request) => this.#answer(request) });
     try {
       const handle = await client.startTool("index_folder", { folder });
@@ -124,7 +127,7 @@ export class Story {
   }
 
   #spawn(port: number): ServerProcess {
-    const server = new ServerProcess(script, { ...this.#options.setup, port });
+    const server = new ServerProcess(script, [JSON.stringify({ ...this.#options.setup, port })]);
     this.#options.onServer(server);
     server.unasked.catch((error: unknown) => this.#lostServer.abort(error));
     return server;

@@ -1,6 +1,7 @@
 import { adminStatusOf, type AdminFaultCode } from "../admin-faults.ts";
 import { routes, type AdminRoute } from "./routes.ts";
-import { reference, schemas, type Schema } from "./schemas.ts";
+import { reference, type Schema } from "./schema.ts";
+import { schemas } from "./schemas.ts";
 
 /** Where the document itself is, below the path of the endpoint. */
 export const documentPath = "/openapi.json";
@@ -90,12 +91,18 @@ const descriptions: Readonly<Record<string, string>> = {
   "413": "The request is too large",
   "415": "The body is not JSON",
   "500": "What is stored of the task is damaged",
-  "503": "The server is stopping, or its store does not answer",
+  "503": "The server is stopping, its store does not answer, or too many streams are open",
   default: "Anything else went wrong",
 };
 
-function responseOf(status: string, { answer }: Pick<AdminRoute, "answer">): object {
+function responseOf(status: string, route: Pick<AdminRoute, "answer">): object {
   const description = descriptions[status] ?? status;
+  const { answer } = route;
   if (status === "204") return { description };
+  if (status === "200" && "follow" in route) {
+    const data = { type: "string", contentMediaType: "application/json", contentSchema: answer };
+    const schema = { ...data, description: "Server-sent events; this is the data of each." };
+    return { description: "A stream", content: { "text/event-stream": { schema } } };
+  }
   return { description, content: json(status === "200" && answer ? answer : reference("Refusal")) };
 }

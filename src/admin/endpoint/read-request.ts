@@ -12,6 +12,7 @@ export const bulkActions: readonly BulkAction[] = ["cancel", "retry", "delete", 
 export function taskQuery(query: Query): TaskQuery {
   const states = query.standings("state");
   const [tool, principal, text] = [query.text("tool"), query.text("principal"), query.text("text")];
+  const owner = query.text("owner");
   const [createdFrom, createdBefore] = [query.number("createdFrom"), query.number("createdBefore")];
   const [limit, after, nobody] = [query.number("limit"), query.text("after"), query.boolean("nobody")];
   if (nobody === true && principal !== undefined)
@@ -21,6 +22,7 @@ export function taskQuery(query: Query): TaskQuery {
     ...(tool !== undefined && { tool }),
     ...(principal !== undefined && { principal }),
     ...(nobody === true && { principal: null }),
+    ...(owner !== undefined && { owner }),
     ...(createdFrom !== undefined && { createdFrom }),
     ...(createdBefore !== undefined && { createdBefore }),
     ...(text !== undefined && { text }),
@@ -74,15 +76,17 @@ export function bulkRequest(body: unknown): BulkRequest {
 }
 
 function selectionIn(value: unknown): TaskSelection {
-  const names = ["states", "tool", "principal", "createdFrom", "createdBefore", "text"];
+  const names = ["states", "tool", "principal", "owner", "createdFrom", "createdBefore", "text"];
   const fields = new Fields(value, names, "selection");
   const states = fields.list("states")?.map(standing);
   const [tool, principal, text] = [fields.text("tool"), fields.textOrNull("principal"), fields.text("text")];
+  const owner = fields.text("owner");
   const [createdFrom, createdBefore] = [fields.number("createdFrom"), fields.number("createdBefore")];
   return {
     ...(states && { states }),
     ...(tool !== undefined && { tool }),
     ...(principal !== undefined && { principal }),
+    ...(owner !== undefined && { owner }),
     ...(createdFrom !== undefined && { createdFrom }),
     ...(createdBefore !== undefined && { createdBefore }),
     ...(text !== undefined && { text }),

@@ -2,7 +2,7 @@ import type { Admin, AdminActs } from "../admin.ts";
 import type { AdminFaultCode } from "../admin-faults.ts";
 import type { Query } from "./query.ts";
 import { answersIn, bulkRequest, nothingIn, retryOptions, taskQuery, untilIn } from "./read-request.ts";
-import { listOf, reference, type Schema } from "./schemas.ts";
+import { listOf, reference, type Schema } from "./schema.ts";
 
 /** A request to an admin endpoint that may be made. */
 export interface AdminCall {
@@ -22,7 +22,18 @@ export interface Parameter {
 }
 
 /** One thing that can be asked of an admin endpoint. GET changes nothing. */
-export interface AdminRoute {
+export type AdminRoute = Answered | Followed;
+
+interface Answered extends RouteHead {
+  readonly run: (call: AdminCall) => Promise<unknown>;
+}
+
+/** What is told as it comes: each answer is an event of a stream. */
+interface Followed extends RouteHead {
+  readonly follow: (call: AdminCall, signal: AbortSignal) => AsyncIterable<unknown, unknown>;
+}
+
+interface RouteHead {
   readonly method: "GET" | "POST" | "DELETE";
   /** Below the path of the endpoint; `{…}` is one name, percent-encoded. */
   readonly path: string;
@@ -36,7 +47,6 @@ export interface AdminRoute {
   readonly answer?: Schema;
   /** What is refused here beside what is refused everywhere. */
   readonly faults: readonly AdminFaultCode[];
-  readonly run: (call: AdminCall) => Promise<unknown>;
 }
 
 const text: Schema = { type: "string" };
@@ -62,6 +72,7 @@ const listed: AdminRoute = {
       description: "true: of callers that are not told apart. Not together with principal.",
       schema: { type: "boolean" },
     },
+    owner: { description: "That this process runs, is to run or had last.", schema: text },
     createdFrom: { description: "Created then or later, in epoch milliseconds.", schema: whole },
     createdBefore: { description: "Created before that, in epoch milliseconds.", schema: whole },
     text: { description: "What the status text has in it, in upper or lower case.", schema: text },
@@ -107,6 +118,55 @@ export const routes: readonly AdminRoute[] = [
   },
   {
     method: "GET",
+    path: "/webhooks",
+    operation: "listWebhooks",
+    summary: "What webhooks have not been told yet, of those of which something waits",
+    answer: listOf(reference("WebhookBacklog")),
+    faults: [],
+    run: ({ admin }) => admin.webhooks(),
+  },
+  {
+    method: "GET",
+    path: "/activity",
+    operation: "showActivity",
+    summary: "What happened in the last minutes: tasks by tool, and requests that were refused",
+    query: {
+      minutes: {
+        description: "How many minutes, the one that is not over included.",
+        schema: { type: "integer", minimum: 1, maximum: 360, default: 60 },
+      },
+    },
+    answer: reference("Activity"),
+    faults: ["invalid_params"],
+    run({ admin, query }) {
+      const minutes = query.number("minutes");
+      return admin.activity(minutes === undefined ? {} : { minutes });
+    },
+  },
+  {
+    method: "GET",
+    path: "/nodes",
+    operation: "listNodes",
+    summary: "The processes that have the store open, and how each said last that it stands",
+    answer: listOf(reference("NodeSummary")),
+    faults: [],
+    run: ({ admin }) => admin.nodes(),
+  },
+  {
+    method: "POST",
+    path: "/webhooks/{webhook}/resend",
+    operation: "resendWebhook",
+    summary: "Sends messages of a webhook once more that were given up",
+    body: "Nothing",
+    answer: reference("Resent"),
+    faults: ["invalid_params"],
+    async run({ acts, name, body }) {
+      nothingIn(body);
+      return acts().resend(name);
+    },
+  },
+  {
+    method: "GET",
     path: "/actions",
     operation: "listActions",
     summary: "What operators did, newest first",
@@ -125,6 +185,15 @@ export const routes: readonly AdminRoute[] = [
         ...(most !== undefined && { limit: most }),
       });
     },
+  },
+  {
+    method: "GET",
+    path: "/changes",
+    operation: "followTasks",
+    summary: "Which tasks change, as they do: first that any may have",
+    answer: reference("TaskChanges"),
+    faults: [],
+    follow: ({ admin }, signal) => admin.changes({ signal }),
   },
   {
     method: "POST",

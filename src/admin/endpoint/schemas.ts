@@ -7,47 +7,35 @@ import type {
   FailureGroup,
   OpenQuestion,
   RetryOptions,
+  TaskChanges,
+  TaskDelivery,
   TaskDetails,
   TaskPage,
   TaskSelection,
   TaskSummary,
   TimelineEntry,
   ToolCounts,
+  WebhookBacklog,
 } from "../admin.ts";
 import { standings } from "../assert-query.ts";
 import { bulkActions, mostInBulk, type BulkRequest } from "./read-request.ts";
-
-/** A schema as OpenAPI 3.1 has it: JSON Schema 2020-12. */
-export type Schema = Readonly<Record<string, unknown>>;
-
-const text: Schema = { type: "string" };
-const textOrNull: Schema = { type: ["string", "null"] };
-const whole: Schema = { type: "integer" };
-const time: Schema = { type: "integer", description: "Epoch milliseconds." };
-const timeOrNull: Schema = { type: ["integer", "null"], description: "Epoch milliseconds." };
-const anything: Schema = {};
-const yesOrNo: Schema = { type: "boolean" };
-
-export function reference(name: string): Schema {
-  return { $ref: `#/components/schemas/${name}` };
-}
-
-export function listOf(items: Schema): Schema {
-  return { type: "array", items };
-}
-
-function oneOf(values: readonly string[]): Schema {
-  return { type: "string", enum: values };
-}
-
-type Members<T> = Readonly<Record<keyof T & string, Schema>>;
-
-/** An object with all members of `T`, of which the optional ones are named. */
-function objectOf<T>(properties: Members<T>, optional: readonly (keyof T)[] = []): Schema {
-  const left: readonly PropertyKey[] = optional;
-  const required = Object.keys(properties).filter((name) => !left.includes(name));
-  return { type: "object", properties, ...(required.length > 0 && { required }) };
-}
+import { activitySchemas } from "./activity-schemas.ts";
+import {
+  anything,
+  listOf,
+  type Members,
+  objectOf,
+  oneOf,
+  reference,
+  type Schema,
+  taken,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  whole,
+  yesOrNo,
+} from "./schema.ts";
 
 const summary: Members<TaskSummary> = {
   id: text,
@@ -86,10 +74,12 @@ const details: Members<TaskDetails> = {
   crashes: whole,
   cancelRequestedAt: timeOrNull,
   requiredScopes: listOf(text),
+  traceId: textOrNull,
   attempts: listOf(reference("TaskAttempt")),
   timeline: listOf(reference("TimelineEntry")),
   timelineIsCut: yesOrNo,
   questions: listOf(reference("OpenQuestion")),
+  children: listOf(reference("TaskSummary")),
   outcome: {
     type: ["object", "null"],
     properties: { kind: oneOf(["result", "error_result", "error"]), body: anything },
@@ -97,6 +87,7 @@ const details: Members<TaskDetails> = {
   },
   log: lines,
   output: lines,
+  deliveries: listOf(reference("TaskDelivery")),
   actions: listOf(reference("AdminAction")),
 };
 
@@ -109,8 +100,16 @@ export const schemas: Readonly<Record<string, Schema>> = {
   TaskPage: objectOf<TaskPage>({ tasks: listOf(reference("TaskSummary")), next: textOrNull }),
   TaskDetails: objectOf<TaskDetails>(details),
   TaskAttempt: objectOf<TaskAttempt>(
-    { number: whole, owner: text, startedAt: time, endedAt: timeOrNull, end: textOrNull, error: text },
-    ["error"],
+    {
+      number: whole,
+      owner: text,
+      startedAt: time,
+      endedAt: timeOrNull,
+      end: textOrNull,
+      error: text,
+      stack: text,
+    },
+    ["error", "stack"],
   ),
   TimelineEntry: objectOf<TimelineEntry>({
     key: text,
@@ -122,6 +121,15 @@ export const schemas: Readonly<Record<string, Schema>> = {
     tries: whole,
     until: timeOrNull,
     error: textOrNull,
+    childId: textOrNull,
+  }),
+  TaskDelivery: objectOf<TaskDelivery>({
+    webhook: text,
+    event: oneOf(["created", "working", "input_required", "completed", "failed", "cancelled", "deleted"]),
+    at: time,
+    tries: whole,
+    nextAt: timeOrNull,
+    problem: textOrNull,
   }),
   OpenQuestion: objectOf<OpenQuestion>({ key: text, method: text, params: anything }),
   AdminAction: objectOf<AdminAction>({
@@ -152,6 +160,19 @@ export const schemas: Readonly<Record<string, Schema>> = {
     most: whole,
     tools: listOf(reference("ToolCounts")),
   }),
+  WebhookBacklog: objectOf<WebhookBacklog>({
+    webhook: text,
+    waiting: whole,
+    givenUp: whole,
+    lastFailure: {
+      type: ["object", "null"],
+      properties: { at: time, problem: text },
+      required: ["at", "problem"],
+    },
+  }),
+  TaskChanges: objectOf<TaskChanges>({ tasks: { type: ["array", "null"], items: text } }),
+  ...activitySchemas,
+  Resent: objectOf<{ resent: number }>({ resent: whole }),
   FailureGroup: objectOf<FailureGroup>({
     message: text,
     count: whole,
@@ -171,11 +192,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
         states: listOf(reference("TaskStanding")),
         tool: text,
         principal: textOrNull,
+        owner: text,
         createdFrom: { type: "number" },
         createdBefore: { type: "number" },
         text,
       },
-      ["states", "tool", "principal", "createdFrom", "createdBefore", "text"],
+      ["states", "tool", "principal", "owner", "createdFrom", "createdBefore", "text"],
     ),
   ),
   BulkOptions: taken(
@@ -209,8 +231,3 @@ export const schemas: Readonly<Record<string, Schema>> = {
     error: objectOf<{ code: string; message: string }>({ code: text, message: text }),
   }),
 };
-
-/** Of what is sent, nothing is left aside. */
-function taken(schema: Schema): Schema {
-  return { ...schema, additionalProperties: false };
-}

@@ -1,6 +1,7 @@
 import { UsageError } from "../errors.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { parseExactJson } from "./exact-json.ts";
+import { didYouMean } from "./nearest.ts";
 import { describeType, fits, typesOf, type InputSchema } from "./input-schema.ts";
 import { readValue } from "./read-value.ts";
 
@@ -49,7 +50,8 @@ export function completeArguments(given: JsonObject, schema: InputSchema): JsonO
 }
 
 function unknownKey(key: string, schema: InputSchema): UsageError {
-  return new UsageError(`There is no argument ${JSON.stringify(key)}. ${describeArguments(schema)}`);
+  const meant = didYouMean(key, schema.properties.keys());
+  return new UsageError(`There is no argument ${JSON.stringify(key)}. ${meant}${describeArguments(schema)}`);
 }
 
 function readPair(word: string): Pair {

@@ -32,8 +32,10 @@ export async function answer(context: Context, { id, pairs, options }: AnswerCom
   return withTask(context, { id, options, onInput: answerer.onInput }, async (session) => {
     const { handle, signal, terminal, origin, shown } = session;
     const before = await handle.get({ signal });
+    terminal.display.about(shown.tool ?? before.tool);
     answerer.choose(before, session, options.question);
     const after = await Promise.race([answerer.allLeftOpen, untilAnswered(answerer, session)]);
+    session.saw(handle.reference, after);
     terminal.display.end();
     if (!answerer.hasDecided)
       throw new UsageError(

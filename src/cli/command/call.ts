@@ -32,7 +32,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
   return withServer(context, { server: asked }, options, async (session) => {
     const { client, terminal, server, signal } = session;
     const { display } = terminal;
-    const args = await readArguments(command, given, session);
+    const args = await readArguments(command, given, session, context);
     const onProgress = display.progress.bind(display);
     display.calling(tool);
     const handle = await client.startTool(tool, args, { signal, onProgress });
@@ -59,9 +59,15 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
 async function readArguments(
   { tool, pairs }: CallCommand,
   given: Readonly<Record<string, unknown>>,
-  { client, signal }: Session,
+  { client, server, signal }: Session,
+  { state }: Context,
 ): Promise<Readonly<Record<string, unknown>>> {
   const listed = await listTools(client, signal);
+  if (listed !== undefined)
+    await state.noteTools(
+      server,
+      listed.map(({ name }) => name),
+    );
   // A server without a tool list gets any arguments.
   const schema = readInputSchema(
     listed === undefined ? { additionalProperties: true } : pickTool(tool, listed).inputSchema,

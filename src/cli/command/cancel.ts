@@ -8,17 +8,19 @@ export async function cancel(
   context: Context,
   command: { readonly id: string; readonly options: TaskOptions },
 ): Promise<ExitCode> {
-  const { output, state } = context;
-  return withTask(context, command, async ({ handle, origin, terminal, signal, known }) => {
+  const { output } = context;
+  return withTask(context, command, async ({ handle, origin, terminal, signal, saw, printed }) => {
     await handle.cancel({ signal });
     const task = await handle.get({ signal });
+    saw(handle.reference, task);
     terminal.display.end();
     if (output.json) await output.printJson(taskJson(task, origin));
     else if (task.status === "cancelled") await output.print("cancelled\n");
     else if (task.status === "completed" || task.status === "failed") {
       await output.print(`${task.status}: it had ended before\n`);
     } else await output.print(`${task.status}: it was asked to stop, and has not yet\n`);
-    if (task.status === "cancelled" && known !== undefined) await state.forget(known);
+    const { reference } = handle;
+    if (task.status === "cancelled" && reference !== null) await printed([reference]);
     return exitCodes.done;
   });
 }

@@ -1,11 +1,13 @@
+import { loginName } from "../../client/auth/login.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import { examine } from "../doctor/examine.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import type { CheckJson, DoctorJson } from "../output/json-shapes.ts";
 import type { Output } from "../output/output.ts";
-import { resolveServer } from "../server/find-server.ts";
-import { readCredentials } from "../server/credentials.ts";
+import { howLong } from "../output/login-text.ts";
+import { resolveServer, type FoundServer } from "../server/find-server.ts";
+import { hasAuthorization, readCredentials } from "../server/credentials.ts";
 import { declaredTasks } from "../server/server-capabilities.ts";
 import { withServer } from "../server/with-server.ts";
 import { sanitizeText } from "../terminal/sanitize.ts";
@@ -19,12 +21,14 @@ interface DoctorCommand {
 export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
   const { output } = context;
   const asked = await resolveServer(context, server, options);
-  const { token, headers } = readCredentials(asked, options, context.io.env);
-  const sendsToken = token !== undefined || Object.keys(headers).length > 0;
+  const credentials = readCredentials(asked, options, context.io.env);
+  const sendsToken = credentials.token !== undefined || Object.keys(credentials.headers).length > 0;
   try {
     await withServer(context, { server: asked }, options, async (session) => {
       const { client, terminal } = session;
-      const checks = await examine(session, sendsToken);
+      // Asked afterwards: a token that had ended is renewed by now.
+      const login = hasAuthorization(credentials) ? undefined : await loginTo(asked, context);
+      const checks = await examine(session, { sendsToken, login });
       terminal.display.end();
       const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
       const tasks = declaredTasks(client) ?? null;
@@ -37,6 +41,12 @@ export async function doctor(context: Context, { server, options }: DoctorComman
     await print({ server, connected: false, checks }, output);
     return exitCodeOf(error.code);
   }
+}
+
+async function loginTo({ target }: FoundServer, { state, io }: Context): Promise<string | undefined> {
+  if (typeof target !== "string") return undefined;
+  const login = await state.logins.load(loginName(new URL(target)));
+  return login === undefined ? undefined : `${login.issuer}, ${howLong(login, io.now())}`;
 }
 
 async function print(document: DoctorJson, output: Output): Promise<void> {

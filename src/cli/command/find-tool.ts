@@ -1,5 +1,6 @@
 import { SdkError, ProtocolError, type Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
+import { didYouMean } from "../arguments/nearest.ts";
 import { throwIfLost, throwIfRefused } from "../server/sdk-errors.ts";
 import { UsageError } from "../errors.ts";
 
@@ -37,5 +38,9 @@ export function pickTool(name: string, tools: readonly Tool[]): Tool {
   const found = tools.find((tool) => tool.name === name);
   if (found !== undefined) return found;
   const names = tools.map((tool) => tool.name).join(", ");
-  throw new UsageError(`The server has no tool ${JSON.stringify(name)}. It has ${names || "none"}.`);
+  const meant = didYouMean(
+    name,
+    tools.map((tool) => tool.name),
+  );
+  throw new UsageError(`The server has no tool ${JSON.stringify(name)}. ${meant}It has ${names || "none"}.`);
 }

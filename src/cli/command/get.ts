@@ -11,8 +11,9 @@ export async function get(
   command: { readonly id: string; readonly options: TaskOptions },
 ): Promise<ExitCode> {
   const { output } = context;
-  return withTask(context, command, async ({ handle, origin, terminal, signal }) => {
+  return withTask(context, command, async ({ handle, origin, terminal, signal, saw }) => {
     const task = await handle.get({ signal });
+    saw(handle.reference, task);
     terminal.display.end();
     if (output.json) await output.printJson(taskJson(task, origin));
     else await output.print(lines(task, origin));

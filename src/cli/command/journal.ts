@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { exportJournal, type StoredTasks } from "../../store/export-journal.ts";
+import { openedTasks } from "../../store/encryption/opened-reads.ts";
 import { readStore } from "../../store/from-url.ts";
 import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -9,6 +10,8 @@ import { versionOf } from "../../task/tool-version.ts";
 import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { UsageError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { encryptionKeys } from "../server/encryption-keys.ts";
 import type { StoredTaskJson, StoredTasksJson } from "../output/json-shapes.ts";
 import { table } from "../output/table.ts";
 
@@ -27,7 +30,7 @@ export async function listStored(
   { io, output }: Context,
   { store }: { readonly store: string },
 ): Promise<ExitCode> {
-  const records = await readTasks(io.cwd, store, unfinished);
+  const records = await readTasks(io, store, unfinished);
   const tasks = records.map(asListed);
   if (output.json) {
     const document: StoredTasksJson = { tasks };
@@ -41,7 +44,7 @@ export async function exportTask(
   { io, output }: Context,
   { store, id, options }: { readonly store: string; readonly id: string; readonly options: ExportOptions },
 ): Promise<ExitCode> {
-  const recording = await readTasks(io.cwd, store, (tasks) => exportJournal(tasks, id));
+  const recording = await readTasks(io, store, (tasks) => exportJournal(tasks, id));
   // For people and version control, and so not on one line.
   const text = `${JSON.stringify(recording, undefined, 2)}\n`;
   if (options.output === undefined) await output.print(text);
@@ -49,13 +52,11 @@ export async function exportTask(
   return exitCodes.done;
 }
 
-async function readTasks<T>(
-  cwd: string,
-  store: string,
-  read: (tasks: StoredTasks) => Promise<T>,
-): Promise<T> {
+async function readTasks<T>(io: Io, store: string, read: (tasks: StoredTasks) => Promise<T>): Promise<T> {
   try {
-    return await readStore(store, (path) => resolve(cwd, path), read);
+    const keys = encryptionKeys(io);
+    const opened = (tasks: StoredTasks): Promise<T> => read(openedTasks(tasks, keys));
+    return await readStore(store, (path) => resolve(io.cwd, path), opened);
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     if (error.code === "unknown_task") throw new TaskClientError("unknown_task", error.message);

@@ -2,47 +2,75 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ListedTaskJson, ListJson } from "../output/json-shapes.ts";
-import { table } from "../output/table.ts";
+import { taskRows, taskTable, type ListedTask } from "../output/task-list.ts";
 import { resolveServer } from "../server/find-server.ts";
+import { listedMs } from "../state/seen-tasks.ts";
 import type { KnownTask } from "../state/state.ts";
 import { Stopped, UsageError } from "../errors.ts";
 import { withTask } from "./with-task.ts";
 
 export interface ListOptions extends ServerOptions {
+  /** Lists also those that ended more than a week ago, and with `--json` all that have ended. */
+  readonly all?: true;
   readonly refresh?: true;
   /** Lists only the tasks of this server. */
   readonly server?: string;
 }
 
-/** `holdfast ls`: lists the tasks that were started here and whose outcome was not printed yet. */
+/** `holdfast ls`: lists the tasks that were started here, until a week after their end. */
 export async function list(
   context: Context,
   { options }: { readonly options: ListOptions },
 ): Promise<ExitCode> {
-  const { output, state } = context;
+  const { output, state, io } = context;
   const { server } = options;
   if (server === undefined && (options.token !== undefined || options.header !== undefined)) {
     throw new UsageError("--token and --header go to one server: say which with --server.");
   }
   const only = server === undefined ? undefined : await resolveServer(context, server, options);
   const { tasks: all, damaged } = await state.list();
-  const tasks = only === undefined ? all : all.filter(({ call }) => call.server === only.name);
+  const ofServer = only === undefined ? all : all.filter(({ call }) => call.server === only.name);
+  const tasks = ofServer.filter((task) =>
+    isListed(task, { all: options.all === true, output, now: io.now() }),
+  );
   for (const file of damaged) output.note(`holdfast: ${file} cannot be read, and is left out`);
-  const listed: ListedTaskJson[] = [];
+  const listed: ListedTask[] = [];
   for (const task of tasks) {
-    listed.push({
-      ...asListed(task),
-      ...(options.refresh === true && (await refreshed(task, context, options))),
-    });
+    const asks = options.refresh === true && !task.isOver;
+    listed.push({ task, refreshed: asks ? await refreshed(task, context, options) : {} });
   }
   if (output.json) {
-    const document: ListJson = { tasks: listed };
+    const document: ListJson = { tasks: listed.map(asJson) };
     await output.printJson(document);
-  } else await output.print(table(listed.map(row), output.isTerminal));
+  } else if (!output.isTerminal) await output.print(taskRows(listed));
+  else if (tasks.length === 0) output.note(emptyText(only?.spec.given, ofServer.length > 0));
+  else
+    await output.print(
+      taskTable(listed, { numbers: await state.number(tasks), now: io.now(), columns: output.columns }),
+    );
   return exitCodes.done;
 }
 
-function asListed({ id, call, server }: KnownTask): ListedTaskJson {
+interface Selection {
+  readonly all: boolean;
+  readonly output: Context["output"];
+  readonly now: number;
+}
+
+/** Programs that read JSON are told of tasks that are over only if they ask for all. */
+function isListed({ isOver, seen }: KnownTask, { all, output, now }: Selection): boolean {
+  if (!isOver || all) return true;
+  return !output.json && seen !== undefined && seen.at + listedMs > now;
+}
+
+function emptyText(server: string | undefined, hasOlder: boolean): string {
+  if (hasOlder)
+    return "No task that has not ended, or did so in the last week. For older ones: holdfast ls --all";
+  if (server !== undefined) return `No tasks of ${server} were started here.`;
+  return "No tasks. A call that takes its time becomes one, and is listed here:\n  holdfast call SERVER TOOL key=value --detach";
+}
+
+function asJson({ task: { id, call, server, seen, isOver }, refreshed: now }: ListedTask): ListedTaskJson {
   const { taskId, tool, startedAt } = call;
   return {
     id,
@@ -50,6 +78,7 @@ function asListed({ id, call, server }: KnownTask): ListedTaskJson {
     server: server?.given ?? call.server,
     tool,
     startedAt: new Date(startedAt).toISOString(),
+    ...(isOver && seen !== undefined ? { status: seen.status, isOver: true } : now),
   };
 }
 
@@ -65,8 +94,10 @@ async function refreshed(
     return await withTask(
       context,
       { id, options: { ...options, isOneOfSeveral } },
-      async ({ handle, signal }) => {
-        const { status, statusMessage } = await handle.get({ signal });
+      async ({ handle, signal, saw }) => {
+        const task = await handle.get({ signal });
+        saw(handle.reference, task);
+        const { status, statusMessage } = task;
         return { status, ...(statusMessage !== undefined && { statusMessage }) };
       },
     );
@@ -79,19 +110,4 @@ async function refreshed(
     const { expiresAt = Infinity } = call;
     return { status: error.code === "expired" || expiresAt <= context.io.now() ? "expired" : "unknown" };
   }
-}
-
-function row({
-  id,
-  isTask,
-  server,
-  tool,
-  startedAt,
-  status,
-  statusMessage,
-}: ListedTaskJson): readonly string[] {
-  const state = isTask ? status : "no answer yet";
-  const states =
-    state === undefined ? [] : [statusMessage === undefined ? state : `${state}: ${statusMessage}`];
-  return [id, tool, server, startedAt, ...states];
 }

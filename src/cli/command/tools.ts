@@ -7,37 +7,48 @@ import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
 import { declaredTasks } from "../server/server-capabilities.ts";
 import { resolveServer } from "../server/find-server.ts";
+import { exampleCall, toolPage } from "../output/tool-page.ts";
 import { withServer } from "../server/with-server.ts";
-import { listTools } from "./find-tool.ts";
+import { listTools, pickTool } from "./find-tool.ts";
 
 interface ToolsCommand {
   readonly server: string;
+  /** Shows this tool only, whole. */
+  readonly tool: string | undefined;
   readonly options: ServerOptions;
 }
 
-/** `holdfast tools SERVER` */
-export async function tools(context: Context, { server, options }: ToolsCommand): Promise<ExitCode> {
-  return withServer(
-    context,
-    { server: await resolveServer(context, server, options) },
-    options,
-    async ({ client, signal, terminal }) => {
-      const listed = await listTools(client, signal);
-      terminal.display.end();
-      if (listed === undefined) throw new TaskClientError("protocol", "The server does not list its tools");
-      const { output } = context;
-      const support = taskSupport(client);
-      const { name = "", version = "" } = client.sdk.getServerVersion() ?? {};
-      if (output.json) {
-        const document: ToolsJson = {
-          server: { name, version },
-          tools: listed.map((tool) => toolJson(tool, support(tool))),
-        };
-        await output.printJson(document);
-      } else await output.print(listed.map((tool) => toolLines(tool, support(tool))).join(""));
-      return exitCodes.done;
-    },
-  );
+/** `holdfast tools SERVER [TOOL]` */
+export async function tools(context: Context, { server, tool, options }: ToolsCommand): Promise<ExitCode> {
+  const asked = await resolveServer(context, server, options);
+  return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
+    const listed = await listTools(client, signal);
+    terminal.display.end();
+    if (listed === undefined) throw new TaskClientError("protocol", "The server does not list its tools");
+    const { output, state } = context;
+    await state.noteTools(
+      asked,
+      listed.map(({ name }) => name),
+    );
+    const shown = tool === undefined ? undefined : pickTool(tool, listed);
+    const support = taskSupport(client);
+    const { name = "", version = "" } = client.sdk.getServerVersion() ?? {};
+    if (output.json) {
+      const document: ToolsJson = {
+        server: { name, version },
+        tools:
+          shown === undefined
+            ? listed.map((each) => toolJson(each, support(each)))
+            : [{ ...toolJson(shown, support(shown)), example: exampleCall(asked.spec.given, shown) }],
+      };
+      await output.printJson(document);
+    } else if (shown !== undefined) {
+      const task = taskFact(support(shown));
+      const example = exampleCall(asked.spec.given, shown);
+      await output.print(toolPage({ tool: shown, task, example, columns: output.columns }));
+    } else await output.print(listed.map((each) => toolLines(each, support(each))).join(""));
+    return exitCodes.done;
+  });
 }
 
 /** Whether calls of a tool become tasks. Only protocol 2025-11-25 declares it per tool. */
@@ -46,6 +57,13 @@ export function taskSupport(client: TaskClient): (tool: Tool) => ToolJson["task"
   if (sdk.getProtocolEra() === "modern") return () => "unknown";
   const hasTasks = declaredTasks(client) !== undefined;
   return ({ execution }) => (hasTasks ? (execution?.taskSupport ?? "forbidden") : "forbidden");
+}
+
+/** Whether a call becomes a task, in words; empty if that is not known. */
+function taskFact(task: ToolJson["task"]): string {
+  if (task === "required") return "a call is always a task";
+  if (task === "optional") return "a call can be a task";
+  return task === "forbidden" ? "a call is never a task" : "";
 }
 
 function toolJson({ name, description, inputSchema }: Tool, task: ToolJson["task"]): ToolJson {

@@ -18,7 +18,7 @@ import type { Session } from "../server/with-server.ts";
 export async function waitForTask(
   task: ShownTask,
   handle: TaskHandle,
-  { terminal: { display, interrupts, isInteractive }, signal }: Session,
+  { terminal: { display, interrupts, isInteractive }, signal, saw }: Session,
   onTask: (task: RemoteTask) => Promise<void> = async () => undefined,
 ): Promise<EndedTask> {
   const { taskId, serverEnds } = task;
@@ -26,9 +26,10 @@ export async function waitForTask(
   try {
     return await follow(handle, signal, async (state) => {
       display.update(state);
+      saw(handle.reference, state);
       await onTask(state);
       if (state.status === "input_required" && serverEnds === true && !isInteractive)
-        throw nobodyElseAnswers(state, handle);
+        throw nobodyElseAnswers(state, handle, task);
     });
   } catch (error) {
     if (error !== signal.reason || error instanceof TaskClientError) throw error;
@@ -41,16 +42,22 @@ export async function waitForTask(
         taskId,
       });
     }
-    return cancelled(handle, task);
+    const ended = await cancelled(handle, task);
+    saw(handle.reference, ended);
+    return ended;
   }
 }
 
 /** A server process of this command has no other client that could answer, so the wait would never end. */
-function nobodyElseAnswers(task: InputRequiredTask, { reference }: TaskHandle): TaskClientError {
+function nobodyElseAnswers(
+  task: InputRequiredTask,
+  { reference }: TaskHandle,
+  { tool = task.tool }: ShownTask,
+): TaskClientError {
   const questions = Object.entries(task.inputRequests).map(
     ([key, question]) => `\n  ${describeQuestion(key, question)}`,
   );
-  const text = `The task asks, and nobody else can answer while this command has its server. If the server keeps tasks on disk, answer with: ${answerCommand(task.taskId)}${questions.join("")}`;
+  const text = `The task${tool === undefined ? "" : ` of the tool ${tool}`} asks, and nobody else can answer while this command has its server. If the server keeps tasks on disk, answer with: ${answerCommand(task.taskId)}${questions.join("")}`;
   return new TaskClientError("unanswered", text, { reference: reference ?? undefined });
 }
 

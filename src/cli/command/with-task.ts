@@ -42,7 +42,7 @@ export async function withTask<Value>(
   const known = await state.find(id, asked?.name);
   if (known === undefined && asked === undefined) {
     throw new UsageError(
-      `No unfinished task that was started here begins with ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
+      `No task on the list begins with ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
     );
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
@@ -79,7 +79,10 @@ export async function withTask<Value>(
 async function explainKept(error: unknown, known: KnownTask | undefined, state: State): Promise<unknown> {
   if (!(error instanceof TaskClientError) || error.error?.code !== -32602) return error;
   const isUnknown = error.code === "unknown_task" || error.code === "expired";
-  if (!isUnknown || known === undefined || (await state.find(known.id)) === undefined) return error;
+  if (!isUnknown || known === undefined) return error;
+  if (known.isOver)
+    return withMessage(error, `${error.message}. It has ended, and servers keep a result for a while only.`);
+  if (!(await state.isWaitedFor(known))) return error;
   return withMessage(
     error,
     `${error.message}, with these credentials; it is kept on the list. Use those that it was started with. To take it off the list, use holdfast forget.`,

@@ -6,8 +6,15 @@ import { coreTaskMethods, declaredTasks, recognisesRepeats } from "../server/ser
 import type { Session } from "../server/with-server.ts";
 import { probe, probeListening } from "./probe.ts";
 
+/** What the server is shown of the caller. */
+export interface Caller {
+  readonly sendsToken: boolean;
+  /** Where he has logged in, and for how long; undefined if he has not, or a token is sent instead. */
+  readonly login: string | undefined;
+}
+
 /** Checks everything about a server that needs no tool call. */
-export async function examine(session: Session, sendsToken: boolean): Promise<readonly CheckJson[]> {
+export async function examine(session: Session, caller: Caller): Promise<readonly CheckJson[]> {
   const { client, server } = session;
   const { sdk } = client;
   const isHttp = typeof server.target === "string";
@@ -22,16 +29,17 @@ export async function examine(session: Session, sendsToken: boolean): Promise<re
       works: true,
       detail: `${sdk.getNegotiatedProtocolVersion()}, ${isModern ? "each request for itself" : "with a handshake"}`,
     },
-    authorization(isHttp, sendsToken),
+    authorization(isHttp, caller),
     { check: "features", works: null, detail: declared === "" ? "declares none" : `declares ${declared}` },
     await tools(session),
     ...(await tasks(session)),
   ];
 }
 
-function authorization(isHttp: boolean, sendsToken: boolean): CheckJson {
+function authorization(isHttp: boolean, { sendsToken, login }: Caller): CheckJson {
   const check = "authorization";
   if (!isHttp) return { check, works: null, detail: "none on a pipe" };
+  if (login !== undefined) return { check, works: true, detail: `logged in at ${login}` };
   const detail = sendsToken ? "what was sent is accepted" : "nothing was sent, and nothing asked for";
   return { check, works: true, detail };
 }

@@ -6,6 +6,7 @@ import type {
   Counts,
   FailureGroup,
   TaskSummary,
+  WebhookBacklog,
 } from "../../admin/admin.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -59,6 +60,29 @@ export interface ListedTaskJson {
    */
   readonly status?: TaskJson["status"] | "expired" | "unknown" | "unreachable" | "unauthorized";
   readonly statusMessage?: string;
+  /** With `--all`: its outcome was printed, and was `status`. */
+  readonly isOver?: true;
+}
+
+/** What `login --json` prints. */
+export interface LoginJson {
+  /** As it was given. */
+  readonly server: string;
+  readonly issuer: string;
+  /** With a space between; `null` where the authorization server does not say. */
+  readonly scope: string | null;
+  /** ISO 8601: the end of the token; `null` where the authorization server does not say. */
+  readonly expiresAt: string | null;
+  /** Whether it is renewed without you. */
+  readonly renews: boolean;
+}
+
+/** What `logout --json` prints. */
+export interface LogoutJson {
+  readonly server: string;
+  readonly wasLoggedIn: boolean;
+  /** Whether the authorization server has revoked the tokens. Otherwise they end by themselves. */
+  readonly revoked: boolean;
 }
 
 /** What `journal ls --json` prints. */
@@ -109,6 +133,8 @@ export interface ToolJson {
   /** Whether calls become tasks: `unknown` where the protocol does not let a server say. */
   readonly task: "required" | "optional" | "forbidden" | "unknown";
   readonly inputSchema: Readonly<Record<string, unknown>>;
+  /** A command that calls it; for one tool only. */
+  readonly example?: string;
 }
 
 /** What `doctor --json` prints. */
@@ -161,11 +187,65 @@ export interface ActionsJson {
   readonly actions: readonly AdminAction[];
 }
 
+/** What `admin … webhooks --json` prints. */
+export interface WebhooksJson {
+  readonly webhooks: readonly WebhookBacklog[];
+}
+
 /** What `admin … top --json` prints. */
 export interface TopJson {
   readonly counts: Counts;
   /** The newest that have not ended. */
   readonly tasks: readonly TaskSummary[];
+}
+
+/** What `dashboard --json` prints. */
+export interface DashboardJson {
+  /** Opens the page, and logs in. */
+  readonly link: string;
+}
+
+/** What `admin … backup --json` prints. */
+export interface BackupJson {
+  readonly file: string;
+  readonly tasks: number;
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+/** What `admin … restore --json` prints. */
+export interface RestoreJson {
+  readonly file: string;
+  readonly tasks: number;
+  /** When the backup was made (epoch ms), and the version of the schema that it has. */
+  readonly at: number;
+  readonly schema: number;
+  /** Whether servers may have the original open. */
+  readonly beside: boolean;
+}
+
+/** What `admin … gc --json` prints. */
+export interface GcJson {
+  /** What was deleted. */
+  readonly tasks: number;
+  readonly sessions: number;
+  /** Messages for webhooks. */
+  readonly deliveries: number;
+  /** What the store takes on disk. */
+  readonly bytes: { readonly before: number; readonly after: number };
+  /** What could not be done, and why. */
+  readonly left: string | null;
+}
+
+/** What `admin … delete-principal --json` prints. */
+export interface DeletedPrincipalJson {
+  readonly principal: string;
+  /** Rows, by their tables. */
+  readonly deleted: Readonly<Record<string, number>>;
+  /** Tasks that have not ended, and so were not deleted. */
+  readonly left: readonly string[];
+  /** False where free space of the database may still have what was deleted. */
+  readonly isClean: boolean;
 }
 
 /** What `--json` prints where a command ends without what it was asked for. */

@@ -1,6 +1,14 @@
-import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import {
+  InsufficientScopeError,
+  OAuthError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from "@modelcontextprotocol/client";
+import { quote } from "shlex";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
+import { sanitizeLine } from "../terminal/sanitize.ts";
 import { commandPrefix, type FoundServer } from "./find-server.ts";
 
 const hints: readonly (readonly [RegExp, string])[] = [
@@ -36,10 +44,11 @@ export function explainConnectFailure(
   return withLines(error, [reason, hint(error, server), serverLog(log)]);
 }
 
-/** The error for a lost connection, with the end of the server's log. */
-export function explainLoss(error: unknown, log: string): unknown {
-  if (!(error instanceof TaskClientError) || error.code !== "connection") return error;
-  return withLines(error, [error.message, serverLog(log)]);
+/** The error for a connection that was lost or refused later: with the end of the server's log, or how to log in. */
+export function explainLoss(error: unknown, server: FoundServer, log: string): unknown {
+  if (!(error instanceof TaskClientError)) return error;
+  if (error.code === "unauthorized") return withLines(error, [error.message, loginHint(error, server)]);
+  return error.code === "connection" ? withLines(error, [error.message, serverLog(log)]) : error;
 }
 
 function withLines(error: TaskClientError, lines: readonly (string | undefined)[]): TaskClientError {
@@ -57,6 +66,8 @@ function serverLog(log: string): string | undefined {
 /** The reason without the text of libraries: the innermost cause, if there is one. */
 function reasonOf({ message, cause }: TaskClientError, server: FoundServer): string {
   if (isTimeout(cause)) return "it did not answer in time";
+  // Our own text says more than what the authorization server says.
+  if (cause instanceof OAuthError) return message;
   const inner = cause instanceof Error ? innermost(cause) : undefined;
   const text = inner === undefined || inner === cause ? message : inner.message || codeOf(inner) || message;
   return text
@@ -84,13 +95,21 @@ function codeOf(error: Error): string | undefined {
   return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-function hint(error: TaskClientError, { target }: FoundServer): string | undefined {
-  if (error.code === "unauthorized") {
-    const isDenial = error.cause instanceof SdkHttpError && error.cause.data.status === 403;
-    const wanted = isDenial ? "It may need a token" : "The server needs a token";
-    return `${wanted}, or another one: set HOLDFAST_TOKEN, or see --token and --header.`;
-  }
-  if (mayBeSse(error)) return "Something answers there, and not as an MCP server: is the path right?";
+function loginHint({ cause }: TaskClientError, server: FoundServer): string | undefined {
+  if (typeof server.target !== "string") return undefined;
+  const scope = cause instanceof InsufficientScopeError ? cause.requiredScope : undefined;
+  const scopes = scope === undefined ? "" : ` --scope ${quote(sanitizeLine(scope))}`;
+  const command = `holdfast login ${quote(asTyped(server))}${scopes}`;
+  if (cause instanceof SdkHttpError && cause.data.status === 403)
+    return `It may let another caller in: ${command}, or HOLDFAST_TOKEN, --token or --header.`;
+  return `Log in with: ${command}\nOr give a token: HOLDFAST_TOKEN, --token or --header.`;
+}
+
+function hint(error: TaskClientError, server: FoundServer): string | undefined {
+  const { target } = server;
+  if (error.code === "unauthorized") return loginHint(error, server);
+  if (mayBeSse(error))
+    return `Something answers there, and not as an MCP server: is the path right?${usualPath(target)}`;
   if (error.code === "protocol")
     return "Something answers there, but it is not an MCP server that this client can use.";
   const code = codeOf(innermost(error));
@@ -99,4 +118,10 @@ function hint(error: TaskClientError, { target }: FoundServer): string | undefin
   return typeof target === "string" || isTimeout(error.cause)
     ? undefined
     : "The process ended, or closed its output, before it had answered. If another command runs this server, end that first: few can use the same files at the same time.";
+}
+
+/** Where many servers are, for an address without a path. */
+function usualPath(target: FoundServer["target"]): string {
+  if (typeof target !== "string" || new URL(target).pathname !== "/") return "";
+  return ` Many servers are at ${new URL("/mcp", target).href}.`;
 }

@@ -27,6 +27,15 @@ export function readCredentials(server: FoundServer, options: ServerOptions, env
   return { headers, token };
 }
 
+/** Whether they say who calls: then a login is not used. */
+export function hasAuthorization({ headers, token }: Credentials): boolean {
+  return token !== undefined || namesAuthorization(headers);
+}
+
+function namesAuthorization(headers: Credentials["headers"]): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+}
+
 /** The token of the environment, if it is meant for that server. */
 function tokenOf(
   env: Io["env"],
@@ -40,8 +49,7 @@ function tokenOf(
   } else if (!URL.canParse(bound) || !/^https?:/i.test(bound)) {
     throw new UsageError("HOLDFAST_TOKEN_ORIGIN has to be an origin, such as https://reports.example.com.");
   } else if (typeof target !== "string" || new URL(target).origin !== new URL(bound).origin) return undefined;
-  const hasItsOwn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  return hasItsOwn ? undefined : env["HOLDFAST_TOKEN"];
+  return namesAuthorization(headers) ? undefined : env["HOLDFAST_TOKEN"];
 }
 
 const obstacle = "has a line break or another character that no header can carry.";

@@ -1,7 +1,8 @@
 import { isAbsolute, resolve } from "node:path";
-import { split } from "shlex";
+import { quote, split } from "shlex";
 import { hasCredentials } from "../../client/transport/server-connection.ts";
 import { processName, type ServerProcess } from "../../client/transport/server-process.ts";
+import { didYouMean } from "../arguments/nearest.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
 import {
@@ -33,8 +34,15 @@ export interface FoundServer {
 /** Marks a command line that followed `--`. */
 export const commandPrefix = "stdio:";
 
-/** The server that SERVER means: a URL, a name from a host's config file, or a command line. */
-export async function findServer(spec: ServerSpec, env: Io["env"]): Promise<FoundServer> {
+/** What SERVER was in commands before, for suggestions. */
+type GivenBefore = () => Promise<readonly string[]>;
+
+/** The server that SERVER means: a URL, a name from a host's config file, an address without scheme, or a command line. */
+export async function findServer(
+  spec: ServerSpec,
+  env: Io["env"],
+  givenBefore: GivenBefore = async () => [],
+): Promise<FoundServer> {
   const { given, cwd } = spec;
   if (/^https?:\/\//i.test(given)) return ofUrl(spec);
   if (given.startsWith(commandPrefix)) return ofCommandLine(spec, given.slice(commandPrefix.length), env);
@@ -45,8 +53,20 @@ export async function findServer(spec: ServerSpec, env: Io["env"]): Promise<Foun
   });
   const entry = config && entryOf(config, given);
   if (config !== undefined && entry !== undefined) return ofEntry(spec, entry, config, env);
+  const url = urlOfAddress(given);
+  if (url !== undefined) return ofUrl({ ...spec, given: url });
   if (looksLikeCommand) return ofCommandLine(spec, given, env);
-  throw new UsageError(unknownName(given, config, { env, cwd }));
+  throw new UsageError(unknownName(given, config, { env, cwd, before: await givenBefore() }));
+}
+
+/** The URL that `host:port` or `host:port/path` means. This machine is reached without TLS, others with. */
+function urlOfAddress(given: string): string | undefined {
+  const { host } =
+    /^(?<host>[a-z\d](?:[a-z\d.-]*[a-z\d])?|\[[a-f\d:.]+\]):\d{1,5}(?:[/?]\S*)?$/i.exec(given)?.groups ?? {};
+  if (host === undefined) return undefined;
+  const isLocal = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i.test(host);
+  const url = `${isLocal ? "http" : "https"}://${given}`;
+  return URL.canParse(url) ? url : undefined;
 }
 
 function ofUrl(spec: ServerSpec): FoundServer {
@@ -63,7 +83,7 @@ function hrefOf(url: URL, what: string): string {
   );
 }
 
-/** A typed command line starts as a shell would start it: in this folder, with all variables but HOLDFAST_TOKEN. */
+/** A typed command line starts as a shell would start it: in this folder, with all variables but secrets of ours. */
 function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundServer {
   let words: readonly string[];
   try {
@@ -73,7 +93,7 @@ function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundSer
   }
   const [command, ...args] = words;
   if (command === undefined) throw new UsageError("The server's command line is empty.");
-  const target = { command, args, cwd: spec.cwd, env: withoutToken(env) };
+  const target = { command, args, cwd: spec.cwd, env: withoutSecrets(env) };
   return { spec, target, name: inFolder(processName(target), spec.cwd), headers: {} };
 }
 
@@ -117,27 +137,46 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
   };
 }
 
-function withoutToken(env: Io["env"]): Record<string, string> {
-  const kept = Object.entries(env).filter(([name]) => name !== "HOLDFAST_TOKEN");
+const secrets: ReadonlySet<string> = new Set(["HOLDFAST_TOKEN", "HOLDFAST_CLIENT_SECRET"]);
+
+function withoutSecrets(env: Io["env"]): Record<string, string> {
+  const kept = Object.entries(env).filter(([name]) => !secrets.has(name));
   return Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
 }
 
-function unknownName(given: string, config: HostConfig | undefined, io: Pick<Io, "env" | "cwd">): string {
-  const forms = "SERVER is a URL, a quoted command line, or such a name; a command can also follow after --.";
-  if (config === undefined) {
-    return `There is no server ${JSON.stringify(given)}: no config file was found (${usualPaths(io).join(", ")}). ${forms}`;
-  }
-  const names = [...config.servers.keys()].map((name) => JSON.stringify(name)).join(", ");
-  return `There is no server ${JSON.stringify(given)} in ${config.path}, which has ${names || "none"}. ${forms}`;
+interface Known extends Pick<Io, "env" | "cwd"> {
+  readonly before: readonly string[];
 }
 
-/** The server that the command line means. */
+function unknownName(given: string, config: HostConfig | undefined, known: Known): string {
+  const all = [...(config?.servers.keys() ?? []), ...known.before];
+  const containing = given.length < 3 ? undefined : all.find((other) => other.includes(given));
+  const meant = containing === undefined ? didYouMean(given, all) : `Did you mean ${quote(containing)}? `;
+  const forms = "SERVER is a URL, a quoted command line, or such a name; a command can also follow after --.";
+  if (config === undefined) {
+    return `There is no server ${JSON.stringify(given)}: no config file was found (${usualPaths(known).join(", ")}). ${meant}${forms}`;
+  }
+  const names = [...config.servers.keys()].map((name) => JSON.stringify(name)).join(", ");
+  return `There is no server ${JSON.stringify(given)} in ${config.path}, which has ${names || "none"}. ${meant}${forms}`;
+}
+
+interface Asking {
+  readonly io: Pick<Io, "cwd" | "env">;
+  readonly output: { note(text: string): void; readonly json: boolean };
+  readonly state: { serversGiven(): Promise<readonly string[]> };
+}
+
+/** The server that the command line means. Says so where that is not what was typed. */
 export async function resolveServer(
-  { io }: { readonly io: Pick<Io, "cwd" | "env"> },
+  { io, output, state }: Asking,
   given: string,
   options: { readonly config?: string },
 ): Promise<FoundServer> {
   const config = options.config ?? io.env["HOLDFAST_CONFIG"];
   const spec = { given, cwd: io.cwd, ...(config !== undefined && config !== "" && { config }) };
-  return findServer(spec, io.env);
+  const found = await findServer(spec, io.env, async () => state.serversGiven());
+  if (found.spec.given !== given && !output.json) {
+    output.note(`holdfast: ${given} has no http:// or https://, and is taken as ${found.spec.given}`);
+  }
+  return found;
 }

@@ -1,5 +1,6 @@
 import { connect } from "../../client/connect.ts";
 import type { ConnectOptions } from "../../client/connect-options.ts";
+import type { LoginStore } from "../../client/auth/login.ts";
 import type { HandleStore } from "../../client/handles/handle-store.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
@@ -8,7 +9,8 @@ import type { Io } from "../io.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { explainConnectFailure, explainLoss, mayBeSse } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
-import { readCredentials } from "./credentials.ts";
+import { hasAuthorization, readCredentials } from "./credentials.ts";
+import { showTrouble } from "./show-trouble.ts";
 import { isSseServer } from "./detect-sse-server.ts";
 
 /** How many characters of a server's stderr are kept. */
@@ -24,6 +26,7 @@ interface OpenOptions {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
   readonly handles: HandleStore;
+  readonly logins: LoginStore;
   readonly onInput: OnInput;
   readonly protocol: ProtocolChoice;
 }
@@ -42,12 +45,14 @@ export async function openServer({
   terminal,
   signal,
   handles,
+  logins,
   onInput,
   protocol,
 }: OpenOptions): Promise<OpenedServer> {
   const { target, name } = server;
   let log = "";
-  const { headers, token } = readCredentials(server, options, env);
+  const credentials = readCredentials(server, options, env);
+  const { headers, token } = credentials;
   terminal.display.connecting(server.spec.given);
   try {
     const client = await connect(
@@ -58,15 +63,17 @@ export async function openServer({
         serverName: name,
         headers,
         ...(token !== undefined && { token }),
+        ...(!hasAuthorization(credentials) && { auth: logins }),
         capabilities: terminal.capabilities,
         onInput,
         signal,
         handles,
+        onEvent: (event) => showTrouble(event, terminal.display),
         ...protocol,
       },
     );
     terminal.display.connected();
-    return { client, explainLoss: (error) => explainLoss(error, log) };
+    return { client, explainLoss: (error) => explainLoss(error, server, log) };
   } catch (error) {
     const authorized = { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
     const isSse =

@@ -1,5 +1,7 @@
 import { systemClock } from "../../client/clock.ts";
 import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
+import type { RemoteTask } from "../../client/task/remote-task.ts";
+import type { TaskReference } from "../../client/task/task-reference.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { describeQuestion } from "../command/describe-question.ts";
@@ -22,7 +24,9 @@ export interface Session {
   /** Aborts on Ctrl-C, after `--timeout`, and with a TaskClientError when nobody can answer a question of a call. */
   readonly signal: AbortSignal;
   /** Call it after the outcome was printed: removes the task from the list. */
-  readonly printed: () => Promise<void>;
+  readonly printed: (ended?: readonly TaskReference[]) => Promise<void>;
+  /** Call it with what the server says of a task, for the list. */
+  readonly saw: (reference: TaskReference | null, task: RemoteTask) => void;
 }
 
 interface Target {
@@ -47,12 +51,17 @@ export async function withServer<Value>(
   const { interrupts, display } = terminal;
   const deadline = options.timeout === undefined ? undefined : systemClock.deadline(options.timeout * 1000);
   const unanswered = new AbortController();
-  const giveUp = (request: InputRequest): void => unanswered.abort(nobodyAnswers(request));
+  const giveUp = (request: InputRequest): void => unanswered.abort(nobodyAnswers(request, server));
   const signals = [interrupts.signal, unanswered.signal, ...(deadline ? [deadline.signal] : [])];
   const signal = AbortSignal.any(signals);
   const handles = state.handlesFor(server);
   try {
-    const more = { handles, protocol, onInput: onInput ?? keepQuestionsOpen(terminal.askUser, giveUp) };
+    const more = {
+      handles,
+      logins: state.logins,
+      protocol,
+      onInput: onInput ?? keepQuestionsOpen(terminal.askUser, giveUp),
+    };
     const { client, explainLoss } = await openServer({
       server,
       options,
@@ -61,8 +70,9 @@ export async function withServer<Value>(
       signal,
       ...more,
     });
-    const printed = async (): Promise<void> => handles.printed();
-    const session = { client, server, terminal, signal, printed };
+    const printed: Session["printed"] = async (ended) => handles.printed(ended);
+    const saw = handles.saw.bind(handles);
+    const session = { client, server, terminal, signal, printed, saw };
     return await workOn(session, handles, work).catch((error: unknown) => {
       throw explainLoss(error);
     });
@@ -96,12 +106,13 @@ async function workOn<Value>(
     if (error === signal.reason && isOver) await handles.forgetUnanswered();
     throw error;
   } finally {
+    await handles.noteStates();
     await client.close();
   }
 }
 
-function nobodyAnswers({ key, method, params }: InputRequest): TaskClientError {
+function nobodyAnswers({ key, method, params }: InputRequest, { spec }: FoundServer): TaskClientError {
   const question = describeQuestion(key, { method, params: { ...params } });
-  const text = `The server asks a question, and there is no terminal to answer on. Call the tool from a terminal. The question:\n  ${question}`;
+  const text = `The server ${spec.given} asks a question, and there is no terminal to answer on. Call the tool from a terminal. The question:\n  ${question}`;
   return new TaskClientError("unanswered", text);
 }

@@ -1,6 +1,8 @@
 import type { CallName, HandleStore, KeptCall, KeptCalls } from "../../client/handles/handle-store.ts";
 import type { InputResult } from "../../client/question/input-request.ts";
+import type { RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
+import type { SeenTasks } from "./seen-tasks.ts";
 
 /**
  * A handle store that removes a task only after its outcome was printed, not when it was received: the reader of
@@ -9,12 +11,16 @@ import type { TaskReference } from "../../client/task/task-reference.ts";
 export class PrintedHandles implements HandleStore {
   readonly #store: HandleStore;
   readonly #noteServer: () => Promise<void>;
+  readonly #seen: SeenTasks;
   readonly #ended: TaskReference[] = [];
+  /** The last states of tasks, by the tasks' ids. */
+  readonly #states = new Map<string, { readonly reference: TaskReference; readonly task: RemoteTask }>();
   /** Calls without an answer. */
   readonly #unanswered = new Map<string, KeptCall>();
 
-  constructor(store: HandleStore, noteServer: () => Promise<void>) {
+  constructor(store: HandleStore, seen: SeenTasks, noteServer: () => Promise<void>) {
     this.#store = store;
+    this.#seen = seen;
     this.#noteServer = noteServer;
   }
 
@@ -51,9 +57,24 @@ export class PrintedHandles implements HandleStore {
     return this.#store.answer(task, question);
   }
 
-  /** Removes the ended tasks: their outcome or error was printed. */
-  async printed(): Promise<void> {
-    for (const task of this.#ended.splice(0)) await this.#store.dropTask(task);
+  /** The task stands so: what the list shows of it. */
+  saw(reference: TaskReference | null, task: RemoteTask): void {
+    if (reference !== null) this.#states.set(reference.taskId, { reference, task });
+  }
+
+  /** Removes the ended tasks: their outcome or error was printed. What is known of them stays on the list for a while. */
+  async printed(ended: readonly TaskReference[] = []): Promise<void> {
+    await this.noteStates();
+    for (const task of [...this.#ended.splice(0), ...ended]) await this.#store.dropTask(task);
+  }
+
+  /** Keeps how the tasks of this user stand. The list is not worth a failure: the server knows it better. */
+  async noteStates(): Promise<void> {
+    for (const { reference, task } of this.#states.values()) {
+      const call = await this.#store.find(reference).catch(() => undefined);
+      if (call !== undefined) await this.#seen.keep(call, task).catch(() => undefined);
+    }
+    this.#states.clear();
   }
 
   /** Removes interrupted calls whose tasks cannot be found. */

@@ -1,74 +1,159 @@
 import { join, resolve } from "node:path";
 import { homedir } from "node:os";
+import { fileLoginsWith } from "../../client/auth/file-logins.ts";
+import type { LoginStore } from "../../client/auth/login.ts";
 import { fileHandles } from "../../client/handles/file-handles.ts";
-import type { HandleStore, KeptCall } from "../../client/handles/handle-store.ts";
+import type { CallName, HandleStore, KeptCall } from "../../client/handles/handle-store.ts";
 import type { Io } from "../io.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 import { UsageError } from "../errors.ts";
+import { ListNumbers } from "./list-numbers.ts";
+import { systemKeyring } from "./keyring.ts";
+import { sealedBy } from "./sealed-logins.ts";
 import { KnownServers } from "./known-servers.ts";
 import { PrintedHandles } from "./printed-handles.ts";
+import { SeenTasks, type Seen } from "./seen-tasks.ts";
 
-/** An unfinished task that was started here, or a call without an answer. */
+/** A task that was started here, or a call without an answer. */
 export interface KnownTask {
   /** The task's id; for a call without an answer its idempotency key. */
   readonly id: string;
+  /** Without its arguments if the task is over. */
   readonly call: KeptCall;
   /** Undefined if the record of the server is lost, and its name is no URL. */
   readonly server: ServerSpec | undefined;
+  /** How the task stood when a command last saw it. */
+  readonly seen: Seen | undefined;
+  /** Whether its outcome was printed. */
+  readonly isOver: boolean;
 }
 
-/** The calls and tasks of this user whose outcome was not printed yet. */
+/** The calls and tasks of this user, also those that are over. */
 export class State {
+  readonly logins: LoginStore;
   readonly #store: HandleStore;
   readonly #servers: KnownServers;
+  readonly #seen: SeenTasks;
+  readonly #numbers: ListNumbers;
   readonly #cwd: string;
 
   constructor(io: Io) {
     const folder = stateFolder(io);
     this.#store = fileHandles(join(folder, "handles"));
     this.#servers = new KnownServers(join(folder, "servers"));
+    this.#seen = new SeenTasks(join(folder, "seen"), io.now);
+    this.#numbers = new ListNumbers(join(folder, "numbers.json"));
+    const keyring = io.env["HOLDFAST_KEYRING"] === "off" ? undefined : systemKeyring;
+    this.logins = fileLoginsWith(join(folder, "logins"), { sealing: sealedBy(keyring, folder) });
     this.#cwd = io.cwd;
   }
 
   /** The handle store for a connection to that server. */
   handlesFor(server: FoundServer): PrintedHandles {
-    return new PrintedHandles(this.#store, async () => this.#servers.keep(server));
+    return new PrintedHandles(this.#store, this.#seen, async () => this.#servers.keep(server));
   }
 
-  /** The tasks, oldest first, and the files that cannot be read. */
+  /** What SERVER was in earlier commands. */
+  async serversGiven(): Promise<readonly string[]> {
+    return (await this.#servers.list()).map(({ spec }) => spec.given);
+  }
+
+  /** The names of the tools that this server listed; of all servers, if it is not known. */
+  async toolsOf(given: string | undefined): Promise<readonly string[]> {
+    const all = await this.#servers.list();
+    const named = all.filter(({ spec }) => spec.given === given);
+    return (named.length > 0 ? named : all).flatMap(({ tools }) => tools);
+  }
+
+  /** Keeps the names of a server's tools, for the completion of commands. */
+  async noteTools(server: FoundServer, tools: readonly string[]): Promise<void> {
+    // A list can be read where nothing can be written.
+    await this.#servers.keep(server, tools).catch(() => undefined);
+  }
+
+  /** The tasks, oldest first, also those that are over, and the files that cannot be read. */
   async list(): Promise<{ readonly tasks: readonly KnownTask[]; readonly damaged: readonly string[] }> {
     const { calls, damaged } = await this.#store.list();
-    const tasks = calls.map(async (call): Promise<KnownTask> => {
+    const seen = new Map((await this.#seen.list()).map((task) => [nameOf(task.call), task]));
+    const open = calls.map((call) => ({ call, seen: seen.get(nameOf(call))?.seen, isOver: false }));
+    for (const call of calls) seen.delete(nameOf(call));
+    const over = [...seen.values()]
+      .filter((task) => task.seen.hasEnded)
+      .map((task) => ({ ...task, isOver: true }));
+    // Those that had not ended are no longer waited for: their servers have lost them.
+    for (const task of seen.values()) if (!task.seen.hasEnded) await this.#seen.drop(task.call);
+    const all = [...open, ...over].toSorted((one, other) => one.call.startedAt - other.call.startedAt);
+    const tasks = all.map(async ({ call, ...task }): Promise<KnownTask> => {
       const server = await this.#servers.find(call.server);
       const named = /^https?:/.test(call.server) ? { given: call.server, cwd: this.#cwd } : undefined;
-      return { id: call.taskId ?? call.key, call, server: server ?? named };
+      return { id: call.taskId ?? call.key, call, server: server ?? named, ...task };
     });
     return { tasks: await Promise.all(tasks), damaged: damaged.map(({ name }) => name) };
   }
 
+  /** Gives the tasks of a list numbers, which name them until the next one. An id is no number for another task. */
+  async number(tasks: readonly KnownTask[]): Promise<readonly number[]> {
+    const ids = new Set(tasks.map(({ id }) => id));
+    const numbers: number[] = [];
+    for (let next = 1; numbers.length < tasks.length; next++) if (!ids.has(String(next))) numbers.push(next);
+    const named = tasks.map(({ call }, at) => [numbers[at] ?? 0, call] as const);
+    // A list can be read where nothing can be written.
+    await this.#numbers.keep(new Map(named)).catch(() => undefined);
+    return numbers;
+  }
+
   /**
-   * The task whose id is or begins with `prefix`, of `server` if given. Throws a UsageError for several matches and
-   * an empty prefix.
+   * The task that is named: by its id, the beginning of it, its number in the last list, or `last`; of `server` if given.
+   * Throws a UsageError for several matches and an empty name.
    */
-  async find(prefix: string, server?: string): Promise<KnownTask | undefined> {
-    if (prefix === "")
+  async find(named: string, server?: string): Promise<KnownTask | undefined> {
+    if (named === "")
       throw new UsageError("The id is empty: give a task's id, or its beginning; see holdfast ls.");
     const { tasks } = await this.list();
     const here = tasks.filter(({ call }) => server === undefined || call.server === server);
-    const exact = here.filter(({ id }) => id === prefix);
-    const found = exact.length > 0 ? exact : here.filter(({ id }) => id.startsWith(prefix));
+    const exact = here.filter(({ id }) => id === named);
+    if (exact.length === 0 && named === "last") return here.at(-1);
+    const numbered = exact.length === 0 ? await this.#numbered(named) : undefined;
+    if (numbered !== undefined) {
+      const found = here.find(({ call }) => nameOf(call) === nameOf(numbered));
+      if (found !== undefined) return found;
+      throw new UsageError(`Number ${named} is no longer on the list; see holdfast ls.`);
+    }
+    const found = exact.length > 0 ? exact : beginningWith(named, here);
     if (found.length <= 1) return found[0];
     const ids = found.map((task) => `${task.id} (${task.server?.given ?? task.call.server})`).join(", ");
     throw new UsageError(
-      `Several tasks fit ${JSON.stringify(prefix)}: ${ids}. Give more of the id, or --server.`,
+      `Several tasks fit ${JSON.stringify(named)}: ${ids}. Give more of the id, or --server.`,
     );
+  }
+
+  /** Whether the task is on the list still, and its outcome was not printed yet. */
+  async isWaitedFor({ call }: KnownTask): Promise<boolean> {
+    const { tasks } = await this.list();
+    return tasks.some((task) => !task.isOver && nameOf(task.call) === nameOf(call));
   }
 
   /** Removes the task from the list. The task itself continues. */
   async forget({ call }: KnownTask): Promise<void> {
     const { taskId } = call;
     await (taskId === null ? this.#store.drop(call) : this.#store.dropTask({ ...call, taskId }));
+    await this.#seen.drop(call);
   }
+
+  async #numbered(named: string): Promise<CallName | undefined> {
+    return /^[1-9]\d{0,5}$/.test(named) ? this.#numbers.find(Number(named)) : undefined;
+  }
+}
+
+/** Those that are not over count first: an id that was enough for one stays so. */
+function beginningWith(prefix: string, tasks: readonly KnownTask[]): readonly KnownTask[] {
+  const found = tasks.filter(({ id }) => id.startsWith(prefix));
+  const open = found.filter(({ isOver }) => !isOver);
+  return open.length > 0 ? open : found;
+}
+
+function nameOf({ server, generation, key }: CallName): string {
+  return JSON.stringify([server, generation, key]);
 }
 
 /** The folder of this user's unfinished tasks: `HOLDFAST_STATE`, or `holdfast` in the XDG state folder. */

@@ -6,7 +6,7 @@ import { LiveLine } from "./live-line.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { duration, statusLine } from "./status-line.ts";
 import { answerCommand } from "../output/suggested-commands.ts";
-import type { Display, ShownTask } from "./terminal.ts";
+import { askerLabel, type Display, type ShownTask } from "./terminal.ts";
 
 interface LiveOptions {
   readonly clock: Pick<ClientClock, "now">;
@@ -28,6 +28,9 @@ export class LiveDisplay implements Display {
   #what = "";
   #task: RemoteTask | undefined;
   #progress: Progress | undefined;
+  #trouble: string | undefined;
+  /** Whether it is known when the call or the task began. */
+  #hasStart = false;
   #ended = false;
 
   constructor(stream: NodeJS.WriteStream, options: LiveOptions) {
@@ -39,7 +42,7 @@ export class LiveDisplay implements Display {
 
   /** Who asks the questions: "reports, tool render,". */
   get askerLabel(): string {
-    return this.#tool === undefined ? this.#server : `${this.#server}, tool ${this.#tool},`;
+    return askerLabel(this.#server, this.#tool);
   }
 
   connecting(server: string): void {
@@ -52,14 +55,20 @@ export class LiveDisplay implements Display {
   }
 
   calling(tool: string): void {
-    this.#tool = sanitizeLine(tool, 200);
+    this.about(tool);
     this.#since = this.#options.clock.now();
+    this.#hasStart = true;
     this.#begin(`calling ${this.#tool}`);
   }
 
-  started({ taskId, tool, startedAt = this.#since }: ShownTask): void {
-    this.#since = startedAt;
+  about(tool: string | undefined): void {
     this.#tool = tool === undefined ? undefined : sanitizeLine(tool, 200);
+  }
+
+  started({ taskId, tool, startedAt }: ShownTask): void {
+    this.#hasStart ||= startedAt !== undefined;
+    this.#since = startedAt ?? this.#since;
+    this.about(tool);
     this.note(`task ${sanitizeLine(taskId)}`);
     this.#begin(this.#tool ?? "waiting");
   }
@@ -67,14 +76,24 @@ export class LiveDisplay implements Display {
   update(task: RemoteTask): void {
     const asked = task.status === "input_required" && this.#task?.status !== "input_required";
     this.#task = task;
+    if (!this.#hasStart) this.#beginAt(Date.parse(task.createdAt));
+    if (this.#tool === undefined && task.tool !== undefined) {
+      this.about(task.tool);
+      this.#what = this.#tool ?? this.#what;
+    }
     if (asked && !this.#options.asks) {
-      this.note(`It asks a question. Answer with: ${answerCommand(task.taskId)}`);
+      this.note(`${this.askerLabel} asks a question. Answer with: ${answerCommand(task.taskId)}`);
     }
     this.#line.draw();
   }
 
   progress(progress: Progress): void {
     this.#progress = progress;
+    this.#line.draw();
+  }
+
+  trouble(text: string | undefined): void {
+    this.#trouble = text;
     this.#line.draw();
   }
 
@@ -115,6 +134,12 @@ export class LiveDisplay implements Display {
     );
   }
 
+  /** By the server's clock: one that is ahead says nothing. */
+  #beginAt(createdAt: number): void {
+    this.#hasStart = true;
+    if (createdAt <= this.#since) this.#since = createdAt;
+  }
+
   #begin(what: string): void {
     if (this.#ended) return;
     this.#what = what;
@@ -128,7 +153,10 @@ export class LiveDisplay implements Display {
     const status = task?.statusMessage === task?.tool ? undefined : task?.statusMessage;
     const said = status ?? message;
     const asks = task?.status === "input_required" ? "waits for an answer" : undefined;
-    const texts = [asks, said].filter((text) => text !== undefined).map((text) => sanitizeLine(text));
+    const texts =
+      this.#trouble !== undefined
+        ? [this.#trouble]
+        : [asks, said].filter((text) => text !== undefined).map((text) => sanitizeLine(text));
     return statusLine(
       { what: this.#what, message: texts.join(": "), progress, total, elapsedMs: this.#elapsed() },
       {

@@ -4,7 +4,7 @@ import type { Io } from "../io.ts";
 import { decideAfterInterrupt } from "./decide-after-interrupt.ts";
 import { leaveAllOpen } from "./left-open.ts";
 import { watchSignals } from "./signal-watch.ts";
-import type { Terminal, Display, ShownTask } from "./terminal.ts";
+import { askerLabel, type Terminal, type Display, type ShownTask } from "./terminal.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { answerCommand } from "../output/suggested-commands.ts";
@@ -31,39 +31,58 @@ export function plainTerminal({ stderr }: Io, { quiet }: { readonly quiet: boole
 /** One plain line per change, for pipes, scripts and logs. */
 export class PlainDisplay implements Display {
   readonly #write: (text: string) => void;
+  #server = "the server";
+  #tool: string | undefined;
   #task: ShownTask | undefined;
+  #trouble: string | undefined;
   #last = "";
 
   constructor(write: (text: string) => void) {
     this.#write = write;
   }
 
-  connecting(): void {
-    // Not worth a line in a log.
+  connecting(server: string): void {
+    this.#server = sanitizeLine(server, 200); // not worth a line in a log
   }
 
   connected(): void {
     // The same.
   }
 
-  calling(): void {
-    // The same.
+  calling(tool: string): void {
+    this.about(tool);
+  }
+
+  about(tool: string | undefined): void {
+    this.#tool = tool === undefined ? undefined : sanitizeLine(tool, 200);
   }
 
   started(task: ShownTask): void {
     this.#task = task;
+    this.about(task.tool);
     this.#line(`task ${sanitizeLine(task.taskId)}`);
   }
 
-  update({ status, statusMessage, taskId }: RemoteTask): void {
+  update({ status, statusMessage, taskId, tool }: RemoteTask): void {
+    if (this.#tool === undefined) this.about(tool);
     const state = sanitizeLine(statusMessage === undefined ? status : `${status}: ${statusMessage}`);
     const asks = status === "input_required" && this.#task !== undefined;
-    this.#line(asks ? `${state}\nIt asks a question. Answer with: ${answerCommand(taskId)}` : state);
+    this.#line(
+      asks
+        ? `${state}\n${askerLabel(this.#server, this.#tool)} asks a question. Answer with: ${answerCommand(taskId)}`
+        : state,
+    );
   }
 
   progress({ progress, total, message }: Progress): void {
     const of = total === undefined ? `${progress}` : `${progress}/${total}`;
     this.#line(sanitizeLine(message === undefined ? of : `${of} ${message}`));
+  }
+
+  trouble(text: string | undefined): void {
+    if (text !== undefined) this.#line(text);
+    else if (this.#trouble !== undefined) this.#line("server back");
+    this.#trouble = text;
   }
 
   note(line: string): void {

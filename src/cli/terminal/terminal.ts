@@ -22,6 +22,11 @@ export function howToResume({ watchCommand, serverEnds }: ShownTask): string {
     : `The task goes on. Come back to it with: ${watchCommand}`;
 }
 
+/** Who asks a question: "reports, tool render,". */
+export function askerLabel(server: string, tool: string | undefined): string {
+  return tool === undefined ? server : `${server}, tool ${tool},`;
+}
+
 /**
  * Shows on stderr what happens while a command runs. The command prints results itself, after `end`. Texts are
  * unsanitized: the display passes them through `sanitizeText`.
@@ -36,6 +41,10 @@ export interface Display {
   /** Each state of the task, the last one too. */
   update(task: RemoteTask): void;
   progress(progress: Progress): void;
+  /** Why nothing more is heard of the task or the call at the moment; undefined once the server answers again. */
+  trouble(text: string | undefined): void;
+  /** The tool of which questions come, where no call has said so. */
+  about(tool: string | undefined): void;
   /** Prints a line, without text of the server. */
   note(line: string): void;
   /** Removes the live line before the result or an error. Can be called several times. */

@@ -33,7 +33,7 @@ interface TakeServices {
   readonly now: () => number;
   readonly protocol: Pick<TaskProtocol, "recognisesRepeats" | "recognisedMs" | "looksForTaskFirst">;
   /** The handle of a stored call's task. */
-  readonly resume: (taskId: string) => TaskHandle;
+  readonly resume: (taskId: string, tool: string) => TaskHandle;
   /** Sends a call again that may have arrived. */
   readonly sendAgain: (call: KeptCall, options: WaitOptions) => Promise<TaskHandle>;
 }
@@ -51,7 +51,7 @@ export function pendingCall(call: KeptCall, services: TakeServices): PendingCall
     take: async (options = {}) => {
       assertWait(options);
       options.signal?.throwIfAborted();
-      if (taskId !== null) return services.resume(taskId);
+      if (taskId !== null) return services.resume(taskId, tool);
       const obstacle = whyNotRepeatable(call, services);
       if (obstacle !== undefined) throw new TaskClientError("connection", obstacle);
       return services.sendAgain(call, options);

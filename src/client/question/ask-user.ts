@@ -2,8 +2,11 @@ import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 import { unlessAborted } from "../unless-aborted.ts";
+import type { TraceContext } from "../../task/trace-context.ts";
 import type { ClientEvents } from "../client-events.ts";
+import type { ClientTracing } from "../client-telemetry.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
+import { inTrace, traceOf } from "../trace-in-params.ts";
 
 /** The outcome of a question. */
 export type UserAnswer =
@@ -16,6 +19,8 @@ export interface UserCallbacks {
   /** Whether this client declared that it answers such questions; `onInput` gets no others (X-067). */
   readonly declares: (question: OpenQuestion) => boolean;
   readonly events: ClientEvents;
+  /** Undefined where nothing is traced. */
+  readonly tracing?: ClientTracing | undefined;
 }
 
 interface AskedQuestion extends OpenQuestion {
@@ -23,6 +28,8 @@ interface AskedQuestion extends OpenQuestion {
   readonly taskId: string | null;
   /** The call that asks before its task exists; the id is that of events. */
   readonly callId?: string;
+  /** Where the server's trace goes on, if its params do not say so. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /**
@@ -55,7 +62,7 @@ export async function askUser(
 
 async function ask(
   question: AskedQuestion,
-  { onInput, declares, events }: UserCallbacks,
+  { onInput, declares, events, tracing }: UserCallbacks,
   signal: AbortSignal,
 ): Promise<InputResult> {
   const request = toRequest(question, signal);
@@ -63,11 +70,12 @@ async function ask(
   if (!declares(question))
     throw new Error(`This client did not declare that it answers such a ${question.method}`);
   events.emit({ type: "question_asked", ...aboutOf(question) });
-  return checkResult(question.method, await unlessAborted(onInput(request), signal));
+  const answering = inTrace(tracing, question.trace ?? traceOf(question.params), () => onInput(request));
+  return checkResult(question.method, await unlessAborted(answering, signal));
 }
 
 /** The fields of a question for events, without its content. */
-function aboutOf({ key, method, taskId, callId }: AskedQuestion): Omit<AskedQuestion, "params"> {
+function aboutOf({ key, method, taskId, callId }: AskedQuestion): Omit<AskedQuestion, "params" | "trace"> {
   return { key, method, taskId, ...(callId !== undefined && { callId }) };
 }
 

@@ -5,6 +5,9 @@ import type {
   HandlerResultTypeMap,
 } from "@modelcontextprotocol/client";
 import type { InputMethod } from "../../task/input.ts";
+import { traceContextIn } from "../../task/trace-context.ts";
+import type { ClientTracing } from "../client-telemetry.ts";
+import { inTrace } from "../trace-in-params.ts";
 import type { InputRequest, OnInput } from "./input-request.ts";
 
 /** Lets the SDK's client pass its questions to `onInput` too (X-067). */
@@ -12,26 +15,29 @@ export function setSdkQuestionHandlers(
   sdk: Client,
   capabilities: ClientCapabilities,
   onInput: OnInput,
+  tracing: ClientTracing | undefined,
 ): void {
   // The SDK checks that the result fits the method; `onInput` is typed for all methods.
   async function answer<Method extends InputMethod>(
+    { mcpReq }: ClientContext,
     request: InputRequest,
   ): Promise<HandlerResultTypeMap[Method]> {
-    return (await onInput(request)) as HandlerResultTypeMap[Method];
+    const trace = traceContextIn(mcpReq._meta ?? {});
+    return (await inTrace(tracing, trace, () => onInput(request))) as HandlerResultTypeMap[Method];
   }
   if (capabilities.elicitation !== undefined) {
     sdk.setRequestHandler("elicitation/create", async ({ method, params }, context) =>
-      answer<typeof method>({ ...commonOf(context), method, params }),
+      answer<typeof method>(context, { ...commonOf(context), method, params }),
     );
   }
   if (capabilities.sampling !== undefined) {
     sdk.setRequestHandler("sampling/createMessage", async ({ method, params }, context) =>
-      answer<typeof method>({ ...commonOf(context), method, params }),
+      answer<typeof method>(context, { ...commonOf(context), method, params }),
     );
   }
   if (capabilities.roots !== undefined) {
     sdk.setRequestHandler("roots/list", async ({ method, params = {} }, context) =>
-      answer<typeof method>({ ...commonOf(context), method, params }),
+      answer<typeof method>(context, { ...commonOf(context), method, params }),
     );
   }
 }

@@ -2,6 +2,7 @@ import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { questionKeyOf } from "../../generation/question-key.ts";
+import { withoutTrace } from "../trace-in-params.ts";
 import { unlessAborted } from "../unless-aborted.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -126,9 +127,13 @@ export class PendingQuestions {
   }
 
   /** Equal questions without keys count as one question, and get the same answer. */
-  #findEqual(question: OpenQuestion): PendingQuestion | undefined {
-    for (const pending of this.#questions.values())
-      if (isDeepStrictEqual(pending.question, question)) return pending;
+  #findEqual({ method, params }: OpenQuestion): PendingQuestion | undefined {
+    const own = withoutTrace(params);
+    for (const pending of this.#questions.values()) {
+      const { question } = pending;
+      const isEqual = question.method === method && isDeepStrictEqual(withoutTrace(question.params), own);
+      if (isEqual) return pending;
+    }
     return undefined;
   }
 

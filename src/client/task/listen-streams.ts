@@ -1,3 +1,4 @@
+import type { ClientTracing } from "../client-telemetry.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
 import { ListenStream, type ListenSubscriber, type ListenStreamOptions } from "./listen-stream.ts";
 
@@ -9,6 +10,8 @@ interface ListenStreamsOptions extends Omit<ListenStreamOptions, "listen"> {
   readonly listen: TaskProtocol["listen"] | undefined;
   /** Tracks background work, so that closing the client waits for it. */
   readonly run: (work: Promise<void>) => void;
+  /** Undefined where nothing is traced. */
+  readonly tracing: ClientTracing | undefined;
 }
 
 interface Subscription {
@@ -62,7 +65,9 @@ export class ListenStreams {
     stream.add(subscription.taskId, subscription.subscriber);
     if (this.#streams.has(stream)) return;
     this.#streams.add(stream);
-    this.#options.run(this.#run(stream));
+    const { run, tracing } = this.#options;
+    // It serves many waits.
+    run(tracing?.apart(() => this.#run(stream)) ?? this.#run(stream));
   }
 
   #newStream(): ListenStream | undefined {

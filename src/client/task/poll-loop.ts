@@ -1,4 +1,5 @@
 import type { ClientClock } from "../clock.ts";
+import type { ClientWaitSpan } from "../client-telemetry.ts";
 import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
 import type { TaskPollLimit, ClientPollLimit } from "./poll-limits.ts";
 import { type Reply, replyError } from "../reply/reply.ts";
@@ -17,6 +18,8 @@ interface PollLoopOptions {
   readonly taskLimit: TaskPollLimit;
   readonly clientLimit: ClientPollLimit;
   readonly state: TaskState;
+  /** The wait that polls are made for, if it is traced. */
+  readonly span: () => ClientWaitSpan | undefined;
   /** Called with each polled state. Throwing ends the polling. */
   readonly onPolled: (task: RemoteTask, source: Source) => void;
   /** Called with the pause that the server asks for, in milliseconds. */
@@ -80,6 +83,10 @@ export class PollLoop {
         if (polled === undefined) return;
         const { reply, source } = polled;
         if (reply.kind === "value") {
+          if (this.#failed !== undefined) {
+            const { events, taskId } = this.#options;
+            events.emit({ type: "poll_recovered", taskId });
+          }
           this.#failed = undefined;
           internalErrors = 0;
           onPolled(reply.value, source);
@@ -99,7 +106,7 @@ export class PollLoop {
 
   /** Polls once when it is due. Resolves with undefined if the task has ended. */
   async #poll(signal: AbortSignal): Promise<{ reply: Reply<RemoteTask>; source: Source } | undefined> {
-    const { taskId, protocol, clock, state, clientLimit, pauseFor } = this.#options;
+    const { taskId, protocol, clock, state, clientLimit, pauseFor, span } = this.#options;
     for (const random = clock.random(); ;) {
       await this.#untilDue(random, signal);
       if (state.hasEnded) return undefined;
@@ -109,7 +116,9 @@ export class PollLoop {
         if (this.#dueAt(random) > clock.elapsed()) continue; // a push has moved it
         this.#isDueNow = false;
         const source = state.source();
-        const reply = await protocol.get(taskId, signal);
+        const waiting = span();
+        const polling = waiting?.run(() => protocol.get(taskId, signal)) ?? protocol.get(taskId, signal);
+        const reply = await polling;
         // Ignores an answer that arrives together with the abort: its questions must not be asked.
         signal.throwIfAborted();
         const retryAfterMs = "retryAfterMs" in reply ? reply.retryAfterMs : undefined;

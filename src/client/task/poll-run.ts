@@ -1,3 +1,5 @@
+import type { ClientWaitSpan } from "../client-telemetry.ts";
+
 /**
  * One period of polling for the waits that are open at the time. It stops with the last of them; a later wait
  * starts another run, so a failure reaches only the waits that were open.
@@ -8,6 +10,8 @@ export class PollRun {
   readonly signal: AbortSignal;
   readonly #wakeups = new Set<() => void>();
   #waits = 0;
+  /** Of the waits that are traced, in the order in which they began. */
+  readonly #spans = new Set<ClientWaitSpan>();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(closing: AbortSignal) {
@@ -23,11 +27,19 @@ export class PollRun {
     return this.signal.aborted || this.#failure !== undefined;
   }
 
-  addWait(): void {
-    this.#waits++;
+  /** The wait for which polls are made and questions asked: the oldest that goes on. */
+  get span(): ClientWaitSpan | undefined {
+    const [oldest] = this.#spans;
+    return oldest;
   }
 
-  removeWait(): void {
+  addWait(span: ClientWaitSpan | undefined): void {
+    this.#waits++;
+    if (span !== undefined) this.#spans.add(span);
+  }
+
+  removeWait(span: ClientWaitSpan | undefined): void {
+    if (span !== undefined) this.#spans.delete(span);
     if (--this.#waits === 0) this.#stop.abort(new Error("Nobody waits for the task any more"));
   }
 

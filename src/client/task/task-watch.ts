@@ -1,6 +1,7 @@
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
+import type { ClientWaitSpan } from "../client-telemetry.ts";
 import { failureOf, type ClientEvents, type WaitOutcome } from "../client-events.ts";
 import type { ListenStreams } from "./listen-streams.ts";
 import { TaskPollLimit, type ClientPollLimit } from "./poll-limits.ts";
@@ -49,6 +50,8 @@ export type TaskOrigin = "created" | "kept" | "named";
  */
 export class TaskWatch {
   readonly taskId: string;
+  /** What the task runs, as far as this client knows it. */
+  readonly #tool: string | undefined;
   readonly #services: WatchServices;
   readonly #questions: TaskQuestions;
   readonly #state = new TaskState();
@@ -61,9 +64,16 @@ export class TaskWatch {
   /** As last reported. */
   #ttlMs: number | null | undefined;
 
-  /** `task` is the state in the answer to the call, if it was complete. */
-  constructor(taskId: string, origin: TaskOrigin, task: RemoteTask | undefined, services: WatchServices) {
+  /** `task` is the state in the answer to the call, if it was complete; `tool` what was called, if that is known. */
+  constructor(
+    taskId: string,
+    origin: TaskOrigin,
+    task: RemoteTask | undefined,
+    services: WatchServices,
+    tool: string | undefined,
+  ) {
     this.taskId = taskId;
+    this.#tool = tool;
     this.#services = services;
     this.#known = origin !== "named";
     const { protocol, clock, callbacks, journal, run, events } = services;
@@ -76,6 +86,10 @@ export class TaskWatch {
     if (task !== undefined) this.#see(task, this.#state.source(), "call");
   }
 
+  get tool(): string | undefined {
+    return this.#tool ?? this.#state.task?.tool;
+  }
+
   /**
    * The current state of the task, then each change; ends after a terminal state. A slow reader gets the newest
    * state only. Rejects with the signal's reason, or a TaskClientError. `pollIntervalMs` is the interval that this
@@ -84,7 +98,10 @@ export class TaskWatch {
   async *updates(signal?: AbortSignal, pollIntervalMs?: number): AsyncGenerator<RemoteTask, void, undefined> {
     signal?.throwIfAborted();
     const removeInterval = this.#pollLimit.addInterval(pollIntervalMs);
-    const run = this.#join();
+    const { taskId, tool } = this;
+    const { tracing } = this.#services.callbacks;
+    const span = tracing?.wait({ taskId, tool, beside: this.#run?.span });
+    const run = this.#join(span);
     let shown: RemoteTask | undefined;
     let outcome: WaitOutcome = "left";
     try {
@@ -103,8 +120,10 @@ export class TaskWatch {
       throw error;
     } finally {
       removeInterval();
-      run.removeWait();
-      this.#services.events.emit({ type: "wait_ended", taskId: this.taskId, outcome });
+      run.removeWait(span);
+      this.#services.events.emit({ type: "wait_ended", taskId, outcome });
+      const isToolError = shown?.status === "completed" && shown.result.isError === true;
+      span?.end({ outcome, tool: this.tool, isToolError });
     }
   }
 
@@ -124,15 +143,18 @@ export class TaskWatch {
     this.#questions.end(reason);
   }
 
-  #join(): PollRun {
+  #join(span: ClientWaitSpan | undefined): PollRun {
     const ended = this.#isOver;
-    if (ended || this.#run === undefined || this.#run.hasEnded) {
-      const run = new PollRun(this.#services.closing);
-      this.#run = run;
-      if (!ended) this.#services.run(this.#poll(run));
+    const known = this.#run;
+    if (!ended && known?.hasEnded === false) {
+      known.addWait(span);
+      return known;
     }
-    this.#run.addWait();
-    return this.#run;
+    const run = new PollRun(this.#services.closing);
+    this.#run = run;
+    run.addWait(span);
+    if (!ended) this.#services.run(this.#poll(run));
+    return run;
   }
 
   async #poll(run: PollRun): Promise<void> {
@@ -143,6 +165,7 @@ export class TaskWatch {
       taskLimit: this.#pollLimit,
       clientLimit: this.#services.pollLimit,
       state: this.#state,
+      span: () => run.span,
       onPolled: (task, source) => this.#polled(task, source),
       pauseFor: (ms) => {
         this.#pollLimit.pauseFor(ms);
@@ -199,13 +222,20 @@ export class TaskWatch {
       this.#run?.wake();
     }
     if (verdict === "updated" && task.status === "input_required") retainWatch(this);
-    if (verdict === "updated" || verdict === "same") this.#questions.see(task);
+    if (verdict === "updated" || verdict === "same") this.#ask(task);
     if (this.#state.hasEnded) forget(taskId);
     else if (verdict === "updated" && task.ttlMs !== this.#ttlMs) {
       this.#ttlMs = task.ttlMs;
       journal.recordExpiry(task);
     }
     return verdict;
+  }
+
+  /** What the user is asked, and the answer, are for the wait. */
+  #ask(task: RemoteTask): void {
+    const span = this.#run?.span;
+    if (span === undefined) this.#questions.see(task);
+    else span.run(() => this.#questions.see(task));
   }
 
   get #isOver(): boolean {

@@ -11,7 +11,7 @@ import type { TaskReference } from "./task-reference.ts";
 import { assertWait, WaitLimit, withWaitLimit } from "./wait-limit.ts";
 import type { TaskWatch, WatchServices } from "./task-watch.ts";
 
-interface HandleOptions {
+export interface HandleOptions {
   readonly immediateResponse?: string | undefined;
   readonly deleteAfterFetch?: boolean | undefined;
 }

@@ -6,7 +6,7 @@ import {
   UnauthorizedError,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
-import { describeCause } from "./describe-cause.ts";
+import { describeCause, ownErrorIn } from "./describe-cause.ts";
 import { isHtml, messageInBody } from "../reply/error-body.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
@@ -15,7 +15,8 @@ import { TaskClientError } from "../task-client-error.ts";
  * `endedByServer`: the server closed the connection.
  */
 export function connectError(cause: unknown, server: string, endedByServer = false): TaskClientError {
-  if (cause instanceof TaskClientError) return cause;
+  const own = ownErrorIn(cause);
+  if (own !== undefined) return own;
   const message = `Could not connect to ${server}: ${reasonOf(cause)}`;
   if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
   if (cause instanceof SdkHttpError) {

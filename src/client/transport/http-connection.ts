@@ -1,5 +1,6 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
+import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { recordingFetch, ResponseRecords } from "./recording-fetch.ts";
@@ -16,7 +17,7 @@ const endSessionTimeoutMs = 1_000;
 /** A connection by the SDK's HTTP transport, which also records responses and keeps the standalone stream open. */
 export function httpConnection(
   url: URL,
-  { fetch: given, headers, token }: Pick<ConnectOptions, "fetch" | "headers" | "token">,
+  { fetch: given, headers, token, auth }: Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token">,
   clock: ClientClock,
 ): {
   readonly transport: StreamableHTTPClientTransport;
@@ -25,7 +26,9 @@ export function httpConnection(
   readonly onStreamLost: (listener: () => void) => void;
 } {
   const responses = new ResponseRecords();
-  const fetchIt = given ?? fetchWithoutTimeout;
+  const plainFetch = given ?? fetchWithoutTimeout;
+  const fetchIt =
+    auth === undefined ? plainFetch : fetchWithAuth({ auth, server: url, fetch: plainFetch, given, clock });
   let streamLost = (): void => undefined;
   const standalone = new StandaloneStream({
     fetch: fetchIt,

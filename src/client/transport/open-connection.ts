@@ -9,6 +9,7 @@ import type { ConnectOptions, ProtocolVersion } from "../connect-options.ts";
 import { connectError } from "./connect-error.ts";
 import { connectionTo, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
+import { tracedConnection } from "./traced-transport.ts";
 
 export interface OpenOptions extends ConnectOptions {
   readonly clientInfo: Implementation;
@@ -61,8 +62,9 @@ async function tryToConnect(
   clock: ClientClock,
   version: ProtocolVersion | "earlier" | undefined,
 ): Promise<OpenConnection | FailedAttempt> {
-  const { clientInfo, capabilities, rewriteOutgoing, rewriteIncoming, prepare, signal } = options;
-  const connection = connectionTo(server, options, clock);
+  const { clientInfo, capabilities, rewriteOutgoing, rewriteIncoming, prepare, signal, telemetry } = options;
+  const untraced = connectionTo(server, options, clock);
+  const connection = telemetry === undefined ? untraced : tracedConnection(untraced, telemetry.client);
   const requester = new RawRequester(connection, { clock, rewriteOutgoing, rewriteIncoming });
   const sdk = new Client(clientInfo, { capabilities, ...negotiation(version) });
   prepare(sdk, requester);

@@ -5,10 +5,10 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { describeCause } from "./describe-cause.ts";
+import { describeCause, ownErrorIn } from "./describe-cause.ts";
 import { errorInBody, messageInBody } from "../reply/error-body.ts";
 import type { BadReply, ErrorReply, LostReply, Reply } from "../reply/reply.ts";
-import { TaskClientError } from "../task-client-error.ts";
+import type { TaskClientError } from "../task-client-error.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
 
@@ -18,10 +18,8 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) {
     return { kind: "bad", code: "unauthorized", message: cause.message, cause };
   }
-  // The `token` option threw.
-  if (cause instanceof TaskClientError) {
-    return { kind: "bad", code: "unauthorized", message: cause.message, cause: cause.cause };
-  }
+  const own = ownErrorIn(cause);
+  if (own !== undefined) return tokenFailure(own);
   if (isUnreadable(cause)) {
     return {
       kind: "bad",
@@ -38,6 +36,12 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
     cause,
     error: undefined,
   };
+}
+
+/** There was no token: the `token` option threw, or there was none to be had. */
+function tokenFailure({ code, message, cause }: TaskClientError): Failure {
+  if (code !== "connection") return { kind: "bad", code: "unauthorized", message, cause };
+  return { kind: "lost", notReceived: true, retryAfterMs: undefined, message, cause, error: undefined };
 }
 
 function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Failure {

@@ -1,5 +1,6 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
+import type { TracedPeer } from "../client-telemetry.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { httpConnection } from "./http-connection.ts";
 import type { ResponseRecords } from "./recording-fetch.ts";
@@ -14,6 +15,7 @@ export interface ServerConnection {
   /** How task references name the server. */
   readonly name: string;
   readonly transport: Transport;
+  readonly peer: TracedPeer;
   /** The HTTP response of each request; undefined on other transports. */
   readonly responses?: ResponseRecords;
   /** Ends the session on the server; gives up after a second. */
@@ -22,7 +24,7 @@ export interface ServerConnection {
   readonly onStreamLost?: (listener: () => void) => void;
 }
 
-type ConnectionOptions = Pick<ConnectOptions, "fetch" | "headers" | "token" | "serverName">;
+type ConnectionOptions = Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token" | "serverName">;
 
 export function connectionTo(
   target: ServerTarget,
@@ -38,14 +40,20 @@ export function connectionTo(
         "The server's URL contains a user name or password: pass them in `headers`, or a `token`",
       );
     }
-    return { name: serverName ?? url.href, ...httpConnection(url, options, clock) };
+    return { name: serverName ?? url.href, peer: httpPeer(url), ...httpConnection(url, options, clock) };
   }
   if (typeof target !== "object" || target === null)
     throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
   if ("command" in target) {
-    return { name: serverName ?? processName(target), transport: new ProcessTransport(target, clock) };
+    const transport = new ProcessTransport(target, clock);
+    return { name: serverName ?? processName(target), peer: { transport: "stdio" }, transport };
   }
-  return { name: serverName ?? "transport", transport: target };
+  return { name: serverName ?? "transport", peer: {}, transport: target };
+}
+
+function httpPeer({ hostname, port, protocol }: URL): TracedPeer {
+  const usualPort = protocol === "https:" ? 443 : 80;
+  return { transport: "http", address: hostname, port: port === "" ? usualPort : Number(port) };
 }
 
 export function hasCredentials({ username, password }: URL): boolean {

@@ -8,8 +8,9 @@ import type { Deadline } from "../deadline.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { newTask } from "./new-task.ts";
+import { newTask, type FreshTask } from "./new-task.ts";
 import { noRoom, quotaOf } from "./quota.ts";
+import { RunTrace } from "../telemetry/run-trace.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import { PromotableRun } from "../execution/promotable-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
@@ -74,8 +75,7 @@ export class Creation {
     const { promoteAfterMs } = tool;
     const needsRecord = call.idempotencyKey !== undefined || call.prepareInTask === true;
     if (promoteAfterMs !== undefined && !needsRecord) {
-      const { options, clock } = this.#setup.services;
-      const fresh = newTask(call, tool, options, clock); // refuses the call before it takes a slot
+      const fresh = newTask(call, tool, this.#setup.services); // refuses the call before it takes a slot
       if (this.#setup.dispatcher.tryTakeSlot(tool, call.principal))
         return this.#callDirectly(call, tool, fresh, promoteAfterMs, signal);
     }
@@ -86,7 +86,7 @@ export class Creation {
   async #callDirectly(
     call: TaskCall,
     tool: Tool,
-    fresh: ReturnType<typeof newTask>,
+    fresh: FreshTask,
     promoteAfterMs: number,
     signal: AbortSignal,
   ): Promise<CallEnd> {
@@ -111,6 +111,14 @@ export class Creation {
       clock,
       timers,
       slots: slots.of(call.principal),
+      trace:
+        services.telemetry &&
+        new RunTrace(services.telemetry.tracing, {
+          tool: tool.name,
+          taskId: fresh.task.id,
+          attempt: 1,
+          trace: call.origin.trace,
+        }),
       onError,
       onStepRun,
       onEnd: () => unwatch(),
@@ -122,6 +130,7 @@ export class Creation {
         if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
         sweeper.consider(result.task.sweepAt);
         credentials.keep(result.task.id, call); // for a later run, where this one is parked
+        services.traces?.keep(result.task.id, call.origin.trace);
         snapshot = { task: result.task, inputs: [], outcome: null };
         return attempts.hold(run, result.task, tool, call.origin);
       },
@@ -144,7 +153,7 @@ export class Creation {
   async #create(call: TaskCall, tool: Tool): Promise<TaskSnapshot> {
     const { services, slots, sweeper, dispatcher, credentials } = this.#setup;
     const { store, clock, options } = services;
-    const fresh = newTask(call, tool, options, clock);
+    const fresh = newTask(call, tool, services);
     const runs = call.queued !== true && dispatcher.tryTakeSlot(tool, call.principal);
     const token = runs ? clock.uniqueName() : null;
     const giveSlot = (): void => {
@@ -174,6 +183,7 @@ export class Creation {
     if (!result.created) return this.#existing(call, tool, result.task);
     sweeper.consider(result.task.sweepAt);
     credentials.keep(result.task.id, call);
+    services.traces?.keep(result.task.id, call.origin.trace);
     if (token === null) dispatcher.queued(tool);
     else dispatcher.run(result.task, tool, fresh.request);
     return { task: result.task, inputs: [], outcome: null };

@@ -1,21 +1,27 @@
-import type { NewTask } from "../../task/command.ts";
+import type { NewTask } from "../../task/new-task.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRequest } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
-import type { Clock } from "../clock.ts";
 import type { RuntimeOptions } from "../options.ts";
-import { requestHash } from "../request-hash.ts";
+import { storedHash, type StoredHash } from "../request-hash.ts";
 import type { TaskCall } from "../runtime.ts";
+import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** The record and request of a call that becomes a task. */
+/** The record and request of a call that becomes a task, and the hash by which an older call is the same. */
+export interface FreshTask {
+  readonly task: NewTask;
+  readonly request: TaskRequest;
+  readonly formerHash?: string;
+}
+
+/** What a call that becomes a task is made of. */
 export function newTask(
   call: TaskCall,
   tool: Tool,
-  options: RuntimeOptions,
-  clock: Clock,
-): { task: NewTask; request: TaskRequest } {
-  const { raw, hash } = encodeCall(tool, call.arguments ?? {});
+  { store, options, clock, webhooks }: Pick<Services, "store" | "options" | "clock" | "webhooks">,
+): FreshTask {
+  const { raw, hash } = encodeCall(store, tool, call.arguments ?? {});
   if (Buffer.byteLength(raw) > options.maxBodyBytes) {
     throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
   }
@@ -30,17 +36,21 @@ export function newTask(
       method: call.method ?? "tools/call",
       tool: tool.name,
       idempotencyKey: call.idempotencyKey ?? null,
-      requestHash: hash,
+      requestHash: hash.value,
       requiredScopes: call.requiredScopes ?? [],
       ...lifeOf(call, tool, options, clock.now()),
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
       statusMessage: null,
+      // What another task calls is no task to anybody outside.
+      ...(webhooks.length > 0 &&
+        call.generation !== "child" && { notifies: webhooks.map(({ name }) => name) }),
     },
     request: {
       origin: call.prepareInTask === true ? { ...call.origin, prepareInTask: true } : call.origin,
       arguments: raw,
       prepared: call.prepared ?? null,
     },
+    ...(hash.former !== undefined && { formerHash: hash.former }),
   };
 }
 
@@ -82,9 +92,13 @@ function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeOptions
   return Math.min(Math.max(Math.floor(ttlMs), minTtlMs), maxTtlMs);
 }
 
-function encodeCall(tool: Tool, args: unknown): { raw: string; hash: string } {
+function encodeCall(
+  store: Services["store"],
+  tool: Tool,
+  args: unknown,
+): { readonly raw: string; readonly hash: StoredHash } {
   try {
-    return { raw: JSON.stringify(args), hash: requestHash(tool.name, args) };
+    return { raw: JSON.stringify(args), hash: storedHash(store, tool.name, args) };
   } catch (error) {
     throw new HoldfastError("invalid_params", "The arguments are nested too deeply.", { cause: error });
   }

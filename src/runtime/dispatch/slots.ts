@@ -11,7 +11,7 @@ export interface PrincipalSlots {
  * where tasks wait to be claimed too, every other slot is for these.
  */
 export class Slots {
-  readonly #limit: number;
+  readonly limit: number;
   /** By principal: whose turn it is comes first. */
   readonly #resuming = new Map<string, (() => void)[]>();
   #used = 0;
@@ -19,7 +19,7 @@ export class Slots {
   #claims: () => boolean = () => false;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /** `listener` is offered what comes free: true where it takes the slot, to claim a task. */
@@ -27,12 +27,16 @@ export class Slots {
     this.#claims = listener;
   }
 
+  get used(): number {
+    return this.#used;
+  }
+
   get hasFree(): boolean {
-    return this.#used < this.#limit;
+    return this.#used < this.limit;
   }
 
   tryTake(): boolean {
-    if (this.#used >= this.#limit) return false;
+    if (this.#used >= this.limit) return false;
     this.#used++;
     return true;
   }

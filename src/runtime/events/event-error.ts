@@ -1,9 +1,8 @@
 import { cutText } from "../../task/cut-text.ts";
 import { describeThrown } from "../tool/describe-thrown.ts";
+import { thrownStack } from "../tool/thrown-stack.ts";
 import type { EventError } from "./server-event.ts";
 
-/** Causes may go round in a circle. */
-const mostCauses = 10;
 /** In code points: a line of a log has bounds too, and authors throw what they like. */
 const longestMessage = 4_096;
 const longestStack = 16_384;
@@ -13,8 +12,9 @@ export function eventError(thrown: unknown): EventError {
   const message = cutText(describeThrown(thrown), longestMessage);
   try {
     if (!(thrown instanceof Error)) return { name: "Error", message };
-    const stack = stackOf(thrown);
-    return { name: String(thrown.name), message, ...codeOf(thrown), ...(stack !== "" && { stack }) };
+    const stack = thrownStack(thrown);
+    const where = stack === undefined ? {} : { stack: cutText(stack, longestStack) };
+    return { name: String(thrown.name), message, ...codeOf(thrown), ...where };
   } catch {
     return { name: "Error", message }; // its getters are the author's
   }
@@ -29,14 +29,4 @@ export function storedEventError(json: string): EventError {
 function codeOf(error: object): { readonly code?: string | number } {
   const code = "code" in error ? error.code : undefined;
   return typeof code === "string" || typeof code === "number" ? { code } : {};
-}
-
-function stackOf(error: Error): string {
-  const stacks: string[] = [];
-  let at: unknown = error;
-  for (let depth = 0; at instanceof Error && depth < mostCauses; depth++) {
-    if (at.stack !== undefined) stacks.push(at.stack);
-    at = at.cause;
-  }
-  return cutText(stacks.join("\ncaused by: "), longestStack);
 }

@@ -52,10 +52,16 @@ function levelOf(event: ServerEvent): Level {
     case "request.refused":
     case "handler.leaked":
     case "owner.lost":
+    case "webhook.retried":
+    case "webhook.dropped":
       return "warn";
+    case "webhook.delivered":
+      return "debug";
     case "task.unreadable":
     case "listener.lost":
     case "store.lost":
+    case "webhook.failed":
+    case "webhook.stopped":
       return "error";
     default:
       return "info";

@@ -1,3 +1,4 @@
+import type { DeliveryEvent } from "../../task/delivery.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
 import type { GenerationName } from "../../task/record.ts";
 import type { FaultCode } from "../../task/fault.ts";
@@ -11,7 +12,7 @@ export type ServerEvent = ServerEventData & {
   readonly at: number;
 };
 
-export type ServerEventData = TaskLifeEvent | RefusalEvent | ProcessEvent;
+export type ServerEventData = TaskLifeEvent | RefusalEvent | WebhookEvent | ProcessEvent;
 
 /** What went wrong, as plain data; an error's own members, which may be anything, are not in it. */
 export interface EventError {
@@ -99,6 +100,7 @@ export type HttpRefusal =
   | "not_found"
   | "too_large"
   | "limit_reached"
+  | "rate_limited"
   | "unavailable"
   | "invalid_request";
 
@@ -114,6 +116,26 @@ interface RefusalEvent {
   /** Of a request that HTTP refused. */
   readonly status?: number;
 }
+
+/** A message of a webhook, about a task that now stands so. */
+interface OfMessage {
+  readonly webhook: string;
+  readonly taskId: string;
+  readonly status: DeliveryEvent;
+  /** How often it was sent, or begun to be. */
+  readonly tries: number;
+}
+
+type WebhookEvent =
+  | (OfMessage & { readonly type: "webhook.delivered" })
+  /** It is sent again at `until` (epoch ms). */
+  | (OfMessage & { readonly type: "webhook.retried"; readonly problem: string; readonly until: number })
+  /** It is not sent any more, and kept for operators until it is a week old. */
+  | (OfMessage & { readonly type: "webhook.failed"; readonly problem: string })
+  /** It answered that it is gone (410): this process sends it nothing until it is started again. */
+  | { readonly type: "webhook.stopped"; readonly webhook: string }
+  /** Messages that were too many, or older than a week, were deleted without having come to their webhooks. */
+  | { readonly type: "webhook.dropped"; readonly deliveries: number };
 
 type ProcessEvent =
   /** A handler goes on although its task has ended; `handlers`: so many of the tool do. */

@@ -6,12 +6,12 @@ import type { EventError, ServerEvent, ServerEventData } from "./server-event.ts
 export type OnEvent = (event: ServerEvent) => unknown;
 
 export interface ServerEventsSetup {
-  readonly onEvent: OnEvent;
+  readonly listeners: readonly OnEvent[];
   readonly clock: Pick<Clock, "now">;
   readonly onError: (error: unknown) => void;
 }
 
-/** Tells the host's `onEvent` what happens. There is none where nobody listens, and then nothing is made of what happens. */
+/** Tells listeners what happens. There is none where nobody listens, and then nothing is made of what happens. */
 export class ServerEvents {
   readonly #setup: ServerEventsSetup;
   /** What handlers threw whose ends are being stored, by the tokens of their attempts. */
@@ -23,12 +23,15 @@ export class ServerEvents {
 
   /** A listener that throws, or rejects, hurts nobody: `onError` hears of it. */
   emit(event: ServerEventData): void {
-    const { onEvent, clock, onError } = this.#setup;
-    try {
-      const returned = onEvent({ ...event, at: clock.now() });
-      if (returned instanceof Promise) returned.catch(onError);
-    } catch (error) {
-      onError(error);
+    const { listeners, clock, onError } = this.#setup;
+    const told = { ...event, at: clock.now() };
+    for (const listener of listeners) {
+      try {
+        const returned = listener(told);
+        if (returned instanceof Promise) returned.catch(onError);
+      } catch (error) {
+        onError(error);
+      }
     }
   }
 

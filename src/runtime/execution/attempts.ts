@@ -6,11 +6,13 @@ import { isTerminal } from "../../task/status.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import { Run } from "../journal/run.ts";
+import { RunTrace } from "../telemetry/run-trace.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/caller.ts";
 import type { Credentials } from "../tool/credentials.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { HandlerEnd } from "../tool/run-to-end.ts";
 import { runVersions } from "../tool/tool-versions.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { HeldRun } from "./held-run.ts";
@@ -57,6 +59,18 @@ export class Attempts implements TaskHolder {
     this.#parking = new Parking({ services, timers, onDrop, onParked });
   }
 
+  /** How many handlers hold tasks, by tool. */
+  active(): ReadonlyMap<string, number> {
+    const active = new Map<string, number>();
+    for (const { tool } of this.#live.values()) active.set(tool.name, (active.get(tool.name) ?? 0) + 1);
+    return active;
+  }
+
+  /** How many of them wait. */
+  get waiting(): number {
+    return this.#parking.waiting;
+  }
+
   /**
    * Runs the handler of a task that was started under `task.token`; its slot is taken already. A task that was made just now
    * comes with its request, which is read of any other one.
@@ -88,6 +102,9 @@ export class Attempts implements TaskHolder {
     const { slots, leaked, timers } = this.#setup;
     const limit = workLimitOf(tool, this.#services.clock, timers);
     const versions = runVersions(tool, task);
+    // Nobody asks for one below another, and one that was made just now is known.
+    if (task.parent === null && request === undefined) this.#services.traces?.keep(taskId, origin.trace);
+    const trace = RunTrace.ofTask(this.#services.telemetry, task, origin.trace);
     const ofPrincipal = slots.of(task.principal);
     const run = new Run({
       taskId,
@@ -98,6 +115,7 @@ export class Attempts implements TaskHolder {
       lines,
       slots: ofPrincipal,
       limit,
+      trace,
     });
     const held = this.hold(run, task, tool, origin, entries);
     this.saw(task.id, now);
@@ -108,7 +126,8 @@ export class Attempts implements TaskHolder {
       credentials: () => this.#setup.credentials.of(task.id),
       received: this.#setup.credentials.received(task.id),
     };
-    const running = runHandler(run, held, tool, loaded, call, this.#services);
+    const begin = (): Promise<HandlerEnd> => runHandler(run, held, tool, loaded, call, this.#services);
+    const running = trace?.run(begin) ?? begin();
     const gone = running.then(() => run.stepsEnd());
     void gone.then(unwatch);
     void withinTime(running, run, tool).then((end) => held.end(end, gone));
@@ -204,6 +223,7 @@ export class Attempts implements TaskHolder {
   /** The same of a run whose task is to run again, for which its credentials are kept. */
   #letGo(run: Run): boolean {
     run.life.setGone();
+    run.trace?.end({ end: "lost" }); // unless it has ended: the handler goes on, and nothing of it counts
     const held = this.#live.get(run.taskId);
     if (held?.run !== run) return false;
     this.#parking.forget(held);

@@ -6,11 +6,11 @@ import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts"
 import { encodeJson } from "../../task/json.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
 import { scopesOfTool } from "../../task/required-scopes.ts";
-import { newTask } from "../dispatch/new-task.ts";
+import { newTask, type FreshTask } from "../dispatch/new-task.ts";
 import type { HeldCommand } from "../journal/journal.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
-import { requestHash } from "../request-hash.ts";
+import { isSameHash, storedHash, type StoredHash } from "../request-hash.ts";
 import type { Services } from "../services.ts";
 import { callErrorOf } from "../tool/task-call-error.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
@@ -45,7 +45,7 @@ export class Calls {
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     encodeJson(args ?? {}, `The arguments of tool "${name}"`); // throws what would come back otherwise
-    const hash = requestHash(name, args ?? {});
+    const hash = storedHash(this.#setup.services.store, name, args ?? {});
     const resultOf = (end: JournalEnd): CallToolResult => resultOfCall(name, end);
     const entry = run.find(claimed);
     if (entry !== undefined) assertSameCall(entry, name, hash);
@@ -53,13 +53,13 @@ export class Calls {
     if (this.#open >= mostOpen) throw tooManyOpen();
     this.#open++;
     try {
-      let child: Child | undefined;
+      let child: FreshTask | undefined;
       const wait = {
         key: claimed,
         entry,
         command: "call_tool",
-        prepare: async () => void (child = await this.#childOf(name, args)),
-        begin: () => this.#commandFor(claimed, hash, child),
+        prepare: async () => void (child = await this.#childOf(claimed, name, args)),
+        begin: () => this.#commandFor(claimed, hash.value, child),
       } as const;
       return await waits.until(wait, resultOf);
     } finally {
@@ -67,7 +67,7 @@ export class Calls {
     }
   }
 
-  #commandFor(key: string, hash: string, child: Child | undefined): HeldCommand<"call_tool"> {
+  #commandFor(key: string, hash: string, child: FreshTask | undefined): HeldCommand<"call_tool"> {
     if (child === undefined) throw new HoldfastError("internal", "A call has no task.");
     const { services, onCalled } = this.#setup;
     const { task, request } = child;
@@ -76,9 +76,9 @@ export class Calls {
   }
 
   /** What is to be made for a call; throws what is wrong with it. */
-  async #childOf(name: string, args: unknown): Promise<Child> {
-    const { services, record, origin } = this.#setup;
-    const { registry, options, clock } = services;
+  async #childOf(key: string, name: string, args: unknown): Promise<FreshTask> {
+    const { services, run, record, origin } = this.#setup;
+    const { registry } = services;
     const tool = registry.handlerOf({ method: "tools/call", tool: name });
     if (tool === undefined) throw wrong(`there is no tool "${name}" here`);
     assertCallable(tool, { origin, generation: record.generation });
@@ -88,7 +88,8 @@ export class Calls {
     }
     const validated = await validateArguments(tool, args ?? {});
     if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
-    const { capabilities, caller, trace, toolScopes } = origin;
+    const { capabilities, caller, toolScopes } = origin;
+    const trace = run.trace?.called(key, name) ?? origin.trace;
     const made = newTask(
       {
         generation: "child",
@@ -106,22 +107,19 @@ export class Calls {
         ...(tool.prepare && { prepareInTask: true as const }),
       },
       tool,
-      options,
-      clock,
+      services,
     );
     return made;
   }
 }
-
-type Child = ReturnType<typeof newTask>;
 
 function resultOfCall(tool: string, { value, error }: JournalEnd): CallToolResult {
   if (error !== null) throw callErrorOf(tool, JSON.parse(error) as CallFailure);
   return JSON.parse(value ?? "null") as CallToolResult;
 }
 
-function assertSameCall(entry: JournalHead, name: string, hash: string): void {
-  if (entry.kind === "call" && entry.requestHash === hash) return;
+function assertSameCall(entry: JournalHead, name: string, hash: StoredHash): void {
+  if (entry.kind === "call" && isSameHash(hash, entry.requestHash)) return;
   const other = entry.kind === "call" ? "call of a tool, or one with other arguments," : entry.kind;
   throw new HoldfastError(
     "replay_mismatch",

@@ -1,4 +1,5 @@
-import type { TaskChanges } from "../../task/command.ts";
+import { cutStack } from "../../task/attempts.ts";
+import type { TaskChanges } from "../../task/new-task.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JsonRpcError, Outcome } from "../../task/outcome.ts";
@@ -11,8 +12,10 @@ import { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { Questions } from "../questions/questions.ts";
 import type { Services } from "../services.ts";
+import { attemptOutcome } from "../telemetry/run-trace.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/run-to-end.ts";
+import { thrownStack } from "../tool/thrown-stack.ts";
 import type { Tool } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { attemptText, handlerRetry, type HandlerRetry } from "./handler-retry.ts";
@@ -86,13 +89,14 @@ export class HeldRun {
     const questions = this.#questions();
     const { origin, onCalled } = setup;
     const calls = new Calls({ services, run, waits: this.#waits, record, origin, onCalled });
+    const waiting = { store: services.store, run, waits: this.#waits };
     this.effects = {
       ask: (...question) => {
         this.#updates.flush(); // clients see the question with the status text that was set before it
         return questions.ask(...question);
       },
       call: (...call) => calls.call(...call),
-      waitForEvent: (key, name, options) => waitForEvent(run, this.#waits, key, name, options),
+      waitForEvent: (key, name, options) => waitForEvent(waiting, key, name, options),
       sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
       update: (changes) => this.#underWay(this.#updates.update(changes)),
       append: (...line) => this.#underWay(run.lines.append(...line)),
@@ -101,6 +105,10 @@ export class HeldRun {
       onStepRun: services.onStepRun,
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };
+  }
+
+  get tool(): Tool {
+    return this.#setup.tool;
   }
 
   /** True where the handler only runs to be told that its task was cancelled: what it says of it goes nowhere. */
@@ -146,12 +154,16 @@ export class HeldRun {
       }
       if (run.life.state !== "ended") return;
       if (retry !== undefined && this.#limit.reaches(retry.until) && !run.life.cancelRequested)
-        await this.#retry(retry);
+        await this.#retry(retry, end);
       else await this.#settle(end);
     } catch (error) {
       if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
     } finally {
       events?.forget(token);
+      // Unless what it came to was stored.
+      run.trace?.end(
+        run.life.cancelRequested ? { end: "cancelled" } : { ...attemptOutcome(end), end: "lost" },
+      );
       // A handler that goes on is found to have leaked only where its run is over.
       if (run.signal.aborted) run.life.fence(run.signal.reason);
       this.#setup.onEnd();
@@ -179,10 +191,11 @@ export class HeldRun {
     callOff();
   }
 
-  async #retry(retry: HandlerRetry): Promise<void> {
+  async #retry(retry: HandlerRetry, end: HandlerEnd): Promise<void> {
     try {
       await this.task.journal.written(); // what steps have returned is not lost to a store that fails for longer than the grace
-      const result = await this.task.write("retry", retry);
+      const result = await this.task.write("retry", { ...retry, ...stackOf(end) });
+      this.run.trace?.end({ ...attemptOutcome(end), end: "retried" });
       if (result.ok) this.#setup.onRetry(result.task);
     } catch (error) {
       if (!isFenced(error)) throw error;
@@ -191,8 +204,9 @@ export class HeldRun {
 
   #questions(): Questions {
     const { services, tool, origin, record } = this.#setup;
-    const { options } = services;
+    const { store, options } = services;
     return new Questions({
+      store,
       run: this.run,
       waits: this.#waits,
       origin,
@@ -211,13 +225,20 @@ export class HeldRun {
   }
 
   /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
-  async #settle({ outcome, threw }: HandlerEnd): Promise<void> {
+  async #settle(end: HandlerEnd): Promise<void> {
     const { store, clock } = this.#setup.services;
     const { id } = this.task;
+    const { outcome, threw } = end;
+    const { trace } = this.run;
     const cancel = () => store.write({ type: "cancel", now: clock.now(), id });
     try {
-      if (threw && this.run.life.cancelRequested) await this.task.persist(cancel);
-      else await this.task.write("settle", { outcome, ...diagnostics(outcome) });
+      if (threw && this.run.life.cancelRequested) {
+        await this.task.persist(cancel);
+        trace?.end({ end: "cancelled" });
+      } else {
+        await this.task.write("settle", { outcome, ...diagnostics(outcome), ...stackOf(end) });
+        trace?.end(attemptOutcome(end));
+      }
     } catch (error) {
       if (!isFenced(error)) throw error;
     }
@@ -233,6 +254,12 @@ function diagnostics(outcome: Outcome): { statusMessage?: string } {
   if (outcome.kind !== "error") return {};
   const { message } = JSON.parse(outcome.body) as JsonRpcError;
   return { statusMessage: message };
+}
+
+/** Operators see where a handler threw. */
+function stackOf(end: HandlerEnd): { stack?: string } {
+  const stack = end.threw ? thrownStack(end.error) : undefined;
+  return stack === undefined ? {} : { stack: cutStack(stack) };
 }
 
 /** Not the time of a cancel that its caller may take back. */

@@ -34,6 +34,11 @@ export class LeakedHandlers {
     this.#onRoom = listener;
   }
 
+  /** How many there are, by tool. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
   /** Whether the tool has so many of them that it may start no more. */
   blocks(tool: Tool): boolean {
     return (this.#counts.get(tool.name) ?? 0) >= this.#setup.options.maxLeakedHandlers;

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { isSealed } from "../../task/sealed.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
@@ -102,7 +103,11 @@ function parsed(id: string, what: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw unreadable(id, `${what} is not JSON`);
+    // With keys it would have been opened.
+    throw unreadable(
+      id,
+      isSealed(json) ? `this server has no keys to decrypt ${what}` : `${what} is not JSON`,
+    );
   }
 }
 

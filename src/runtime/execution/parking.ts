@@ -33,6 +33,11 @@ export class Parking {
     this.#setup = setup;
   }
 
+  /** How many there are. */
+  get waiting(): number {
+    return this.#resting.size;
+  }
+
   /** The handler rests, of a tool that may have a limit. */
   rests(held: HeldRun, isAtLimit: boolean): void {
     if (this.#closing.signal.aborted) return;

@@ -11,7 +11,8 @@ import { appendHeard, report, type CallListener } from "./call-listener.ts";
 import type { HandlerChanges } from "./handler-updates.ts";
 import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
 import { keepDetails } from "../tool/received-request.ts";
-import { runToEnd } from "../tool/run-to-end.ts";
+import { directOutcome, type RunTrace } from "../telemetry/run-trace.ts";
+import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
 import type { Timers } from "../timers.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -42,6 +43,8 @@ export interface PromotableSetup {
   readonly slots: PrincipalSlots;
   /** Makes the record, already running, and has the run hold it; rejects with what the store rejects with. */
   readonly makeTask: (run: Run) => Promise<HeldRun>;
+  /** Left out where nothing is traced. */
+  readonly trace: RunTrace | undefined;
   readonly onError: (error: unknown) => void;
   readonly onStepRun?: OnStepRun | undefined;
   /** Called when the handler has ended. */
@@ -66,12 +69,12 @@ export class PromotableRun {
   #earlyProgress: Progress | undefined;
 
   constructor(setup: PromotableSetup) {
-    const { id, tool, maxBodyBytes, lines, slots, clock, timers } = setup;
+    const { id, tool, maxBodyBytes, lines, slots, clock, timers, trace } = setup;
     this.#setup = setup;
     const promote = (): Promise<unknown> => this.#promoteForHandler();
     const limit = workLimitOf(tool, clock, timers);
     const ids = { taskId: id, wireId: id, attempt: 1, versions: runVersions(tool) };
-    this.run = new Run({ ...ids, maxBodyBytes, lines, slots, limit, promote });
+    this.run = new Run({ ...ids, maxBodyBytes, lines, slots, limit, trace, promote });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
@@ -144,7 +147,8 @@ export class PromotableRun {
     const { received } = call;
     const context = (): TaskContext =>
       keepDetails(makeContext(this.run, this.#effects(), clock, call, prepared), { received });
-    const running = runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
+    const begin = (): Promise<HandlerEnd> => runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
+    const running = this.run.trace?.run(begin) ?? begin();
     const gone = running.then(() => this.run.stepsEnd());
     void gone.then(() => this.#setup.onEnd());
     const end = await withinTime(running, this.run, tool);
@@ -155,6 +159,7 @@ export class PromotableRun {
       held = await this.#promotion.catch(() => undefined);
     }
     if (held === undefined) {
+      this.run.trace?.end(directOutcome(end, this.#setup.signal));
       this.run.end();
       this.run.life.fence("The handler has ended."); // a promotion that waits for the store is over
       return { kind: "outcome", outcome: end.outcome };

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
+import type { TraceContext } from "../../task/trace-context.ts";
 import { taskId } from "../../task/task-id.ts";
 import { Run } from "../journal/run.ts";
 import { TaskLines } from "../journal/task-lines.ts";
@@ -7,7 +8,8 @@ import type { Services } from "../services.ts";
 import { appendHeard, report, type CallListener } from "./call-listener.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
-import { runToEnd } from "../tool/run-to-end.ts";
+import { directOutcome, RunTrace } from "../telemetry/run-trace.ts";
+import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
 import type { TaskCaller } from "../tool/caller.ts";
 import { credentialsOf, type CallExtras } from "../tool/credentials.ts";
 import { keepDetails } from "../tool/received-request.ts";
@@ -33,6 +35,8 @@ export interface InlineRun extends CallExtras, CallListener {
   readonly prepareInTask?: true;
   /** Aborts the handler, for one when the caller went away. */
   readonly signal: AbortSignal;
+  /** Where the trace goes on that the caller's request began. */
+  readonly trace?: TraceContext | undefined;
   /** How questions reach the caller. */
   readonly ask: Ask;
 }
@@ -47,7 +51,8 @@ export async function runInline(
     onError,
     onStepRun,
     options: limits,
-  }: Pick<Services, "clock" | "onError" | "onStepRun" | "options">,
+    telemetry,
+  }: Pick<Services, "clock" | "onError" | "onStepRun" | "options" | "telemetry">,
   timers: Timers,
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
@@ -55,7 +60,9 @@ export async function runInline(
   const { maxBodyBytes } = limits;
   const lines = new TaskLines({ limits });
   const versions = runVersions(call.tool);
-  const run = new Run({ taskId: id, wireId: id, attempt: 1, versions, maxBodyBytes, lines, limit });
+  const of = { tool: call.tool.name, attempt: 1, trace: call.trace };
+  const trace = telemetry && new RunTrace(telemetry.tracing, of);
+  const run = new Run({ taskId: id, wireId: id, attempt: 1, versions, maxBodyBytes, lines, limit, trace });
   const callOff = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
@@ -99,9 +106,10 @@ export async function runInline(
     const context = makeContext(run, effects, clock, { caller: call.caller, credentials }, prepared);
     return keepDetails(context, { received: call.received });
   };
-  const running = runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
-  const { outcome } = await withinTime(running, run, call.tool);
+  const begin = (): Promise<HandlerEnd> => runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
+  const end = await withinTime(trace?.run(begin) ?? begin(), run, call.tool);
   callOff();
+  trace?.end(directOutcome(end, call.signal));
   run.end();
-  return outcome;
+  return end.outcome;
 }

@@ -38,7 +38,9 @@ export async function sleep(
     await waitUntil(run, timers, until);
     await task.journal.endSleep(claimed);
   };
-  await run.whileWaiting(slept, until);
+  const begunAt = entry?.begunAt ?? clock.now();
+  const sleeping = run.whileWaiting(slept, until);
+  await (run.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
 }
 
 /** Resolves at a time (epoch ms), unless the frame of the handler is dropped before; rejects when its signal aborts. */

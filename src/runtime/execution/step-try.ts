@@ -47,7 +47,11 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   const { run, key } = step;
   let value: string | null;
   try {
-    value = encodeReturned(run, key, await runOnce(step));
+    value = encodeReturned(
+      run,
+      key,
+      await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step)),
+    );
   } catch (thrown) {
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };

@@ -3,21 +3,20 @@ import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts"
 import { assertDuration } from "../duration.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
-import { requestHash } from "../request-hash.ts";
+import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
 import { decodeError } from "../tool/error-json.ts";
 import type { EventOptions } from "../tool/task-context.ts";
 
 /** Resolves with the value of an event of the name, which no other wait gets; a wait that has ended takes no other one. */
 export async function waitForEvent(
-  run: Run,
-  waits: OutsideWaits,
+  { store, run, waits }: { readonly store: HashingStore; readonly run: Run; readonly waits: OutsideWaits },
   key: JournalKey,
   name: string,
   { timeoutMs }: EventOptions,
 ): Promise<unknown> {
   if (timeoutMs !== undefined) assertDuration(timeoutMs);
   const claimed = run.claim(key);
-  const hash = requestHash("event", name);
+  const hash = storedHash(store, "event", name);
   const entry = run.find(claimed);
   if (entry !== undefined) assertSameWait(entry, name, hash);
   if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, valueOf);
@@ -25,7 +24,7 @@ export async function waitForEvent(
     key: claimed,
     entry,
     command: "wait_event",
-    begin: (deadlineAt: number | null) => ({ key: claimed, name, requestHash: hash, deadlineAt }),
+    begin: (deadlineAt: number | null) => ({ key: claimed, name, requestHash: hash.value, deadlineAt }),
     text: name,
     timeoutMs,
     mustEndInTime: `The wait "${claimed}" for the event "${name}"`,
@@ -40,8 +39,8 @@ function valueOf({ value, error }: JournalEnd): unknown {
   return JSON.parse(value ?? "null");
 }
 
-function assertSameWait(entry: JournalHead, name: string, hash: string): void {
-  if (entry.kind === "event" && entry.requestHash === hash) return;
+function assertSameWait(entry: JournalHead, name: string, hash: StoredHash): void {
+  if (entry.kind === "event" && isSameHash(hash, entry.requestHash)) return;
   const other = entry.kind === "event" ? "a wait for another event" : `another entry (${entry.kind})`;
   throw new HoldfastError(
     "replay_mismatch",

@@ -1,5 +1,6 @@
 import type { ListedEntry } from "../../store/store.ts";
 import type { HoldfastError } from "../../task/fault.ts";
+import type { InputMethod } from "../../task/input.ts";
 import type { JournalEnd } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
@@ -17,6 +18,8 @@ export interface OutsideWait<N extends OpeningCommandName> {
   /** What an earlier attempt journalled under the key: the same, and it has not ended. */
   readonly entry: ListedEntry | undefined;
   readonly command: N;
+  /** Of a question. */
+  readonly method?: InputMethod;
   /** What has to be done before a new one begins; where this rejects, it does not. */
   readonly prepare?: () => Promise<void>;
   /** What begins it, once it is known when it is given up (epoch ms; null: not at all). */
@@ -61,7 +64,19 @@ export class OutsideWaits {
     if (isNew && deadlineAt !== null && mustEndInTime !== undefined && !limit.reaches(deadlineAt))
       await limit.assertReaches(deadlineAt, mustEndInTime);
     if (isNew && text !== undefined) task.journal.addText(key, text);
-    return decode(await run.whileWaiting(() => this.#end(wait, deadlineAt), deadlineAt ?? undefined));
+    const end = run.whileWaiting(() => this.#end(wait, deadlineAt), deadlineAt ?? undefined);
+    return decode(await this.#traced(wait, end));
+  }
+
+  /** A call has spans of its own: those of the task that it made. */
+  #traced<N extends OpeningCommandName>(
+    { key, entry, command, method }: OutsideWait<N>,
+    end: Promise<JournalEnd>,
+  ): Promise<JournalEnd> {
+    const { run, clock } = this.#setup;
+    if (run.trace === undefined || command === "call_tool") return end;
+    const kind = command === "open_input" ? "input" : "event";
+    return run.trace.waiting({ kind, key, method, begunAt: entry?.begunAt ?? clock.now() }, clock, end);
   }
 
   async #end<N extends OpeningCommandName>(

@@ -4,6 +4,7 @@ import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
+import type { RunTrace } from "../telemetry/run-trace.ts";
 import type { RunVersions } from "../tool/tool-versions.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { HeldCommand } from "./journal.ts";
@@ -26,6 +27,8 @@ export interface RunSetup {
   readonly slots?: PrincipalSlots;
   /** How long its handler may work at a stretch; left out: without end. */
   readonly limit?: WorkLimitSetup | undefined;
+  /** Left out where nothing is traced. */
+  readonly trace?: RunTrace | undefined;
   /** Makes a task of the run where something is to be journalled; left out for one that stays without. */
   readonly promote?: () => Promise<unknown>;
 }
@@ -44,6 +47,7 @@ export class Run {
   readonly lines: TaskLines;
   /** What the handler itself appends to them, and not one of its steps. */
   readonly lineSource: LineSource = { step: "" };
+  readonly trace: RunTrace | undefined;
   readonly life = new RunLife();
   readonly #keys = new ClaimedKeys();
   readonly #slot: SlotHolder;
@@ -57,6 +61,7 @@ export class Run {
     this.versions = setup.versions;
     this.maxBodyBytes = setup.maxBodyBytes;
     this.lines = setup.lines;
+    this.trace = setup.trace;
     const { slots, limit } = setup;
     const onOver = (error: HoldfastError): void => this.life.endAttempt(error);
     this.#slot = new SlotHolder(slots, limit && new WorkLimit(limit, onOver));
@@ -97,7 +102,12 @@ export class Run {
   /** Settles as `decode` does with what an entry ended with, in the order in which the entries ended first. */
   replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     if (this.#task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
-    return this.#task.replayed(entry, decode);
+    const { trace } = this;
+    if (trace === undefined) return this.#task.replayed(entry, decode);
+    return this.#task.replayed(entry, (end) => {
+      trace.replayed(entry, end.error !== null);
+      return decode(end);
+    });
   }
 
   /**
@@ -199,6 +209,7 @@ export class Run {
    */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
     this.life.change("park");
+    this.trace?.end({ end: "parked" });
     this.life.drop();
     this.#slot.end();
     return this.#task?.park(over);
@@ -251,6 +262,7 @@ export class Run {
   /** False where there is nothing to give back any more. */
   async #release(): Promise<boolean> {
     if (!this.life.change("release")) return false;
+    this.trace?.end({ end: "released" });
     this.#slot.end(); // a step of another task may wait for it
     await this.#task?.giveBack();
     this.life.drop();

@@ -7,11 +7,12 @@ import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { inputFailed, isClientError } from "./answers.ts";
 import { decodeError } from "../tool/error-json.ts";
-import { requestHash } from "../request-hash.ts";
+import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
 import { assertDuration } from "../duration.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
 
 export interface QuestionsSetup {
+  readonly store: HashingStore;
   readonly run: Run;
   readonly waits: OutsideWaits;
   readonly origin: Origin;
@@ -43,7 +44,7 @@ export class Questions {
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     this.#assertNotTooMany();
-    const hash = requestHash(method, params);
+    const hash = storedHash(this.#setup.store, method, params);
     const entry = run.find(claimed);
     if (entry !== undefined) assertSameQuestion(entry, method, hash);
     if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, answerOf);
@@ -52,9 +53,10 @@ export class Questions {
       key: claimed,
       entry,
       command: "open_input",
+      method,
       begin: (deadlineAt) => ({
         input: { key: claimed, method, params: raw },
-        requestHash: hash,
+        requestHash: hash.value,
         deadlineAt,
       }),
       text: raw,
@@ -102,8 +104,8 @@ function answerOf({ key, value, error: json }: JournalEnd): unknown {
   throw isClientError(error) ? inputFailed(key, error) : decodeError(json);
 }
 
-function assertSameQuestion(entry: JournalHead, method: InputMethod, hash: string): void {
-  if (entry.kind === "input" && entry.method === method && entry.requestHash === hash) return;
+function assertSameQuestion(entry: JournalHead, method: InputMethod, hash: StoredHash): void {
+  if (entry.kind === "input" && entry.method === method && isSameHash(hash, entry.requestHash)) return;
   throw new HoldfastError(
     "replay_mismatch",
     `The journal has another ${entry.kind === "input" ? "question" : entry.kind} under the key "${entry.key}" than the handler asks now. Give a changed question a new key.`,

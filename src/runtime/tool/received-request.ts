@@ -1,6 +1,7 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { JournalHead } from "../../task/journal.ts";
 import type { Origin } from "../../task/record.ts";
+import { traceContextKeys } from "../../task/trace-context.ts";
 import type { TaskContext } from "./task-context.ts";
 
 /** What the SDK tells a handler of the request that called its tool. In memory only, as credentials are. */
@@ -18,7 +19,7 @@ export interface ReceivedRequest {
 }
 
 /** Those keys of `_meta` that are stored with a task. */
-export const storedMetaKeys: readonly string[] = ["progressToken", "traceparent", "tracestate"];
+export const storedMetaKeys: readonly string[] = ["progressToken", ...traceContextKeys];
 
 /** What a context does not say of the run of its handler: for handlers that were written for the SDK. */
 export interface RunDetails {

@@ -87,10 +87,11 @@ export async function createTask(tool: Tool, request: ToolRequest, session: Task
 export function taskCreated(
   created: TaskSnapshot,
   tool: Tool | undefined,
-  { id, params, signal, access }: ToolRequest,
+  { id, params, signal, access, trace }: ToolRequest,
   session: TaskSession,
 ): Answer {
   const { subscriptions, connection } = session;
+  trace?.about(created.task.id);
   const subscriber = { connection, progressToken: progressTokenOf(params) };
   if (!signal.aborted) {
     // Nothing is sent about a task whose id the client does not have.

@@ -9,20 +9,23 @@ import { getTask, requestorWith, type TaskMethods, type TaskSession } from "../s
 
 /** How the methods about tasks are answered. */
 export const methods: TaskMethods<TasksMethod, TaskSession> = {
-  async "tasks/get"({ params, access }, session) {
-    return { result: { ...shown(await getTask(session, readTaskId("tasks/get", params), access)) } };
+  async "tasks/get"(request, session) {
+    return { result: { ...shown(await getTask(session, readTaskId("tasks/get", request.params), request)) } };
   },
 
-  async "tasks/result"({ id, params, signal, access }, session) {
+  async "tasks/result"({ id, params, signal, access, trace }, session) {
     const { connection, subscriptions } = session;
     const taskId = readTaskId("tasks/result", params);
     const wait = { connection, request: id, signal: AbortSignal.any([signal, connection.lost(id, signal)]) };
-    return taskResult(await subscriptions.finished(taskId, requestorWith(session, access), wait));
+    const finished = await subscriptions.finished(taskId, requestorWith(session, access), wait);
+    trace?.about(taskId);
+    return taskResult(finished);
   },
 
-  async "tasks/cancel"({ params, access }, session) {
+  async "tasks/cancel"({ params, access, trace }, session) {
     const taskId = readTaskId("tasks/cancel", params);
     const cancelled = await session.runtime.cancelNow(taskId, requestorWith(session, access));
+    trace?.about(taskId);
     return { result: { ...shown(cancelled) } };
   },
 

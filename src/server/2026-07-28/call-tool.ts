@@ -51,7 +51,7 @@ export async function callTool(
   });
   const { progress, log } = reports;
   try {
-    if (call !== undefined) return await createTask(runtime, { ...call, prepared, progress, log }, signal);
+    if (call !== undefined) return await createTask(runtime, { ...call, prepared, progress, log }, request);
     return completeAnswerOf(
       await runtime.runInline({
         tool,
@@ -64,6 +64,7 @@ export async function callTool(
         caller: callerOf(request, caller.principal),
         credentials: request.auth?.credentials,
         received: receivedBy(tool, request),
+        trace: request.trace?.context,
       }),
     );
   } finally {
@@ -119,11 +120,12 @@ function taskCall(
   };
 }
 
-async function createTask(runtime: Runtime, call: TaskCall, signal: AbortSignal): Promise<Answer> {
+async function createTask(runtime: Runtime, call: TaskCall, { signal, trace }: ToolRequest): Promise<Answer> {
   signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
   const end = await runtime.call(call, signal);
   if (end.kind === "outcome") return completeAnswerOf(end.outcome);
   const { task } = end.snapshot;
+  trace?.about(task.id);
   // The id can reach nobody any more. With a key the caller finds its task by calling again.
   if (signal.aborted && call.idempotencyKey === undefined) await runtime.cancel(task.id, task);
   return { result: { ...createTaskResult(end.snapshot) } };

@@ -86,7 +86,7 @@ export class Dispatcher {
   /** The checks come in the order capability, params, task. */
   async #aboutTask(
     method: TasksMethod,
-    { params, access, author: { serverInfo } }: OpenRequest,
+    { params, access, trace, author: { serverInfo } }: OpenRequest,
     { capabilities, principal }: Caller,
   ): Promise<Answer | TextAnswer> {
     const missing = missingForMethod(method, capabilities);
@@ -98,6 +98,7 @@ export class Dispatcher {
     switch (command.type) {
       case "get": {
         const snapshot = await runtime.get(taskId, requestor);
+        trace?.about(taskId);
         rates.advertised(taskId, principal, snapshot.task.pollIntervalMs);
         return { resultText: detailedTaskText(snapshot, { [SERVER_INFO_META_KEY]: serverInfo }) };
       }
@@ -107,6 +108,7 @@ export class Dispatcher {
       case "cancel":
         await runtime.cancel(taskId, requestor);
     }
+    trace?.about(taskId);
     return signed({ result: { resultType: "complete" } }, serverInfo);
   }
 

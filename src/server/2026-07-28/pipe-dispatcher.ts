@@ -45,7 +45,7 @@ export class PipeDispatcher implements WireDispatcher {
     const { dispatcher, principal } = this.#setup;
     const { id, method, params = {} } = request;
     if (!dispatcher.owns(method, params)) return undefined;
-    return async ({ signal, forward }) => {
+    return async ({ signal, forward, trace }) => {
       // Where a call is ours only because it is a repeat, asking would run the author's tool.
       if (!isExact(request) && dispatcher.owns(method, { name: params["name"], uri: params["uri"] })) {
         // The author's server has no such resource: about the rest of the request any method tells.
@@ -57,7 +57,16 @@ export class PipeDispatcher implements WireDispatcher {
       }
       const author = await this.#identity(forward, params["_meta"]);
       const stream = this.#streamOf(id);
-      const answer = await dispatcher.handle({ id, method, params, signal, principal, stream, author });
+      const answer = await dispatcher.handle({
+        id,
+        method,
+        params,
+        signal,
+        principal,
+        stream,
+        author,
+        trace,
+      });
       if (answer === undefined) throw signal.reason;
       return "resultText" in answer ? { result: JSON.parse(answer.resultText) as JsonObject } : answer;
     };

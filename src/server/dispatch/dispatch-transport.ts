@@ -14,6 +14,8 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { Answer } from "../answer.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { MessageContext } from "../request.ts";
+import type { ConnectionTraces } from "../tracing/connection-traces.ts";
+import type { RequestTrace } from "../tracing/request-trace.ts";
 import { AfterAnswers, type AnswerEnd } from "./after-answers.ts";
 
 /** What a dispatcher uses of its connection. */
@@ -30,6 +32,8 @@ export interface DispatchContext {
   readonly signal: AbortSignal;
   /** Passes a message to the SDK, as if it had come with the request. */
   readonly forward: (message: JSONRPCMessage) => void;
+  /** Of the request; undefined where nothing is traced. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** Answers a request; rejects with its fault, or with the reason of the signal. */
@@ -79,10 +83,13 @@ export class DispatchTransport implements Transport {
   /** By request. */
   readonly #amendments = new Map<RequestId, Amend>();
   readonly #afterAnswers = new AfterAnswers();
+  readonly #traces: ConnectionTraces | undefined;
 
-  constructor(wire: Transport, dispatcher: WireDispatcher) {
+  /** `traces`: left out where nothing is traced. */
+  constructor(wire: Transport, dispatcher: WireDispatcher, traces?: ConnectionTraces) {
     this.#wire = wire;
     this.#dispatcher = dispatcher;
+    this.#traces = traces;
   }
 
   get sessionId(): string | undefined {
@@ -146,33 +153,48 @@ export class DispatchTransport implements Transport {
   }
 
   /** Answers a request that did not come over this wire, where the answer is sent. */
-  answer(id: RequestId, handle: Handle, extra?: MessageContext): void {
-    this.#answer(id, this.#run(id, handle, extra)).catch((error: unknown) => this.onerror?.(error as Error));
+  answer(id: RequestId, handle: Handle, extra?: MessageContext, trace?: RequestTrace): void {
+    this.#answer(id, this.#run(id, handle, extra, trace)).catch((error: unknown) =>
+      this.onerror?.(error as Error),
+    );
   }
 
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if (isJSONRPCRequest(message)) {
-      const { id } = message;
-      const handle = this.#dispatcher.dispatch(message, extra);
-      if (handle !== undefined) {
-        this.answer(id, handle, extra);
-        return;
-      }
-      const amend = this.#dispatcher.amendmentFor(message);
-      if (amend !== undefined) this.#amendments.set(id, amend);
-    } else {
-      const cancelled = cancelledBy(message);
-      if (cancelled !== undefined) {
-        this.#amendments.delete(cancelled.id);
-        this.#afterAnswers.end(cancelled.id, "lost");
-      }
-      if (this.#dispatcher.received(message, extra)) return;
-      if (cancelled !== undefined) this.#open.get(cancelled.id)?.abort(cancelled.reason);
+      const trace = this.#traces?.begin(message);
+      if (trace === undefined) this.#request(message, extra);
+      else trace.run(() => this.#request(trace.traced(message), extra, trace));
+      return;
     }
+    const cancelled = cancelledBy(message);
+    if (cancelled !== undefined) {
+      this.#traces?.cancelled(cancelled.id);
+      this.#amendments.delete(cancelled.id);
+      this.#afterAnswers.end(cancelled.id, "lost");
+    }
+    if (this.#dispatcher.received(message, extra)) return;
+    if (cancelled !== undefined) this.#open.get(cancelled.id)?.abort(cancelled.reason);
     this.onmessage?.(message, extra);
   }
 
-  async #run(id: RequestId, handle: Handle, extra?: MessageExtraInfo): Promise<Answer | undefined> {
+  #request(request: JSONRPCRequest, extra?: MessageExtraInfo, trace?: RequestTrace): void {
+    const { id } = request;
+    const handle = this.#dispatcher.dispatch(request, extra);
+    if (handle !== undefined) {
+      this.answer(id, handle, extra, trace);
+      return;
+    }
+    const amend = this.#dispatcher.amendmentFor(request);
+    if (amend !== undefined) this.#amendments.set(id, amend);
+    this.onmessage?.(request, extra);
+  }
+
+  async #run(
+    id: RequestId,
+    handle: Handle,
+    extra?: MessageExtraInfo,
+    trace?: RequestTrace,
+  ): Promise<Answer | undefined> {
     const controller = new AbortController();
     const { signal } = controller;
     this.#open.set(id, controller);
@@ -180,7 +202,7 @@ export class DispatchTransport implements Transport {
     try {
       await Promise.resolve(); // a cancel in the same batch comes first
       if (signal.aborted) return undefined;
-      const answer = await handle({ signal, forward: (message) => this.onmessage?.(message, extra) });
+      const answer = await handle({ signal, forward: (message) => this.onmessage?.(message, extra), trace });
       return signal.aborted ? undefined : answer;
     } catch (thrown) {
       if (signal.aborted && thrown === signal.reason) return undefined;
@@ -199,6 +221,7 @@ export class DispatchTransport implements Transport {
 
   async #sendAnswer(answer: JSONRPCResponse, options?: TransportSendOptions): Promise<void> {
     const { id } = answer;
+    this.#traces?.answered(answer);
     if (id === undefined) return this.#wire.send(answer, options);
     this.#amendments.delete(id);
     this.#afterAnswers.sending(id);
@@ -214,6 +237,7 @@ export class DispatchTransport implements Transport {
 
   #closed(): void {
     this.#dispatcher.closed();
+    this.#traces?.close();
     this.#afterAnswers.close();
     this.#amendments.clear();
     this.#open.clear();

@@ -1,4 +1,5 @@
 import type { McpServer, Transport } from "@modelcontextprotocol/server";
+import type { ConnectionTraces } from "../tracing/connection-traces.ts";
 import { DispatchTransport, type WireDispatcher } from "./dispatch-transport.ts";
 
 /** An author's server for one connection, and the dispatcher that answers our requests on it. */
@@ -6,17 +7,24 @@ export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher
   readonly dispatcher: Dispatcher;
   readonly #mcp: McpServer;
   readonly #onConnected: () => () => void;
+  readonly #traces: ConnectionTraces | undefined;
   #transport: DispatchTransport | undefined;
 
-  /** `onConnected` returns what is called when the connection has ended. */
-  constructor(mcp: McpServer, dispatcher: Dispatcher, onConnected: () => () => void) {
+  /** `onConnected` returns what is called when the connection has ended. `traces`: left out where nothing is traced. */
+  constructor(
+    mcp: McpServer,
+    dispatcher: Dispatcher,
+    onConnected: () => () => void,
+    traces?: ConnectionTraces,
+  ) {
     this.#mcp = mcp;
     this.#onConnected = onConnected;
     this.dispatcher = dispatcher;
+    this.#traces = traces;
   }
 
   async connect(wire: Transport): Promise<void> {
-    const transport = new DispatchTransport(wire, this.dispatcher);
+    const transport = new DispatchTransport(wire, this.dispatcher, this.#traces);
     this.#transport = transport;
     transport.onclose = this.#onConnected(); // which the SDK calls too
     await this.#mcp.connect(transport);

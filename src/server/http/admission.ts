@@ -8,7 +8,7 @@ import { tooManyOpen, tooManyStreams } from "./sessions/refusals.ts";
 import { requestIds } from "./sessions/requests-in.ts";
 import { isStream } from "./sse.ts";
 import { watchedStream } from "./watched-stream.ts";
-import { tooManyRequests } from "./too-many-requests.ts";
+import { tooFastRequests } from "./too-many-requests.ts";
 
 /** A request whose sender and body are known. */
 export interface Arrived {
@@ -48,7 +48,7 @@ export class Admission {
     const beyond = this.#resource?.refusal(sender, needed);
     if (beyond !== undefined) return beyond;
     const limited = await this.#server.rates.refusal(body, principal);
-    if (limited !== undefined) return tooManyRequests(body, this.#server.errorOf(limited));
+    if (limited !== undefined) return tooFastRequests(body, this.#server.errorOf(limited));
     return this.#openRequests.serve(arrived, async () => {
       if (sender.access !== undefined) needed.push(...(await this.#server.scopesOfTasks(body, principal)));
       const refusal = (more: readonly string[] = []): Response | undefined =>

@@ -143,14 +143,21 @@ export class TaskRequests {
     { principal, access, auth, authInfo }: Sender,
     http: () => Request | undefined,
   ): Exchange {
-    const { dispatcher, identity, legacyErrorCodes } = this.#server;
+    const { dispatcher, identity, legacyErrorCodes, tracing } = this.#server;
     const exchange = new Exchange((cut) => this.#unread.open(principal, cut));
     this.#open.add(exchange);
     if (method === "tools/call") exchange.keepAlive(); // the others are answered at once
+    const trace = tracing?.begin({ id, method, params }, "http");
+    if (trace !== undefined) {
+      exchange.afterAnswer((end) => {
+        if (end === "lost") trace.cancelled();
+      });
+    }
     const request = {
       id,
       method,
-      params,
+      params: trace === undefined ? params : trace.paramsOf(params),
+      trace,
       principal,
       access,
       auth,
@@ -161,9 +168,15 @@ export class TaskRequests {
         return exchange.signal;
       },
     };
-    void dispatcher.handle(request).then((answer) => {
+    const handled =
+      trace === undefined ? dispatcher.handle(request) : trace.run(() => dispatcher.handle(request));
+    void handled.then((answer) => {
       this.#open.delete(exchange);
-      if (answer === undefined) return;
+      if (answer === undefined) {
+        trace?.cancelled();
+        return;
+      }
+      trace?.answered(answer);
       const code = "error" in answer ? answer.error.code : undefined;
       const refused = code === -32021 || (legacyErrorCodes && code === legacyMissingCapability);
       exchange.answer(refused ? 400 : 200, answerText(id, answer));

@@ -11,7 +11,7 @@ import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { tellHttpRefusal } from "./http-refusals.ts";
+import { isHttpRefusal, tellHttpRefusal } from "./http-refusals.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
@@ -187,7 +187,7 @@ export class FastPath {
 
   #send(answer: Outgoing, principal: Principal, { incoming, outgoing, ordinary }: Received): void {
     const { events } = this.#setup.server;
-    if (events !== undefined) {
+    if (events !== undefined && isHttpRefusal(answer)) {
       tellHttpRefusal(events, answer, { principal, method: incoming.headers["mcp-method"]?.toString() });
     }
     if (answer === undefined || answer instanceof Response) {

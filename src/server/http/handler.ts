@@ -11,7 +11,7 @@ import { corsOf } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import { FastPath } from "./fast-path.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { tellHttpRefusal } from "./http-refusals.ts";
+import { isHttpRefusal, tellHttpRefusal } from "./http-refusals.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
 import { batchLimit, bodyReadLimits, unreadLimit } from "./limits.ts";
 import { Messages } from "./messages.ts";
@@ -123,12 +123,12 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const { events } = server;
   const answer: Handler["answer"] = (request, arrival) => {
     const answered = admit(request, arrival).catch(failed);
-    if (events === undefined) return answered;
-    return answered.then((outgoing) => {
+    void answered.then((outgoing) => {
+      if (events === undefined || !isHttpRefusal(outgoing)) return;
       const method = request.headers.get("mcp-method") ?? undefined;
       tellHttpRefusal(events, outgoing, { principal: holders.get(request) ?? null, method });
-      return outgoing;
     });
+    return answered; // itself: nobody waits longer for what is told
   };
   const response: Handler["response"] = (request, outgoing) => {
     const origin = request.headers.get("origin");

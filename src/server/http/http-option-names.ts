@@ -38,4 +38,6 @@ export const httpOptions: OptionNames<HttpOptions> = {
   maxConnections: true,
   maxHeaderBytes: true,
   admin: true,
+  metrics: true,
+  dashboard: true,
 };

@@ -3,6 +3,8 @@ import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { Access } from "../request.ts";
 import type { OnError } from "../faults.ts";
 import type { AdminEndpointOptions } from "./admin/admin-options.ts";
+import type { DashboardEndpointOptions } from "./dashboard/dashboard-options.ts";
+import type { MetricsEndpointOptions } from "./metrics/metrics-options.ts";
 
 /** Who sent a request: the owner of its tasks, and what the SDK passes to the author's own tools. */
 export interface Identity {
@@ -184,4 +186,8 @@ export interface HttpOptions extends NodeHandlerOptions {
   readonly maxHeaderBytes?: number;
   /** An endpoint for operators beside the one for clients, under the same names. Default: none. */
   readonly admin?: AdminEndpointOptions;
+  /** An endpoint for who collects metrics, such as Prometheus, likewise. Default: none. */
+  readonly metrics?: MetricsEndpointOptions;
+  /** A page for operators, likewise. Default: none. */
+  readonly dashboard?: DashboardEndpointOptions;
 }

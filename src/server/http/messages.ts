@@ -28,6 +28,7 @@ import { OutgoingStream } from "./outgoing-stream.ts";
 import { TaskListeners, isListen } from "./task-listeners.ts";
 import { isStream, messageEvent, streamHeaders } from "./sse.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
+import { tracedListen } from "./traced-listen.ts";
 import { Verdicts } from "./verdicts.ts";
 
 /** Where the messages of admitted requests go: to our dispatcher, to the author's server, or to a session. */
@@ -113,7 +114,10 @@ export class Messages {
     if (isListen(request)) {
       const alone =
         exact && listensToTasksOnly(body) ? await this.#acknowledgement(body, incoming) : undefined;
-      return this.#listeners.serve(request, owner, body, alone === undefined ? forward : async () => alone);
+      const trace = isRequest(body) ? this.#server.tracing?.begin(body, "http") : undefined;
+      const acknowledge = alone === undefined ? forward : async () => alone;
+      const response = await this.#listeners.serve(request, owner, body, acknowledge);
+      return trace === undefined ? response : tracedListen(trace, response, request.signal);
     }
     const response = this.#counted(await forward(body), incoming);
     const amend = isRequest(body) ? this.#server.amendmentFor(body.method, body.params) : undefined;

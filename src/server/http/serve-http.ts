@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames } from "../../task/option-names.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
-import { adminBesideMcp, listenerOf } from "./admin/beside-mcp.ts";
+import { endpointsBesideMcp, listenerOf } from "./beside-mcp.ts";
 import type { FetchHandler } from "./fetch-handler.ts";
 import { httpOptions } from "./http-option-names.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -42,9 +42,9 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   assertOptionNames("serveHttp", options, httpOptions);
   const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
   const withHosts = withHostDefault(options, host);
-  const admin = adminBesideMcp(server, withHosts);
+  const endpoints = endpointsBesideMcp(server, withHosts);
   const { handle, handler, open } = nodeHandler(server, withHosts);
-  const node = createNodeServer(connectionLimits(options), listenerOf(handle, admin, open));
+  const node = createNodeServer(connectionLimits(options), listenerOf(handle, endpoints, open));
 
   // First the port: where it is taken, nothing was started that would have to be stopped for good.
   const bound = await listen(node, host, port);
@@ -61,7 +61,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
 
   const close = async (): Promise<void> => {
     const freed = closed(node);
-    admin?.close();
+    for (const endpoint of endpoints) endpoint.close();
     await handle.close();
     node.closeAllConnections();
     await freed;

@@ -8,3 +8,17 @@ export function tooManyRequests(body: unknown, error: JsonRpcError): Response {
   const id = isJsonObject(body) ? (body["id"] ?? null) : null;
   return Response.json({ jsonrpc: "2.0", id, error }, { status: 429, headers });
 }
+
+/** What was refused for coming too fast; the other responses with this status refuse what is too much. */
+const tooFast = new WeakSet<Response>();
+
+/** 429 for what comes faster than a rate allows. */
+export function tooFastRequests(body: unknown, error: JsonRpcError): Response {
+  const refused = tooManyRequests(body, error);
+  tooFast.add(refused);
+  return refused;
+}
+
+export function isTooFast(answer: Response): boolean {
+  return tooFast.has(answer);
+}

@@ -7,47 +7,48 @@ export interface WatchedStream {
 
 /**
  * `body`, read as fast as its client reads, and a word on its end: when all was read, or nobody reads it any more. It is told
- * once. `signal` aborts when the client is gone: adapters may not cancel a stream before they have a next chunk to write.
+ * once, with whether its client has read all. `signal` aborts when the client is gone: adapters may not cancel a stream before they have a next chunk to write.
  */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
-  onEnd: () => void,
+  onEnd: (isRead: boolean) => void,
 ): WatchedStream {
   const reader = body.getReader();
   let over = false;
   let cut = false;
-  const end = (): void => {
+  const end = (isRead: boolean): void => {
     if (over) return;
     over = true;
-    signal.removeEventListener("abort", end);
-    onEnd();
+    signal.removeEventListener("abort", leave);
+    onEnd(isRead);
   };
+  const leave = (): void => end(false);
   let out: ReadableStreamDefaultController<Uint8Array> | undefined;
   const readable = new ReadableStream<Uint8Array>(
     {
       start(controller) {
         out = controller;
-        signal.addEventListener("abort", end);
-        if (signal.aborted) end();
+        signal.addEventListener("abort", leave);
+        if (signal.aborted) leave();
       },
       async pull(controller) {
         try {
           const { done, value } = await reader.read();
           if (cut) return;
           if (done) {
-            end();
+            end(true);
             controller.close();
           } else {
             controller.enqueue(value);
           }
         } catch (error) {
-          end();
+          leave();
           throw error;
         }
       },
       cancel(reason) {
-        end();
+        leave();
         return reader.cancel(reason);
       },
     },
@@ -58,7 +59,7 @@ export function watchedStream(
     end(last) {
       if (over) return;
       cut = true;
-      end();
+      end(true);
       out?.enqueue(last);
       out?.close();
       reader.cancel().catch(() => undefined);

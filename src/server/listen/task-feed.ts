@@ -3,8 +3,15 @@ import { generation } from "../../generation/2026-07-28/name.ts";
 import { detailedTask, type DetailedTask } from "../../generation/2026-07-28/project.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import { isHidden } from "../../task/fault.ts";
+import { pushed } from "../tracing/pushed.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+
+interface Taken {
+  readonly digest: string;
+  /** Of its record. */
+  readonly version: number;
+}
 
 const shortestPauseMs = 1_000;
 /** Clocks jump ahead, and laptops sleep. */
@@ -26,8 +33,8 @@ export class TaskFeed {
   readonly accepted: readonly string[];
   readonly #runtime: Runtime;
   readonly #requestor: Requestor;
-  /** Tasks that can still change, with a digest of the state that was taken last; "" before the first. */
-  readonly #digests: Map<string, string>;
+  /** Tasks that can still change, with the state that was taken last; undefined before the first. */
+  readonly #taken: Map<string, Taken | undefined>;
   /** In the order of their oldest change that was not taken, so that no task delays the others. */
   readonly #changed: Set<string>;
   /** The ways to call off the next look at a task whose ttl may grow, which is no change that the store tells of. */
@@ -58,11 +65,11 @@ export class TaskFeed {
     this.accepted = accepted;
     this.#runtime = runtime;
     this.#requestor = requestor;
-    this.#digests = new Map(accepted.map((id) => [id, ""]));
+    this.#taken = new Map(accepted.map((id) => [id, undefined]));
     // All are read again when they are taken, so that no change before this line is missed.
     this.#changed = new Set(accepted);
     this.#unwatch = runtime.watch(accepted, (id) => {
-      if (this.#digests.has(id)) this.#mark(id);
+      if (this.#taken.has(id)) this.#mark(id);
     });
   }
 
@@ -90,9 +97,13 @@ export class TaskFeed {
     }
     const task = detailedTask(snapshot);
     const digest = hash("sha256", JSON.stringify(task), "base64");
-    const isNews = digest !== this.#digests.get(id);
+    const before = this.#taken.get(id);
+    const isNews = digest !== before?.digest;
+    const { version, updatedAt } = snapshot.task;
+    // The first state is asked for, and a ttl that grows is no change of the task.
+    if (isNews && before !== undefined && before.version !== version) pushed(this.#runtime, updatedAt);
     if (snapshot.task.finishedAt === null) {
-      this.#digests.set(id, digest);
+      this.#taken.set(id, { digest, version });
       this.#lookAgain(id, snapshot.task);
     } else this.#forget(id); // it never changes again
     return isNews ? task : undefined;
@@ -127,7 +138,7 @@ export class TaskFeed {
   #forget(id: string): void {
     this.#looks.get(id)?.();
     this.#looks.delete(id);
-    this.#digests.delete(id);
+    this.#taken.delete(id);
     this.#changed.delete(id);
   }
 }

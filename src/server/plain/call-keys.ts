@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../generation/json-object.ts";
-import { requestHash } from "../../runtime/request-hash.ts";
+import { storedHash, type HashingStore } from "../../runtime/request-hash.ts";
 import type { PlainOwner } from "./plain-call.ts";
 
 const prefix = "holdfast/plain:";
@@ -9,6 +9,7 @@ const prefix = "holdfast/plain:";
  * other claims, such as another tenant, means other data by the same arguments.
  */
 export function callKey(
+  store: HashingStore,
   owner: PlainOwner,
   tool: string,
   args: unknown,
@@ -18,7 +19,8 @@ export function callKey(
   if (principal === null && session === "") return undefined;
   const about = Object.keys(claims).length === 0 ? [] : [claims];
   // The store keeps the keys of principals apart. Callers without a principal are told apart by their sessions.
-  return `${prefix}${principal === null ? session : ""}:${requestHash(tool, args ?? {}, ...about)}`;
+  const hash = storedHash(store, tool, args ?? {}, ...about);
+  return `${prefix}${principal === null ? session : ""}:${hash.value}`;
 }
 
 /** The key of a further task of the same call. No key of a call contains the separator. */

@@ -65,7 +65,8 @@ export class CallTasks {
     // What was prepared depends on the caller's answers, which may differ in another call.
     const joins = ownKey === undefined && tool.joinCalls !== false && preparation === undefined;
     const { params, auth } = request;
-    const key = joins ? callKey(owner, tool.name, params["arguments"], auth?.claims) : undefined;
+    const { store } = this.#runtime;
+    const key = joins ? callKey(store, owner, tool.name, params["arguments"], auth?.claims) : undefined;
     if (key === undefined) return { ...(await this.#create(ownKey, opening)), release: () => undefined };
     return joinsWhileAwaited(tool) ? this.#joinAny(key, opening) : this.#joinFree(key, opening);
   }

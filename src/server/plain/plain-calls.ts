@@ -119,7 +119,8 @@ export class PlainCalls {
     heard?: number,
   ): Promise<Answer> {
     const { clock } = this.#runtime;
-    const { signal } = call.request;
+    const { signal, trace } = call.request;
+    trace?.about(task.id);
     const over = new AbortController();
     const deadline = new AbortController();
     const callOffDeadline =

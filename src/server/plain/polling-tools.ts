@@ -48,6 +48,7 @@ export class PollingTools {
     const typed = typeof reference === "string" ? reference : "";
     const snapshot = await findTask(this.#runtime, call.owner, typed);
     if (snapshot === undefined) return this.#unknown(typed, call);
+    call.request.trace?.about(snapshot.task.id);
     switch (kind) {
       case "result":
         return (await this.#answered(snapshot, args, call)) ?? this.#calls.result(snapshot.task, call);

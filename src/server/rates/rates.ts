@@ -170,5 +170,5 @@ function tooFast(what: string, retryAfterMs: number): HoldfastError {
 }
 
 function tooMuch(message: string, retryAfterMs: number): HoldfastError {
-  return new HoldfastError("limit_reached", message, { data: { retryAfterMs: Math.max(1, retryAfterMs) } });
+  return new HoldfastError("rate_limited", message, { data: { retryAfterMs: Math.max(1, retryAfterMs) } });
 }

@@ -48,7 +48,7 @@ export async function answerAsTask(
   request: ToolRequest,
   session: SepSession,
 ): Promise<Answer> {
-  const { id, params, signal, auth } = request;
+  const { id, params, signal, auth, trace } = request;
   const { runtime, connection, requestor, scope } = session;
   const asked = readTaskParams(params);
   if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
@@ -67,15 +67,16 @@ export async function answerAsTask(
   });
   const announcement = createdNotification(asked.taskId);
   await connection.deliver(announcement.method, announcement.params, id);
-  return answerAtEnd(created, { id, params, signal }, session);
+  return answerAtEnd(created, { id, params, signal, trace }, session);
 }
 
 /** Answers a request with the outcome of its task when that has ended; rejects with the reason of the signal. */
 export async function answerAtEnd(
   created: TaskSnapshot,
-  { id, params, signal }: ToolRequest,
+  { id, params, signal, trace }: ToolRequest,
   session: SepSession,
 ): Promise<Answer> {
+  trace?.about(created.task.id);
   const { subscriptions, connection, requestor } = session;
   const progressToken = progressTokenOf(params);
   const failed = new AbortController();

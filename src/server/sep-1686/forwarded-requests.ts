@@ -65,7 +65,7 @@ export class ForwardedRequests {
   async answer(
     { id, params = {}, ...message }: JSONRPCRequest,
     method: OtherRequest,
-    { signal, forward }: DispatchContext,
+    { signal, forward, trace }: DispatchContext,
   ): Promise<Answer> {
     if (this.#answers.has(id)) {
       // The SDK's answers to the two could not be told apart, and one of the tasks would never end.
@@ -86,7 +86,7 @@ export class ForwardedRequests {
     const { _meta, ...asked } = params;
     const work = { id: task, method, tool: method, arguments: asked };
     try {
-      return await answerAsTask(work, { id, params, signal }, this.#session);
+      return await answerAsTask(work, { id, params, signal, trace }, this.#session);
     } finally {
       signal.removeEventListener("abort", forget);
       forget();

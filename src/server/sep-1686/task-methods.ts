@@ -16,22 +16,26 @@ import { ownTask, type SepSession } from "./sep-session.ts";
 
 /** How the methods about tasks are answered, once earlier cancels are stored. */
 export const methods: TaskMethods<TasksMethod, SepSession> = {
-  async "tasks/get"({ params, access }, session) {
+  async "tasks/get"(request, session) {
     await Promise.allSettled(session.cancels);
-    const id = await ownTask(session, readTaskId("tasks/get", params));
-    return { result: { ...getTaskResult(await getTask(session, id, access)) } };
+    const id = await ownTask(session, readTaskId("tasks/get", request.params));
+    return { result: { ...getTaskResult(await getTask(session, id, request)) } };
   },
 
-  async "tasks/result"({ params, access }, session) {
+  async "tasks/result"({ params, access, trace }, session) {
     await Promise.allSettled(session.cancels);
     const id = await ownTask(session, readTaskId("tasks/result", params));
-    return { result: taskResult(await session.runtime.get(id, requestorWith(session, access))) };
+    const snapshot = await session.runtime.get(id, requestorWith(session, access));
+    trace?.about(id);
+    return { result: taskResult(snapshot) };
   },
 
-  async "tasks/delete"({ params, access }, session) {
+  async "tasks/delete"({ params, access, trace }, session) {
     await Promise.allSettled(session.cancels);
     const taskId = readTaskId("tasks/delete", params);
-    await session.runtime.delete(await ownTask(session, taskId), requestorWith(session, access));
+    const id = await ownTask(session, taskId);
+    await session.runtime.delete(id, requestorWith(session, access));
+    trace?.about(id);
     return { result: { ...deleteTaskResult(taskId) } };
   },
 

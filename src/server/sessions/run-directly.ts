@@ -66,6 +66,7 @@ export async function runDirectly(
       caller: callerOf({ auth }, connection.principal),
       credentials: auth?.credentials,
       received: receivedBy(tool, request),
+      trace: request.trace?.context,
     });
   } finally {
     reports.end();

@@ -21,6 +21,8 @@ import { ForwardedRequests } from "../sep-1686/forwarded-requests.ts";
 import { cancelNamed, sepSessionOf } from "../sep-1686/sep-session.ts";
 import { refusalOf } from "../refusal-events.ts";
 import type { Streams } from "../streams.ts";
+import type { RequestTrace } from "../tracing/request-trace.ts";
+import type { RequestTracing } from "../tracing/request-tracing.ts";
 import { Client } from "./client.ts";
 import type { SessionContext, SessionServices } from "./session-context.ts";
 import { SessionRequests } from "./session-requests.ts";
@@ -87,12 +89,22 @@ export class SessionDispatcher implements WireDispatcher {
   }
 
   /** Answers a request of ours without a connection; undefined for one that is not. */
-  answer(request: JSONRPCRequest, extra: MessageContext): Promise<Answer> | undefined {
+  answer(
+    request: JSONRPCRequest,
+    extra: MessageContext,
+    tracing?: RequestTracing,
+  ): Promise<Answer> | undefined {
     const handle = this.dispatch(request, extra);
+    return handle && this.#answered(handle, tracing?.begin(request, "http"));
+  }
+
+  async #answered(handle: Handle, trace: RequestTrace | undefined): Promise<Answer> {
     const { signal } = new AbortController();
-    return handle?.({ signal, forward: () => undefined })
+    const answer = await handle({ signal, forward: () => undefined, trace })
       .catch((thrown: unknown) => ({ error: this.errorOf(thrown) }))
       .finally(() => this.closed());
+    trace?.answered(answer);
+    return answer;
   }
 
   /** The same handle, where nobody listens. */

@@ -68,7 +68,7 @@ export class SessionRequests {
     const answer = work;
     const access = this.#accessOf(extra);
     const transport = this.#transportOf(extra);
-    return ({ signal }) => answer({ id, params, signal, access, auth: extra?.auth, transport });
+    return ({ signal, trace }) => answer({ id, params, signal, access, auth: extra?.auth, transport, trace });
   }
 
   /** How a request is answered that an earlier process has received; `joined` is the task that it found, if it made none. */

@@ -29,11 +29,12 @@ export function requestorWith({ requestor }: TaskSession, access: Access | undef
 export async function getTask(
   session: TaskSession,
   id: string,
-  access: Access | undefined,
+  { access, trace }: Pick<ToolRequest, "access" | "trace">,
 ): Promise<TaskSnapshot> {
   const { runtime, subscriptions, rates, connection } = session;
   const requestor = requestorWith(session, access);
   const snapshot = await runtime.get(id, requestor);
+  trace?.about(id);
   rates.advertised(snapshot.task.wireId, requestor.principal, snapshot.task.pollIntervalMs);
   subscriptions.polled(snapshot, requestor, connection);
   return snapshot;

@@ -24,6 +24,7 @@ import { missingForListen } from "../2026-07-28/admission.ts";
 import type { Listening } from "../listen/listening.ts";
 import { messageFault } from "../message-limits.ts";
 import type { TaskServer } from "../task-server.ts";
+import { ConnectionTraces } from "../tracing/connection-traces.ts";
 
 /** A listen request for tasks: what is pushed, or the fault that it is refused with once the SDK has checked the rest. */
 interface Subscription {
@@ -47,11 +48,15 @@ export class ListenTransport implements Transport {
   /** By the id of the request; 1 and "1" are two, as they are two keys of a Map. */
   readonly #open = new Map<SubscriptionId, Subscription>();
   readonly #turns = new Turns();
+  /** Of listen requests, which never get to a server; undefined where nothing is traced. */
+  readonly #traces: ConnectionTraces | undefined;
 
   constructor(wire: Transport, server: TaskServer, principal: string) {
     this.#wire = wire;
     this.#server = server;
     this.#principal = principal;
+    const { tracing } = server;
+    this.#traces = tracing && new ConnectionTraces({ tracing, transport: "stdio" });
   }
 
   async start(): Promise<void> {
@@ -59,6 +64,7 @@ export class ListenTransport implements Transport {
     this.#wire.onerror = (error) => this.onerror?.(error);
     this.#wire.onclose = () => {
       for (const id of this.#open.keys()) this.#forget(id);
+      this.#traces?.close();
       this.onclose?.();
     };
     await this.#wire.start();
@@ -75,7 +81,12 @@ export class ListenTransport implements Transport {
     }
     // Nothing is pushed after the answer to the listen request.
     if (!("method" in message) && message.id !== undefined) this.#forget(message.id);
-    await this.#wire.send(message, options);
+    await this.#send(message, options);
+  }
+
+  #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!("method" in message)) this.#traces?.answered(message);
+    return this.#wire.send(message, options);
   }
 
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
@@ -89,7 +100,9 @@ export class ListenTransport implements Transport {
       return;
     }
     if (isJSONRPCNotification(message) && message.method === cancelledMethod) {
-      this.#forget(message.params?.["requestId"]);
+      const id = message.params?.["requestId"];
+      this.#forget(id);
+      if (typeof id === "string" || typeof id === "number") this.#traces?.cancelled(id);
     }
     this.onmessage?.(message, extra);
   }
@@ -107,8 +120,9 @@ export class ListenTransport implements Transport {
   async #listen(message: JSONRPCRequest, extra?: MessageExtraInfo): Promise<void> {
     const { id, params } = message;
     // Requests of earlier revisions name no version. They have no such method, which the SDK answers.
-    const listening =
-      params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined ? undefined : taskListening(params);
+    const isModern = params?._meta?.[PROTOCOL_VERSION_META_KEY] !== undefined;
+    if (isModern) this.#traces?.begin(message);
+    const listening = isModern ? taskListening(params) : undefined;
     if (listening === undefined) {
       this.onmessage?.(message, extra);
       return;
@@ -143,7 +157,7 @@ export class ListenTransport implements Transport {
     } else if (subscription.pushed === undefined) {
       const error = this.#server.errorOf(subscription.fault);
       this.#cancel(id);
-      await this.#wire.send({ jsonrpc: "2.0", id, error });
+      await this.#send({ jsonrpc: "2.0", id, error });
     } else {
       const { accepted, pushes } = subscription.pushed;
       await this.#wire.send({ ...message, params: acknowledgedTasks(message.params ?? {}, accepted) });
@@ -168,7 +182,7 @@ export class ListenTransport implements Transport {
     if (this.#open.get(id) !== subscription) return; // the connection is closed
     this.#server.errorOf(error); // which reports what the client must not see
     this.#cancel(id);
-    this.#wire.send(listenEnd(id)).catch(this.#server.onError);
+    this.#send(listenEnd(id)).catch(this.#server.onError);
   }
 
   /** Ends a subscription for the SDK too. */

@@ -38,8 +38,8 @@ export class PendingQuestions {
   readonly #withdraw = new Map<string, Set<AbortController>>();
   /** By key, how a question is asked again. */
   readonly #attempts = new Map<string, Attempt>();
-  /** Keys whose answers are being stored. */
-  readonly #answered = new Set<string>();
+  /** By key, the storing of its answers: the one that came first is the first to reach the store. */
+  readonly #answered = new Map<string, Promise<void>>();
 
   constructor(setup: SubscriptionSetup, subscribers: Subscribers) {
     this.#setup = setup;
@@ -51,7 +51,7 @@ export class PendingQuestions {
     this.#open = open;
     const keys = new Set(open.map(({ key }) => key));
     for (const key of this.#withdraw.keys()) if (!keys.has(key)) this.#withdrawAll(key);
-    for (const key of this.#answered) if (!keys.has(key)) this.#answered.delete(key);
+    for (const key of this.#answered.keys()) if (!keys.has(key)) this.#answered.delete(key);
     for (const key of this.#attempts.keys()) if (!keys.has(key)) this.#attempts.delete(key);
     for (const question of open) {
       const { key } = question;
@@ -138,17 +138,27 @@ export class PendingQuestions {
     }
     const verdict = judgeReply(put, reply);
     if (verdict.kind === "again") return this.#askAgain(key, verdict.attempt, offer);
-    this.#answered.add(key); // not asked again while the store fails
-    const { signal } = withdrawn;
     const answer =
       verdict.kind === "error"
-        ? { error: JSON.stringify(verdict.error) }
-        : { value: JSON.stringify(verdict.value) };
+        ? { key, error: JSON.stringify(verdict.error) }
+        : { key, value: JSON.stringify(verdict.value) };
+    const earlier = this.#answered.get(key);
+    const storing = (async () => {
+      await earlier?.catch(() => undefined); // which is told to who waits for it
+      await this.#storeOrFail(answer, withdrawn.signal);
+    })();
+    this.#answered.set(key, storing); // not asked again while the store fails
+    await storing;
+  }
+
+  /** Where the answer is refused, the question fails with the reason. */
+  async #storeOrFail(answer: InputAnswer, signal: AbortSignal): Promise<void> {
     try {
-      await this.#store({ key, ...answer }, signal);
+      await this.#store(answer, signal);
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
-      await this.#store({ key, error: JSON.stringify({ code: -32602, message: error.message }) }, signal);
+      const failed = JSON.stringify({ code: -32602, message: error.message });
+      await this.#store({ key: answer.key, error: failed }, signal);
     }
   }
 

@@ -43,7 +43,7 @@ export class TaskSubscription {
   constructor(setup: SubscriptionSetup) {
     this.#setup = setup;
     this.#subscribers = new Subscribers(setup);
-    this.#updates = new TaskUpdates(this.#subscribers, setup.format);
+    this.#updates = new TaskUpdates(setup, this.#subscribers);
     this.#log = new LogUpdates(setup, this.#subscribers);
     this.#questions = new PendingQuestions(setup, this.#subscribers);
     this.#unwatch = setup.runtime.watch([setup.id], () => this.#update());

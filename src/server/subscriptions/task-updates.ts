@@ -1,11 +1,13 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Progress } from "../../task/record.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { LogLine } from "../log/log-lines.ts";
 import { heardProgress, shownProgress } from "../log/shown-progress.ts";
 import type { Subscribers } from "./subscribers.ts";
-import type { Subscriber, Waiter } from "./subscriber.ts";
+import { pushed } from "../tracing/pushed.ts";
+import type { Subscriber, SubscriptionSetup, Waiter } from "./subscriber.ts";
 import type { NotificationFormat } from "./notification-format.ts";
 
 interface Report {
@@ -15,13 +17,15 @@ interface Report {
 
 /** The notifications about a task: its state when it changed, progress when it grew. */
 export class TaskUpdates {
+  readonly #runtime: Pick<Runtime, "telemetry" | "clock">;
   readonly #subscribers: Subscribers;
   readonly #format: NotificationFormat;
   #sent: string | undefined;
   /** The last progress that each got. */
   readonly #progress = new WeakMap<Subscriber | Waiter, number>();
 
-  constructor(subscribers: Subscribers, format: NotificationFormat) {
+  constructor({ runtime, format }: Pick<SubscriptionSetup, "runtime" | "format">, subscribers: Subscribers) {
+    this.#runtime = runtime;
     this.#subscribers = subscribers;
     this.#format = format;
   }
@@ -51,7 +55,9 @@ export class TaskUpdates {
     this.#sent = text;
     for (const connection of this.#subscribers.connections) {
       const route = this.#subscribers.routeTo(connection);
-      if (route !== undefined) connection.notify(notification.method, notification.params, route.via);
+      if (route === undefined) continue;
+      connection.notify(notification.method, notification.params, route.via);
+      pushed(this.#runtime, snapshot.task.updatedAt);
     }
   }
 

@@ -2,6 +2,7 @@ import type { Action, StoredAction } from "../../task/action.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
+import type { QueueLength } from "../queue-length.ts";
 import type { TableWrite } from "../table-write.ts";
 import { isInRange } from "../task-range.ts";
 import { compareText } from "./memory-lists.ts";
@@ -44,6 +45,7 @@ export class MemoryAdmin {
       count: (range, most) => opened(() => Math.min(this.#tasks(range, null).length, most)),
       endedTools: () =>
         opened(() => [...new Set(this.#ended().map(({ tool }) => tool))].toSorted(compareText)),
+      queues: (most) => opened(() => this.#queues(most)),
       actions: (taskId, before, limit) => opened(() => this.#newestActions(taskId, before, limit)),
       paused: () => opened(() => this.paused()),
     };
@@ -63,6 +65,20 @@ export class MemoryAdmin {
     return this.#records()
       .filter(isMeant)
       .sort((a, b) => compareText(b.id, a.id));
+  }
+
+  #queues(most: number): readonly QueueLength[] {
+    const lengths = new Map<string, QueueLength>();
+    for (const { tool, state: taskState, lane, runAfter } of this.#records()) {
+      if (taskState !== "queued") continue;
+      const state = lane === null ? "parked" : "ready";
+      const key = `${state} ${tool}`;
+      const { tasks = 0, since = null } = lengths.get(key) ?? {};
+      if (tasks === most) continue;
+      const first = lane === null ? null : Math.min(since ?? Infinity, runAfter ?? Infinity);
+      lengths.set(key, { tool, state, tasks: tasks + 1, since: first });
+    }
+    return [...lengths.values()];
   }
 
   #newestActions(taskId: string | null, before: number | null, limit: number): readonly StoredAction[] {

@@ -20,7 +20,7 @@ export class MemoryDatabase {
 
   sessionsFor(assertOpen: () => void, commit: () => Promise<void>): SessionStore {
     return new MemorySessions(this.#sessions, assertOpen, commit, (...query) =>
-      this.tables.tasksOf(...query),
+      this.tables.ofSessions.of(...query),
     );
   }
 

@@ -61,8 +61,13 @@ export class MemoryOwners {
     return [...this.#owners.values()].filter(({ lives }) => !lives).map(({ id }) => id);
   }
 
+  /** Of those that live. */
+  ids(): readonly string[] {
+    return [...this.#owners.values()].filter(({ lives }) => lives).map(({ id }) => id);
+  }
+
   get living(): number {
-    return this.#owners.size - this.gone().length;
+    return this.ids().length;
   }
 
   /** As long as an owner that is gone is not known to be, it counts. */

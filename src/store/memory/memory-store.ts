@@ -10,6 +10,8 @@ import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
+import type { NodeReports } from "../node-reports.ts";
+import type { Outbox } from "../outbox.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { TaskLogs } from "../task-logs.ts";
 import { StoreLost } from "../lost-store.ts";
@@ -26,6 +28,7 @@ import type {
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { memoryDatabase, type MemoryDatabase } from "./memory-database.ts";
 import { MemoryMessages } from "./memory-messages.ts";
+import { memoryReports } from "./memory-reports.ts";
 import type { MemoryTables } from "./memory-tables.ts";
 import { linesAfter, openInputs, type StoredTask } from "./stored-task.ts";
 
@@ -44,6 +47,8 @@ class MemoryStore implements TaskStore {
   readonly #lifecycle = new Lifecycle();
   readonly sessions: SessionStore;
   readonly admin: AdminStore;
+  readonly outbox: Outbox;
+  readonly reports: NodeReports;
   readonly logs: TaskLogs = {
     read: async (id, list, after, limit) => linesAfter(this.#stored(id), list, after).slice(0, limit),
   };
@@ -58,6 +63,16 @@ class MemoryStore implements TaskStore {
     this.#database = database;
     this.#tables = database.tables;
     this.admin = this.#tables.admin.port(() => this.#lifecycle.assertOpen());
+    this.outbox = this.#tables.outbox.port(() => this.#lifecycle.assertOpen());
+    this.reports = memoryReports(this.#tables.reports, {
+      assertOpen: () => this.#lifecycle.assertOpen(),
+      commit: async () => {
+        await this.#commit();
+        return this.#owner;
+      },
+      living: () => this.#tables.owners.ids(),
+      unfinished: (most) => this.#tables.unfinishedAfter("", most),
+    });
     this.sessions = database.sessionsFor(
       () => this.#lifecycle.assertOpen(),
       () => this.#commit(),

@@ -1,5 +1,6 @@
 import { hasExpired, isOver } from "../../task/expiry.ts";
 import type { JournalEntry } from "../../task/journal.ts";
+import type { StoredDelivery } from "../../task/delivery.ts";
 import { childInputKey } from "../../task/child-input.ts";
 import type { InputRequest } from "../../task/input.ts";
 import type { Usage } from "../../task/quota.ts";
@@ -7,6 +8,7 @@ import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
 import type { FairQuery } from "../fair-order.ts";
+import type { DeliveryQuery, ExcessQuery } from "../outbox.ts";
 import type { TaskTables } from "../task-tables.ts";
 import type {
   EventFacts,
@@ -24,8 +26,11 @@ import { MemoryAdmin } from "./memory-admin.ts";
 import type { MemoryLine } from "./memory-line.ts";
 import { MemoryOwners } from "./memory-owners.ts";
 import { MemoryQueue } from "./memory-queue.ts";
+import { MemoryReports } from "./memory-reports.ts";
 import { MemoryKeys } from "./memory-keys.ts";
 import { MemoryChildren } from "./memory-children.ts";
+import { MemoryOutbox } from "./memory-outbox.ts";
+import { MemorySessionTasks } from "./memory-session-tasks.ts";
 import { MemorySweeps } from "./memory-sweeps.ts";
 import { appendLines, forgetFailures, newlyStored, openInputs, type StoredTask } from "./stored-task.ts";
 import { SortedSet } from "./sorted-set.ts";
@@ -45,8 +50,9 @@ export class MemoryTables implements TaskTables {
   readonly admin = new MemoryAdmin(this.stored);
   readonly #children = new MemoryChildren();
   readonly #secrets = new Map<string, string>();
-  /** By the session that its request came in. */
-  readonly #ofSession = new Map<string, Set<string>>();
+  readonly ofSessions = new MemorySessionTasks(this.stored);
+  readonly outbox = new MemoryOutbox();
+  readonly reports = new MemoryReports();
 
   task(id: string): TaskRecord | undefined {
     return this.stored.get(id)?.record;
@@ -116,6 +122,14 @@ export class MemoryTables implements TaskTables {
     return { alive: false, tasks, unreadable: [], next };
   }
 
+  deliveries(query: DeliveryQuery): readonly StoredDelivery[] {
+    return this.outbox.deliveries(query);
+  }
+
+  excessDeliveries(query: ExcessQuery): readonly number[] {
+    return this.outbox.excess(query);
+  }
+
   secret(name: string): string | undefined {
     return this.#secrets.get(name);
   }
@@ -147,6 +161,9 @@ export class MemoryTables implements TaskTables {
       case "keep_secret":
         this.#secrets.set(write.name, write.value);
         return true;
+      case "write_outbox":
+        this.outbox.write(write.write);
+        return true;
       case "retire_owner":
         this.#retire(write.owner, write.forgetAt);
         return true;
@@ -163,10 +180,7 @@ export class MemoryTables implements TaskTables {
     this.#children.add(task);
     this.#idByWireId.set(wireId, task.id);
     this.#lists.add(task);
-    const { session } = request.origin;
-    if (session !== undefined) {
-      this.#ofSession.set(session, (this.#ofSession.get(session) ?? new Set()).add(task.id));
-    }
+    this.ofSessions.add(task.id, request);
     this.#keys.add(task);
     this.#index(task);
     this.#usage.add(task, Number(!isTerminal(task.state)), 1);
@@ -209,9 +223,7 @@ export class MemoryTables implements TaskTables {
     const stored = this.stored.get(id);
     if (stored === undefined) return;
     const { record: task, request } = stored;
-    const { session = "" } = request.origin;
-    this.#ofSession.get(session)?.delete(id);
-    if (this.#ofSession.get(session)?.size === 0) this.#ofSession.delete(session);
+    this.ofSessions.delete(id, request);
     this.#unindex(task);
     this.#usage.add(task, -Number(!isTerminal(task.state)), -1);
     this.#children.delete(task);
@@ -227,19 +239,6 @@ export class MemoryTables implements TaskTables {
 
   list(filter: TaskFilter, before: string | null, limit: number, now: number): readonly TaskRecord[] {
     return take(this.#newestOf(filter, before), limit, (task) => !isOver(task, now));
-  }
-
-  /** As `SessionStore.tasksOf`. */
-  tasksOf(session: string, limit: number, requestId?: string | number): readonly string[] {
-    const ids = [...(this.#ofSession.get(session) ?? [])].toSorted().toReversed();
-    const isMeant = (id: string): boolean => {
-      const stored = this.stored.get(id);
-      if (stored === undefined) return false;
-      return requestId === undefined
-        ? !isTerminal(stored.record.state)
-        : stored.request.origin.requestId === requestId;
-    };
-    return ids.filter(isMeant).slice(0, limit);
   }
 
   *#newestOf(filter: TaskFilter, before: string | null): Generator<TaskRecord, void, undefined> {

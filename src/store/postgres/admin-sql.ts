@@ -1,10 +1,12 @@
 import { actionColumns, pausedColumns } from "../action-row.ts";
 import type { Names } from "./names.ts";
+import { isReady, isWaiting, withQueuedHandlers } from "./queue-handlers.ts";
 import { recordColumns } from "./task-row.ts";
 import { finished, unfinished } from "./task-sql.ts";
 
 /** What operators read and write. Conditions repeat those of the partial indexes. */
-export function adminStatements({ task, action, pausedTool }: Names) {
+export function adminStatements(names: Names) {
+  const { task, child, action, pausedTool } = names;
   /** Tasks of a range below an id, newest first; what they search by comes first. */
   const tasks = (of: string, searched = 0): string => `SELECT ${recordColumns} FROM ${task}
     WHERE ${of} AND id < $${searched + 1} ORDER BY id DESC LIMIT $${searched + 2}`;
@@ -23,11 +25,14 @@ export function adminStatements({ task, action, pausedTool }: Names) {
     asking: tasks(asking),
     ended: tasks(ended, 2),
     principal: tasks(principal, 2),
+    children: `SELECT ${recordColumns} FROM ${child} JOIN ${task} ON task.id = child.id
+      WHERE child.parent = $1 AND child.id < $2 ORDER BY child.id DESC LIMIT $3`,
     countAll: counted("true ORDER BY id"),
     countOpen: counted(unfinished),
     countAsking: counted(asking),
     countEnded: counted(ended, 2),
     countPrincipal: counted(principal, 2),
+    countChildren: `SELECT count(*)::int FROM (SELECT 1 FROM ${child} WHERE parent = $1 LIMIT $2) AS counted`,
     /** By steps: each goes to the next one. */
     endedTools: `WITH RECURSIVE named AS (
       (SELECT tool FROM ${task} WHERE ${finished} ORDER BY tool LIMIT 1)
@@ -35,6 +40,17 @@ export function adminStatements({ task, action, pausedTool }: Names) {
       SELECT next.tool FROM named CROSS JOIN LATERAL (
         SELECT tool FROM ${task} WHERE ${finished} AND tool > named.tool ORDER BY tool LIMIT 1) AS next
     ) SELECT tool FROM named`,
+    /** Of each handler, and of each owner that it is queued for, up to a number. */
+    queues: `${withQueuedHandlers(names)}
+      SELECT ready.tool, 'ready', counted.tasks, counted.since FROM ready CROSS JOIN LATERAL (
+        SELECT count(*)::int AS tasks, min(run_after) AS since FROM (
+          SELECT run_after FROM ${task}
+          WHERE ${isReady} AND owner = ready.owner AND method = ready.method AND tool = ready.tool LIMIT $1) AS seen) AS counted
+      UNION ALL
+      SELECT waiting.tool, 'parked', counted.tasks, NULL FROM waiting CROSS JOIN LATERAL (
+        SELECT count(*)::int AS tasks FROM (
+          SELECT 1 FROM ${task}
+          WHERE ${isWaiting} AND method = waiting.method AND tool = waiting.tool LIMIT $1) AS seen) AS counted`,
     actions: `SELECT ${stored} FROM ${action} WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
     actionsOf: `SELECT ${stored} FROM ${action} WHERE task_id = $1 AND task_id IS NOT NULL AND seq < $2
       ORDER BY seq DESC LIMIT $3`,

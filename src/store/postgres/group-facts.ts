@@ -1,6 +1,8 @@
 import type { UnreadableTask } from "../../task/command-result.ts";
-import type { NewTask, TaskCommand } from "../../task/command.ts";
+import type { TaskCommand } from "../../task/command.ts";
+import type { NewTask } from "../../task/new-task.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -42,6 +44,8 @@ export interface GroupFacts {
   /** By task and name. */
   readonly events: Map<string, EventFacts & { readonly damage?: Error }>;
   readonly secrets: Map<string, string>;
+  deliveries: readonly StoredDelivery[];
+  excess: readonly number[];
   usage: ReadonlyMap<string, Usage>;
   owners: readonly KnownOwner[];
   deletable: readonly DeletableTask[];
@@ -82,6 +86,8 @@ export function noFacts(): GroupFacts {
     taken: new Set(),
     events: new Map(),
     secrets: new Map(),
+    deliveries: [],
+    excess: [],
     usage: new Map(),
     owners: [],
     deletable: [],

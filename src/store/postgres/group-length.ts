@@ -1,4 +1,4 @@
-import type { TaskCommand } from "../../task/command.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { commandSize } from "../command-size.ts";
 import { mostCreates } from "./usage-sql.ts";
 
@@ -24,10 +24,20 @@ export function groupLength(commands: Iterable<TaskCommand>): number {
   return count;
 }
 
-/** What concerns many tasks. */
+/** What concerns many tasks or deliveries. */
 function isAlone({ type }: TaskCommand): boolean {
-  return type === "claim" || type === "wake" || type === "reclaim" || type === "delete_expired";
+  return aloneTypes.has(type);
 }
+
+const aloneTypes: ReadonlySet<TaskCommandName> = new Set([
+  "claim",
+  "wake",
+  "reclaim",
+  "delete_expired",
+  "claim_deliveries",
+  "resend_deliveries",
+  "trim_deliveries",
+]);
 
 /** Of the waits and events of a task only the first ones are read, and what failed in its journal is forgotten before others write there. */
 function turnsOnOthers(

@@ -1,8 +1,11 @@
-import type { NewTask, TaskCommand } from "../../task/command.ts";
+import type { TaskCommand } from "../../task/command.ts";
+import type { NewTask } from "../../task/new-task.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { compareNames } from "../../task/turns.ts";
 import { StoreLost } from "../lost-store.ts";
+import { deliveriesIn } from "../delivery-row.ts";
+import type { DeliveryQuery } from "../outbox.ts";
 import { columnsOf, idOf, integer, text, type Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import { claimStatements, type ClaimStatements } from "./claim-sql.ts";
@@ -18,6 +21,7 @@ import {
   type GroupQuery,
 } from "./group-facts.ts";
 import type { Names } from "./names.ts";
+import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 import type { Owners } from "./owners.ts";
 import { factStatements, type FactStatements } from "./task-sql.ts";
 import {
@@ -55,6 +59,7 @@ export class GroupReader {
   readonly #owners: Owners;
   readonly #facts: FactStatements;
   readonly #claims: ClaimStatements;
+  readonly #outbox: OutboxStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
   /** Counts that were near their limits when they were last read. */
   readonly #near = new Set<string>();
@@ -64,6 +69,7 @@ export class GroupReader {
     this.#owners = owners;
     this.#facts = factStatements(names);
     this.#claims = claimStatements(names);
+    this.#outbox = outboxStatements(names);
     this.#usage = usageStatements(names);
   }
 
@@ -131,7 +137,7 @@ export class GroupReader {
   }
 
   async #readOther(queries: Queries, query: GroupQuery["others"][number], facts: GroupFacts): Promise<void> {
-    const { runnable, toWake, running, deletable, secret } = query;
+    const { runnable, toWake, running, deletable, secret, deliveries, excess } = query;
     const own = this.#owners.id;
     if (runnable !== undefined)
       facts.runnable = await lockRunnable(queries, this.#claims, runnable, own, facts);
@@ -148,12 +154,26 @@ export class GroupReader {
       const [row] = await queries.query(this.#facts.secret, [toStored(secret)]);
       if (row !== undefined) facts.secrets.set(secret, text(row, { place: 0, name: "value" }));
     }
+    if (deliveries !== undefined) await this.#readDeliveries(queries, deliveries, facts);
+    if (excess !== undefined) {
+      const rows = await queries.query(this.#outbox.excess, [excess.before, excess.most, excess.limit]);
+      facts.excess = rows.map((row) => Number(row[0]));
+    }
     if (running === undefined) return;
     const { owner, after, limit, now } = running;
     const rows = await queries.query(this.#facts.lockRunning, [owner, toStored(after), now, limit]);
     const last = rows.at(-1);
     const next = last === undefined || rows.length < limit ? null : idOf(last);
     facts.running = { alive: false, ...recordsOf(rows, facts), next };
+  }
+
+  async #readDeliveries(queries: Queries, query: DeliveryQuery, facts: GroupFacts): Promise<void> {
+    const { hook, now, limit } = query;
+    const rows =
+      now === null
+        ? await queries.query(this.#outbox.lockGivenUp, [hook, limit])
+        : await queries.query(this.#outbox.lockDue, [hook, now, limit]);
+    facts.deliveries = deliveriesIn(rows);
   }
 
   /** Where a count could pass its limit unseen, it has to be locked alone. */

@@ -1,3 +1,4 @@
+import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { hasHandler } from "../../task/owner.ts";
 import type { Usage } from "../../task/quota.ts";
@@ -90,6 +91,14 @@ export class GroupTables implements TaskTables {
     return this.#facts.secrets.get(name);
   }
 
+  deliveries(): readonly StoredDelivery[] {
+    return this.#facts.deliveries;
+  }
+
+  excessDeliveries(): readonly number[] {
+    return this.#facts.excess;
+  }
+
   write(write: TableWrite): boolean {
     switch (write.do) {
       case "insert":
@@ -118,6 +127,9 @@ export class GroupTables implements TaskTables {
         return true;
       case "retire_owner":
         this.writes.retire(write);
+        return true;
+      case "write_outbox":
+        this.writes.outbox.add(write.write);
         return true;
       default:
         this.writes.admin.add(write);

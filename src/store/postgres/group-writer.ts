@@ -10,6 +10,7 @@ import { Commits } from "./commits.ts";
 import { LockedTasks } from "./locked-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
+import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 import type { Owners } from "./owners.ts";
 import {
   isBroken,
@@ -53,7 +54,7 @@ export interface GroupWriterSetup {
 export class GroupWriter {
   readonly #setup: GroupWriterSetup;
   readonly #reader: GroupReader;
-  readonly #sql: WriteStatements & AdminStatements;
+  readonly #sql: WriteStatements & AdminStatements & OutboxStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
   readonly #commits: Commits;
   readonly #locked: LockedTasks;
@@ -62,7 +63,11 @@ export class GroupWriter {
   constructor(setup: GroupWriterSetup) {
     this.#setup = setup;
     this.#reader = new GroupReader(setup.names, setup.owners);
-    this.#sql = { ...writeStatements(setup.names), ...adminStatements(setup.names) };
+    this.#sql = {
+      ...writeStatements(setup.names),
+      ...adminStatements(setup.names),
+      ...outboxStatements(setup.names),
+    };
     this.#usage = usageStatements(setup.names);
     this.#locked = new LockedTasks(setup.database, factStatements(setup.names));
     this.#commits = new Commits(setup.names, setup.owners.id);

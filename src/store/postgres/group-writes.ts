@@ -10,6 +10,8 @@ import type { AdminStatements } from "./admin-sql.ts";
 import { AdminWrites } from "./admin-writes.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./owner-sql.ts";
+import type { OutboxStatements } from "./outbox-sql.ts";
+import { OutboxWrites } from "./outbox-writes.ts";
 import { arraysOf, columns, requestIdText, stored } from "./task-row.ts";
 import type { WriteStatements } from "./task-sql.ts";
 
@@ -34,6 +36,7 @@ export class GroupWrites {
   readonly #secrets = new Map<string, string>();
   readonly #retired: Retired[] = [];
   readonly admin = new AdminWrites();
+  readonly outbox = new OutboxWrites();
 
   insert(task: TaskRecord, request: TaskRequest): void {
     this.#inserts.set(task.id, { task, request });
@@ -99,7 +102,8 @@ export class GroupWrites {
       this.#secrets,
       this.#retired,
     ];
-    return this.admin.isEmpty && all.every((each) => ("size" in each ? each.size : each.length) === 0);
+    const isDone = this.admin.isEmpty && this.outbox.isEmpty;
+    return isDone && all.every((each) => ("size" in each ? each.size : each.length) === 0);
   }
 
   /** Whether it leaves tasks that any owner may claim. */
@@ -109,7 +113,11 @@ export class GroupWrites {
   }
 
   /** Sends all of it; what fails says so when the transaction commits. */
-  send(queries: Queries, sql: WriteStatements & AdminStatements, owners: OwnerStatements): void {
+  send(
+    queries: Queries,
+    sql: WriteStatements & AdminStatements & OutboxStatements,
+    owners: OwnerStatements,
+  ): void {
     const send = (statement: string, ...values: SqlValue[]): void =>
       void queries.query(statement, values).catch(() => undefined);
     const sendRows = (statement: string, rows: Columns): void => {
@@ -154,6 +162,7 @@ export class GroupWrites {
       if (this.#taken.length > 0) send(each, this.#taken);
     this.#sendLines(sendRows, sql);
     this.admin.send(send, sql);
+    this.outbox.send(send, sql);
     const secrets = [...this.#secrets].sort(([a], [b]) => compareNames(a, b));
     sendRows(
       sql.insertSecrets,

@@ -5,6 +5,8 @@ import { tasks } from "./migrations/0001-tasks.ts";
 import { lines } from "./migrations/0002-lines.ts";
 import { begunAt } from "./migrations/0003-begun-at.ts";
 import { admin, adminIndexes } from "./migrations/0004-admin.ts";
+import { deliveries } from "./migrations/0005-deliveries.ts";
+import { reports } from "./migrations/0006-reports.ts";
 import { makeOnEmptyTable, makeWhileInUse, type Indexes } from "./indexes.ts";
 import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
@@ -28,6 +30,8 @@ export const migrations: readonly Migration[] = [
   { sql: lines, goodFor: 1 },
   { sql: begunAt, goodFor: 1 },
   { sql: admin, goodFor: 2, indexes: adminIndexes },
+  { sql: deliveries, goodFor: 2 },
+  { sql: reports, goodFor: 2 },
 ];
 
 /** Which migrations a schema went through, and the oldest version whose processes can use it; 0 for one without tasks. */
@@ -122,6 +126,12 @@ async function makeNext(
   } finally {
     await transaction.rollback();
   }
+}
+
+/** Makes a schema of an earlier version, where there is none, in a transaction of somebody else. */
+export async function makeSchema(transaction: Transaction, names: Names, version: number): Promise<void> {
+  for (const [before, migration] of migrations.slice(0, version).entries())
+    await apply(transaction, names, before, migration);
 }
 
 async function apply(

@@ -17,6 +17,8 @@ const tables = [
   "told",
   "message",
   "action",
+  "delivery",
+  "report",
 ] as const;
 
 /** The tables of a schema, as statements name them: they depend on nothing that a connection has been told. */

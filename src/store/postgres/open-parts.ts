@@ -9,6 +9,7 @@ import { LookAgain } from "./look-again.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import { queueSchema, type Names } from "./names.ts";
 import type { Settings } from "./options.ts";
+import { refuseBesideOriginal } from "./original-mark.ts";
 import { Owners } from "./owners.ts";
 import { messageOf } from "./postgres-error.ts";
 import { PostgresReader } from "./postgres-reader.ts";
@@ -26,7 +27,7 @@ export interface OpenSetup {
   readonly names: Names;
   readonly owner: StoreOwner;
   readonly sessions: PostgresSessions;
-  readonly onCommit: (changes: readonly TaskChange[]) => void;
+  readonly onCommit: (changes: readonly TaskChange[], commands: number) => void;
   /** Hears of what others have committed. */
   readonly onChanges: (changes: StoreChanges) => void;
   readonly onListening: (isListening: boolean) => void;
@@ -56,6 +57,7 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
       withPatience(url, timeoutMs, (patient) => migrateSchema(patient, names));
     try {
       await prepareSchema(database, names, migrate ? patiently : undefined);
+      await refuseBesideOriginal(database, url, names, settings.leaseMs);
       return await join(setup, database);
     } catch (error) {
       await database.close();

@@ -62,12 +62,21 @@ export function settingsOf(url: string, options: PostgresStoreOptions): Settings
     migrate,
     queue: directUrl === null ? false : options.queue,
     maxConnections: atLeast("maxConnections", options.maxConnections ?? 10, 2),
-    timeoutMs: atLeast("timeoutMs", options.timeoutMs ?? 5_000, 1),
-    leaseMs: atLeast("leaseMs", options.leaseMs ?? 15_000, 1_000),
+    timeoutMs: atLeast("timeoutMs", options.timeoutMs ?? 5_000, 1, longestMs),
+    leaseMs: atLeast("leaseMs", options.leaseMs ?? 15_000, 1_000, longestMs),
   };
 }
 
-function atLeast(name: keyof PostgresStoreOptions, value: number, least: number): number {
-  if (Number.isFinite(value) && value >= least) return value;
-  throw new HoldfastError("configuration", `${name} has to be a number of at least ${least}.`);
+/** A week: far less than what timers and the database can hold, which take longer times for none. */
+const longestMs = 7 * 24 * 3_600_000;
+
+function atLeast(
+  name: keyof PostgresStoreOptions,
+  value: number,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
+  if (Number.isFinite(value) && value >= least && value <= most) return value;
+  const end = most === Number.MAX_SAFE_INTEGER ? "" : `, and at most ${most}`;
+  throw new HoldfastError("configuration", `${name} has to be a number of at least ${least}${end}.`);
 }

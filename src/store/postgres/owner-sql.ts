@@ -4,8 +4,13 @@ import type { Names } from "./names.ts";
  * Whether an owner lives, by the clock of the database: its lease lasts, or the database was away for so long that none could be renewed.
  * One that has closed its store has none.
  */
-const lives = (lease: string): string => `retired = 0 AND (lease_until >= clock_timestamp() OR
+export const ownerLives = (lease: string): string => `retired = 0 AND (lease_until >= clock_timestamp() OR
   (lease_until > '-infinity' AND pg_postmaster_start_time() > clock_timestamp() - ${lease} * interval '1 ms'))`;
+
+/** The processes that have a schema open, for messages. */
+export function living({ owner }: Names): string {
+  return `SELECT pid, host, since::text FROM ${owner} WHERE ${ownerLives("$1::float8")} ORDER BY since`;
+}
 
 const until = (lease: string): string => `clock_timestamp() + ${lease} * interval '1 ms'`;
 
@@ -24,7 +29,7 @@ export function ownerStatements({ owner, committed, task, message, pausedTool }:
     renew: `UPDATE ${owner} SET lease_until = ${until("$2::float8")} WHERE id = $1 AND retired = 0 RETURNING 1`,
     /** At once gone. */
     leave: `UPDATE ${owner} SET lease_until = '-infinity' WHERE id = $1`,
-    all: `SELECT id, handlers, retired, CASE WHEN ${lives("$1::float8")} THEN 1 ELSE 0 END FROM ${owner}`,
+    all: `SELECT id, handlers, retired, CASE WHEN ${ownerLives("$1::float8")} THEN 1 ELSE 0 END FROM ${owner}`,
     paused: `SELECT tool FROM ${pausedTool} ORDER BY tool`,
     retire: `UPDATE ${owner} SET retired = 1 WHERE id = $1`,
     deleteMessages: `DELETE FROM ${message} WHERE owner = $1`,

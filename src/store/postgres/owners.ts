@@ -22,14 +22,14 @@ export class Owners {
   readonly #database: Database;
   readonly #schema: string;
   #own: StoreOwner;
-  readonly #leaseMs: number;
+  readonly leaseMs: number;
 
   constructor(database: Database, names: Names, own: StoreOwner, leaseMs: number) {
     this.sql = ownerStatements(names);
     this.#database = database;
     this.#schema = names.schema;
     this.#own = own;
-    this.#leaseMs = leaseMs;
+    this.leaseMs = leaseMs;
   }
 
   get id(): string {
@@ -47,7 +47,7 @@ export class Owners {
     const transaction = await this.#database.begin();
     try {
       void transaction.query(this.sql.lockAlone, [[this.lockName(id)]]);
-      const values = [id, process.pid, hostname(), handlersText(handlers), this.#leaseMs];
+      const values = [id, process.pid, hostname(), handlersText(handlers), this.leaseMs];
       void transaction.query(this.sql.register, values);
       await transaction.commit();
     } catch (error) {
@@ -79,7 +79,7 @@ export class Owners {
 
   async renew(): Promise<Renewal> {
     const read: Queries = { query: (sql, values) => this.#database.read(sql, values) };
-    const [renewed] = await read.query(this.sql.renew, [this.id, this.#leaseMs]);
+    const [renewed] = await read.query(this.sql.renew, [this.id, this.leaseMs]);
     const [all, pausedTools] = await Promise.all([this.all(read), read.query(this.sql.paused)]);
     const others = all.filter(({ id }) => id !== this.id);
     const gone = others.filter(({ lives }) => !lives);
@@ -98,7 +98,7 @@ export class Owners {
   }
 
   async all(queries: Queries): Promise<readonly KnownOwner[]> {
-    return (await queries.query(this.sql.all, [this.#leaseMs])).map(ownerOf);
+    return (await queries.query(this.sql.all, [this.leaseMs])).map(ownerOf);
   }
 }
 

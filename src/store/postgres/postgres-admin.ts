@@ -2,7 +2,8 @@ import type { StoredAction } from "../../task/action.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { actionOf, pausedOf } from "../action-row.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
-import { columnsOf, textOrStored } from "../row.ts";
+import { summedByTool, type QueueLength } from "../queue-length.ts";
+import { columnsOf, integer, integerOrNull, oneOf, textOrStored, type Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
 import type { Database, SqlValue } from "./database.ts";
@@ -11,6 +12,18 @@ import { behindAllTexts, readableTasks } from "./read-task.ts";
 import { stored } from "./task-row.ts";
 
 const toolAt = columnsOf(["tool"]);
+
+const lengthAt = columnsOf(["tool", "state", "tasks", "since"]);
+const states = { ready: true, parked: true } as const;
+
+function lengthOf(row: Row): QueueLength {
+  return {
+    tool: textOrStored(row, lengthAt.tool),
+    state: oneOf(row, lengthAt.state, states),
+    tasks: integer(row, lengthAt.tasks),
+    since: integerOrNull(row, lengthAt.since),
+  };
+}
 
 /** Of a range: the statement for its tasks, the one that counts them, and what both search by. */
 interface RangeQuery {
@@ -49,6 +62,11 @@ export class PostgresAdmin implements AdminStore {
     return rows.map((row) => textOrStored(row, toolAt.tool));
   }
 
+  async queues(most: number): Promise<readonly QueueLength[]> {
+    const rows = await this.#open().database.read(this.#sql.queues, [most]);
+    return summedByTool(rows.map(lengthOf));
+  }
+
   async actions(
     taskId: string | null,
     before: number | null,
@@ -82,6 +100,8 @@ export class PostgresAdmin implements AdminStore {
         const values = [range.generation, stored(range.principal)];
         return { tasks: sql.principal, count: sql.countPrincipal, values };
       }
+      case "children":
+        return { tasks: sql.children, count: sql.countChildren, values: [toStored(range.parent)] };
     }
   }
 }

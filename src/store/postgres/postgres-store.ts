@@ -9,6 +9,8 @@ import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
+import type { NodeReports } from "../node-reports.ts";
+import type { Outbox } from "../outbox.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { TaskLogs } from "../task-logs.ts";
 import type {
@@ -28,6 +30,8 @@ import { openParts, type OpenParts } from "./open-parts.ts";
 import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
 import { PostgresAdmin } from "./postgres-admin.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
+import { PostgresOutbox } from "./postgres-outbox.ts";
+import { PostgresReports } from "./postgres-reports.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
 
 /**
@@ -46,6 +50,8 @@ class PostgresStore implements TaskStore {
   readonly messages: MessageQueues;
   readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
   readonly admin: AdminStore;
+  readonly outbox: Outbox;
+  readonly reports: NodeReports;
   readonly #url: string;
   readonly #settings: Settings;
   readonly #names: Names;
@@ -54,6 +60,7 @@ class PostgresStore implements TaskStore {
   readonly #feed = new ChangeFeed();
   readonly #lifecycle = new Lifecycle();
   readonly #hearers = new Set<(isListening: boolean) => void>();
+  readonly #onCommit = new Set<(commands: number) => void>();
   #parts: OpenParts | undefined;
 
   constructor(url: string, settings: Settings) {
@@ -64,6 +71,8 @@ class PostgresStore implements TaskStore {
     this.#sessions = new PostgresSessions(this.#names, () => this.#open());
     this.sessions = this.#sessions;
     this.admin = new PostgresAdmin(this.#names, () => this.#open());
+    this.outbox = new PostgresOutbox(this.#names, () => this.#open());
+    this.reports = new PostgresReports(this.#names, () => this.#open());
     this.messages = new PostgresMessages(this.#names, () => this.#open());
   }
 
@@ -75,7 +84,10 @@ class PostgresStore implements TaskStore {
         names: this.#names,
         owner,
         sessions: this.#sessions,
-        onCommit: (changes) => this.#publish(changes),
+        onCommit: (changes, commands) => {
+          this.#publish(changes);
+          if (commands > 0) for (const listener of this.#onCommit) listener(commands);
+        },
         onChanges: (changes) => this.#feed.publish(changes, "others"),
         onListening: (isListening) => {
           for (const listener of this.#hearers) listener(isListening);
@@ -196,6 +208,10 @@ class PostgresStore implements TaskStore {
 
   onListening(listener: (isListening: boolean) => void): void {
     this.#hearers.add(listener);
+  }
+
+  onCommit(listener: (commands: number) => void): void {
+    this.#onCommit.add(listener);
   }
 
   #publish(changes: StoreChanges): void {

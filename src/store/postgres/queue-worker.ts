@@ -54,6 +54,15 @@ export class QueueWorker {
     const events = new EventEmitter();
     let isWorking = false;
     let problem: Error | undefined;
+    let isMigration = false;
+    // The channel is that of the database: it tells of the queues of other schemas too. The library ends each worker then,
+    // and the process with a code of its own, which is not the queue's to say.
+    events.on("pool:listen:notification", ({ message }: { message: { channel: string } }) => {
+      if (message.channel !== "worker:migrate") return;
+      const code = process.exitCode;
+      queueMicrotask(() => (process.exitCode = code));
+      isMigration = true;
+    });
     events.once("localQueue:getJobs:complete", () => {
       isWorking = true;
       this.#failures = 0;
@@ -77,13 +86,15 @@ export class QueueWorker {
     };
     const workers = library.runTaskList(options, { [jobTask]: onJob }, this.#pool);
     const ended = (error: unknown): void => this.#restart(problem ?? error);
-    workers.promise.then(() => ended(new Error("The queue's worker ended.")), ended);
+    const over = new Error("The queue's worker ended.");
+    workers.promise.then(() => ended(isMigration ? undefined : over), ended);
     return workers;
   }
 
+  /** Undefined where nothing failed. */
   #restart(error: unknown): void {
     if (this.#stopped) return;
-    if (this.#failures === 0) this.#setup.onError(error);
+    if (this.#failures === 0 && error !== undefined) this.#setup.onError(error);
     const pause = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
     this.#timer = setTimeout(() => {
       void this.#pool.end().catch(() => undefined);

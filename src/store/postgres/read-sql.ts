@@ -2,10 +2,8 @@ import { journalColumns, journalEndColumns, journalHeadColumns } from "../journa
 import { lineColumns } from "../line-row.ts";
 import type { Names } from "./names.ts";
 import { finished, unfinished } from "./task-sql.ts";
+import { isReady, isWaiting, withQueuedHandlers } from "./queue-handlers.ts";
 import { recordColumns } from "./task-row.ts";
-
-const isReady = "state = 'queued' AND lane IS NOT NULL";
-const isWaiting = "state = 'queued' AND lane IS NULL";
 
 /**
  * The statements that read tasks for others than commands. Conditions repeat those of the partial indexes. What has to be found once
@@ -81,20 +79,7 @@ export function readStatements(names: Names) {
       (SELECT min(sweep_at) FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at > $1 AND sweep_at <= $2),
       (SELECT min(run_after) FROM ${task} WHERE ${isWaiting} AND run_after > $1 AND run_after < $2))`,
     /** What would have to run the queued tasks: those that can be claimed, of each owner, and those that wait. */
-    queuedHandlers: `WITH RECURSIVE ready AS (
-        (SELECT owner, method, tool FROM ${task} WHERE ${isReady} ORDER BY owner, method, tool LIMIT 1)
-        UNION ALL
-        SELECT next.* FROM ready CROSS JOIN LATERAL (
-          SELECT owner, method, tool FROM ${task}
-          WHERE ${isReady} AND (owner, method, tool) > (ready.owner, ready.method, ready.tool)
-          ORDER BY owner, method, tool LIMIT 1) AS next
-      ), waiting AS (
-        (SELECT method, tool FROM ${task} WHERE ${isWaiting} ORDER BY method, tool LIMIT 1)
-        UNION ALL
-        SELECT next.* FROM waiting CROSS JOIN LATERAL (
-          SELECT method, tool FROM ${task} WHERE ${isWaiting} AND (method, tool) > (waiting.method, waiting.tool)
-          ORDER BY method, tool LIMIT 1) AS next
-      ) SELECT method, tool FROM ready UNION SELECT method, tool FROM waiting`,
+    queuedHandlers: `${withQueuedHandlers(names)} SELECT method, tool FROM ready UNION SELECT method, tool FROM waiting`,
     ownerHandlers: `SELECT handlers FROM ${owner} WHERE retired = 0`,
     /** For whom tasks of a handler can be claimed: of each owner, so many principals in the order of their names. */
     readyLines: `WITH RECURSIVE line AS (

@@ -13,8 +13,8 @@ export interface WriteQueueSetup {
   readonly writer: Pick<GroupWriter, "commit">;
   /** How long those wait who are told of a failure when nobody knows what has become of their command (ms). */
   readonly timeoutMs: number;
-  /** Called after each commit, before its commands resolve. */
-  readonly onCommit: (changes: readonly TaskChange[]) => void;
+  /** Called after each commit of so many commands, before they resolve. */
+  readonly onCommit: (changes: readonly TaskChange[], commands: number) => void;
 }
 
 interface Waiting {
@@ -89,7 +89,7 @@ export class WriteQueue {
   }
 
   #answer(group: readonly Waiting[], { answers, changes }: CommittedGroup): void {
-    this.#setup.onCommit(changes);
+    this.#setup.onCommit(changes, answers.filter((answer) => "result" in answer).length);
     for (const [index, { resolve, reject }] of group.entries()) {
       const answer: Answer | undefined = answers[index];
       if (answer === undefined) reject(failure(undefined));

@@ -5,7 +5,7 @@ import { taskColumns } from "./record-row.ts";
 
 const unfinished = "state IN ('queued', 'running')";
 const finished = "state IN ('settled', 'cancelled')";
-const allOfTask = taskColumns.join(", ");
+const allOfTask = taskColumns.map((column) => `task.${column}`).join(", ");
 const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
 
 /** Tasks of a range below an id, newest first, and how many there are up to a number; what they search by comes first. */
@@ -18,8 +18,8 @@ const all = ["", "true"] as const;
 const open = ["INDEXED BY task_unfinished", unfinished] as const;
 const asking = ["INDEXED BY task_asking", `${unfinished} AND open_inputs > 0`] as const;
 const ended = [
-  "INDEXED BY task_ended_of",
-  `${finished} AND tool = ? AND coalesce(outcome_kind, state) = ?`,
+  "INDEXED BY task_ended_as",
+  `${finished} AND tool = ? AND state = ? AND outcome_kind IS ?`,
 ] as const;
 const principal = ["INDEXED BY task_owner", "generation = ? AND principal IS ?"] as const;
 
@@ -29,15 +29,32 @@ export const selectAsking = tasks(...asking);
 export const selectEnded = tasks(...ended);
 export const selectOfPrincipal = tasks(...principal);
 
+export const selectChildrenOf = `
+  SELECT ${allOfTask} FROM child INDEXED BY child_parent JOIN task ON task.id = child.id
+  WHERE child.parent = ? AND child.id < ? ORDER BY child.id DESC LIMIT ? + 0`;
+
 export const countAll = counted(...all);
 export const countOpen = counted(...open);
 export const countAsking = counted(...asking);
 export const countEnded = counted(...ended);
 export const countOfPrincipal = counted(...principal);
+export const countChildren = `
+  SELECT count(*) AS count FROM (SELECT 1 FROM child INDEXED BY child_parent WHERE parent = ? LIMIT ? + 0)`;
 
 /** The next one: one seek for each tool. */
 export const selectEndedTool = `
-  SELECT tool FROM task INDEXED BY task_ended_of WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
+  SELECT tool FROM task INDEXED BY task_ended_as WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
+
+const ready = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
+const parked = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
+
+/** Of an owner and a handler, up to a number: how many, and since when the first of these can be claimed. */
+export const countReady = `
+  SELECT count(*) AS count, min(run_after) AS since FROM (
+    SELECT run_after FROM task INDEXED BY task_ready WHERE ${ready} AND owner IS ? AND method = ? AND tool = ? LIMIT ? + 0)`;
+export const countParked = `
+  SELECT count(*) AS count, NULL AS since FROM (
+    SELECT 1 FROM task INDEXED BY task_parked WHERE ${parked} AND method = ? AND tool = ? LIMIT ? + 0)`;
 
 export const selectActions = `
   SELECT seq, ${actionColumns.join(", ")} FROM action WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0`;

@@ -1,13 +1,14 @@
 import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
 
-// The attempts of a task as the text of a column: JSON, of each a list [number, owner, startedAt, endedAt, end, error] without the members at its
-// end that there are not. Names would double what is written with every change of a task.
+// The attempts of a task as the text of a column: JSON, of each a list [number, owner, startedAt, endedAt, end, error, stack] without the members at
+// its end that there are not. Names would double what is written with every change of a task.
 
 export function attemptsText(attempts: readonly TaskAttempt[]): string {
   return attempts.length === 0 ? "[]" : JSON.stringify(attempts.map(valuesOf));
 }
 
-function valuesOf({ number, owner, startedAt, endedAt, end, error }: TaskAttempt): unknown[] {
+function valuesOf({ number, owner, startedAt, endedAt, end, error, stack }: TaskAttempt): unknown[] {
+  if (stack !== undefined) return [number, owner, startedAt, endedAt, end, error ?? null, stack];
   if (error !== undefined) return [number, owner, startedAt, endedAt, end, error];
   if (end === null && endedAt === null) return [number, owner, startedAt];
   return [number, owner, startedAt, endedAt, end];
@@ -24,11 +25,14 @@ export function attemptsOf(json: string): readonly TaskAttempt[] {
 function attemptOf(values: unknown): TaskAttempt | undefined {
   if (!Array.isArray(values)) return undefined;
   const members: readonly unknown[] = values;
-  const [number, owner, startedAt, endedAt = null, end = null, error] = members;
+  const [number, owner, startedAt, endedAt = null, end = null, error = null, stack] = members;
   if (!isInteger(number) || typeof owner !== "string" || !isInteger(startedAt)) return undefined;
   if ((endedAt !== null && !isInteger(endedAt)) || (end !== null && !isEnd(end))) return undefined;
-  if (error === undefined) return { number, owner, startedAt, endedAt, end };
-  return typeof error === "string" ? { number, owner, startedAt, endedAt, end, error } : undefined;
+  const attempt = { number, owner, startedAt, endedAt, end };
+  if (error === null && stack === undefined) return attempt;
+  if ((error !== null && typeof error !== "string") || (stack !== undefined && typeof stack !== "string"))
+    return undefined;
+  return { ...attempt, ...(error !== null && { error }), ...(stack !== undefined && { stack }) };
 }
 
 const ends: Readonly<Record<AttemptEnd, true>> = {

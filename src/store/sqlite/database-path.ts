@@ -68,7 +68,7 @@ function makeDirectory(path: string): void {
 }
 
 /** Does nothing where a directory cannot be opened, as on Windows, or its file system refuses to sync it, as SQLite does. */
-function syncDirectory(path: string): void {
+export function syncDirectory(path: string): void {
   try {
     const directory = openSync(path, "r");
     try {

@@ -10,6 +10,7 @@ import { isLocked } from "./owner-lock.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteMessages } from "./sqlite-messages.ts";
+import { SqliteReportTable } from "./sqlite-reports.ts";
 import { SqliteSessions } from "./sqlite-sessions.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
 import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-messages.ts";
@@ -30,6 +31,7 @@ export class GroupWriter {
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
+  readonly #reports: SqliteReportTable;
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   readonly #undo: StatementSync;
@@ -45,6 +47,7 @@ export class GroupWriter {
     this.#log = new ChangeLog(db, owner);
     this.#sessions = new SqliteSessions(db);
     this.#messages = new SqliteMessages(db, owner);
+    this.#reports = new SqliteReportTable(db, owner);
     this.#savepoint = db.prepare("SAVEPOINT command");
     this.#release = db.prepare("RELEASE command");
     this.#undo = db.prepare("ROLLBACK TO command");
@@ -89,6 +92,9 @@ export class GroupWriter {
       case "handlers":
         this.#ownerWrites.setHandlers(this.#owner, command.handlers);
         this.#log.appendGap();
+        return { result: { ok: true }, changes: [] };
+      case "report":
+        this.#reports.write(command);
         return { result: { ok: true }, changes: [] };
       default:
         return applyCommand(this.#tables, this.#owner, command);

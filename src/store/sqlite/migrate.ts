@@ -17,6 +17,9 @@ import { composition } from "./migrations/0015-composition.ts";
 import { lines } from "./migrations/0016-lines.ts";
 import { history } from "./migrations/0017-history.ts";
 import { admin } from "./migrations/0018-admin.ts";
+import { deliveries } from "./migrations/0019-deliveries.ts";
+import { reports } from "./migrations/0020-reports.ts";
+import { counts } from "./migrations/0021-counts.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
 /** Every schema change in order; a database's `user_version` is the number of those that it went through. */
@@ -39,6 +42,9 @@ export const migrations: readonly string[] = [
   lines,
   history,
   admin,
+  deliveries,
+  reports,
+  counts,
 ];
 
 /** Brings an empty or older database up to date by one commit: where a migration fails, the database is as it was. */

@@ -4,6 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { connect } from "./connect.ts";
 import { userVersion } from "./database-header.ts";
 import { migrations } from "./migrate.ts";
+import { refuseBesideOriginal } from "./original-mark.ts";
 import { isLocked, lockOwner, tryLock, type FileLock } from "./owner-lock.ts";
 import { prepareRows } from "./row-statement.ts";
 import { columnsOf, integer, text } from "../row.ts";
@@ -32,7 +33,7 @@ const firstShared = 11;
 /**
  * Makes a process an owner of a database, and runs `join` while no other process opens it. Processes of one schema open it at
  * the same time; one with a newer schema waits until those of older ones have ended, and then rejects with `store_locked` and
- * their names.
+ * their names. So does one whose database was restored from a backup, while others have the original open.
  */
 export async function openDatabase<T>(
   path: string,
@@ -42,6 +43,7 @@ export async function openDatabase<T>(
 ): Promise<{ readonly lock: FileLock; readonly joined: T }> {
   const opening = await lockForOpening(path, owner, settings);
   try {
+    refuseBesideOriginal(path);
     const lock = lockOwner(path, owner.id);
     try {
       return { lock, joined: await join() };
@@ -52,6 +54,14 @@ export async function openDatabase<T>(
   } finally {
     opening.release();
   }
+}
+
+/** Keeps others from opening a database; throws `store_locked` while somebody does. Those who have it open go on. */
+export function keepClosed(path: string): FileLock {
+  createFile(openingFile(path));
+  const lock = tryLock(openingFile(path));
+  if (typeof lock === "string") throw locked(path, []);
+  return lock;
 }
 
 /**

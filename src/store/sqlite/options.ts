@@ -23,13 +23,17 @@ export function settingsOf(options: SqliteStoreOptions): Settings {
   assertOptionNames("sqliteStore", options, names);
   const { busyTimeoutMs = 5000, maxBytes, migrate = true } = options;
   return {
-    busyTimeoutMs: positive("busyTimeoutMs", busyTimeoutMs),
+    busyTimeoutMs: positive("busyTimeoutMs", busyTimeoutMs, longestMs),
     maxBytes: maxBytes === undefined ? null : positive("maxBytes", maxBytes),
     migrate,
   };
 }
 
-function positive(name: keyof SqliteStoreOptions, value: number): number {
-  if (Number.isFinite(value) && value > 0) return value;
-  throw new HoldfastError("configuration", `${name} has to be a number above 0.`);
+/** A week: SQLite takes none that is longer than 24 days. */
+const longestMs = 7 * 24 * 3_600_000;
+
+function positive(name: keyof SqliteStoreOptions, value: number, most = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isFinite(value) && value > 0 && value <= most) return value;
+  const end = most === Number.MAX_SAFE_INTEGER ? "" : `, and at most ${most}`;
+  throw new HoldfastError("configuration", `${name} has to be a number above 0${end}.`);
 }

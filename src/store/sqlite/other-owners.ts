@@ -53,6 +53,12 @@ export class OtherOwners {
     };
   }
 
+  /** The owners that live. */
+  living(): readonly string[] {
+    // Who asks lives, and must not look at its own lock, which it would lose.
+    return [...this.#owners.ids()].filter((id) => id === this.#own || isLocked(this.#path, id));
+  }
+
   close(): void {
     this.#watcher?.close();
     clearInterval(this.#timer);

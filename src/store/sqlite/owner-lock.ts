@@ -68,6 +68,11 @@ export function removeLockFile(path: string, owner: string): void {
   }
 }
 
+/** Whether somebody holds a lock beside a database, be it one that is not there any more. */
+export function isAnyLocked(path: string): boolean {
+  return lockFiles(path).some((name) => isLocked(path, name));
+}
+
 /**
  * Removes what is left of processes that ended before they became owners, as far as it can be. Only for who keeps others from
  * becoming one.

@@ -1,7 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Expiry } from "../../task/expiry.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
-import type { GenerationName, ParentTask, Progress, QueueLane, TaskRecord } from "../../task/record.ts";
+import type { ParentTask, Progress, QueueLane, TaskRecord } from "../../task/record.ts";
 import type { TaskState } from "../../task/status.ts";
 import { methods } from "../handler-row.ts";
 import { attemptsOf, attemptsText } from "./attempt-rows.ts";
@@ -9,6 +9,7 @@ import { readTask } from "./read-task.ts";
 import {
   columnsOf,
   flag,
+  generations,
   integer,
   integerOrNull,
   isNull,
@@ -52,6 +53,7 @@ const columns = [
   fixed("idempotency_key", (task) => stored(task.idempotencyKey)),
   fixed("request_hash", (task) => toStored(task.requestHash)),
   fixed("required_scopes", (task) => task.requiredScopes.join(" ")),
+  fixed("notifies", (task) => (task.notifies ?? []).join(" ")),
   changing("state", (task) => task.state),
   changing("version", (task) => task.version),
   fixed("created_at", (task) => task.createdAt),
@@ -104,13 +106,6 @@ export function changingRowOf(task: TaskRecord): SQLInputValue[] {
   return changingColumns.map(({ value }) => value(task));
 }
 
-const generations: Readonly<Record<GenerationName, true>> = {
-  "sep-1686": true,
-  "2025-11-25": true,
-  "2026-07-28": true,
-  plain: true,
-  child: true,
-};
 const states: Readonly<Record<TaskState, true>> = {
   queued: true,
   running: true,
@@ -176,14 +171,21 @@ function decode(row: Row): TaskRecord {
     journalled: flag(row, at.journalled),
     waiting: flag(row, at.waiting),
     crashes: integer(row, at.crashes),
+    ...notifiesOf(text(row, at.notifies)),
     outcomeKind: isNull(row, at.outcome_kind) ? null : oneOf(row, at.outcome_kind, outcomeKinds),
   };
 }
 
-/** No scope has a space in it (RFC 6749, 3.3), and no id of an owner. */
+/** No scope has a space in it (RFC 6749, 3.3), no id of an owner, and no name of a webhook. */
 export function words(joined: string): readonly string[] {
   return joined === "" ? [] : joined.split(" ");
 }
+
+function notifiesOf(joined: string): Pick<TaskRecord, "notifies"> {
+  return joined === "" ? noHooks : { notifies: words(joined) };
+}
+
+const noHooks = {};
 
 function parentOf(json: string | null): ParentTask | null {
   if (json === null) return null;

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { StoredAction } from "../../task/action.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { actionOf, actionRowOf, actionsKeptMs, pausedOf, pausedRowOf } from "../action-row.ts";
-import type { PausedTool, TaskRange } from "../admin-store.ts";
+import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
 import { columnsOf, integer, textOrStored } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
@@ -77,11 +77,13 @@ export class SqliteAdmin {
       case "asking":
         return of(sql.selectAsking, sql.countAsking);
       case "ended":
-        return of(sql.selectEnded, sql.countEnded, toStored(range.tool), range.as);
+        return of(sql.selectEnded, sql.countEnded, toStored(range.tool), ...columnsOfEnd(range.as));
       case "principal": {
         const principal = range.principal === null ? null : toStored(range.principal);
         return of(sql.selectOfPrincipal, sql.countOfPrincipal, range.generation, principal);
       }
+      case "children":
+        return of(sql.selectChildrenOf, sql.countChildren, toStored(range.parent));
     }
   }
 
@@ -90,6 +92,12 @@ export class SqliteAdmin {
     this.#prepared.set(statement, prepared);
     return prepared;
   }
+}
+
+/** The state of a task that ended so, and the kind of its outcome. */
+function columnsOfEnd(as: EndedAs): readonly [string, string | null] {
+  if (as === "cancelled" || as === "settled") return [as, null];
+  return ["settled", as];
 }
 
 type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;

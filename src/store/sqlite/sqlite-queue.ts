@@ -8,15 +8,18 @@ import { handlerOf } from "../handler-row.ts";
 import { takeFairly, type FairQuery } from "../fair-order.ts";
 import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";
 import type { ReadyTasks } from "../ready-line.ts";
+import type { QueueLength } from "../queue-length.ts";
 import { take } from "../take.ts";
 import { readableInOrder, readableTasks } from "./readable-rows.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integer } from "../row.ts";
+import { columnsOf, idOf, integer, integerOrNull, type Row } from "../row.ts";
+import { countParked, countReady } from "./admin-sql.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 
 const wakeAt = columnsOf(["at"]);
 const countAt = columnsOf(["count"]);
+const lengthAt = columnsOf(["count", "since"]);
 
 type MayTake = (owner: string | null, handler: HandlerName) => boolean;
 
@@ -29,6 +32,8 @@ export class SqliteQueue {
   readonly #ready: RowStatement;
   readonly #damaged: RowStatement;
   readonly #countLimited: RowStatement;
+  readonly #countReady: RowStatement;
+  readonly #countParked: RowStatement;
   readonly #nextParkedMethod: RowStatement;
   readonly #nextParkedTool: RowStatement;
   readonly #parked: RowStatement;
@@ -43,6 +48,8 @@ export class SqliteQueue {
     this.#ready = prepareRows(db, sql.selectReady);
     this.#damaged = prepareRows(db, sql.selectReadyDamaged);
     this.#countLimited = prepareRows(db, sql.countLimited);
+    this.#countReady = prepareRows(db, countReady);
+    this.#countParked = prepareRows(db, countParked);
     this.#nextParkedMethod = prepareRows(db, sql.selectParkedMethod);
     this.#nextParkedTool = prepareRows(db, sql.selectParkedTool);
     this.#parked = prepareRows(db, sql.selectParked);
@@ -94,6 +101,15 @@ export class SqliteQueue {
     const { tasks } = this.runnable({ handlers: [handler], turns: noTurns, limit }, () => true);
     const parked = take(this.#parkedUntil(handler, latestTime, []), limit - tasks.length);
     return [...tasks, ...parked].map(({ id }) => id);
+  }
+
+  /** Of each tool no more than `most` are looked at, for each owner that they are queued for. */
+  *lengths(most: number): Generator<QueueLength, void, undefined> {
+    for (const owner of this.#owners())
+      for (const { method, tool } of this.#handlersOf(owner))
+        yield lengthOf("ready", tool, this.#countReady.get(owner, method, toStored(tool), most));
+    for (const { method, tool } of this.#parkedHandlers())
+      yield lengthOf("parked", tool, this.#countParked.get(method, toStored(tool), most));
   }
 
   /** What may be taken for the handlers. */
@@ -153,6 +169,10 @@ export class SqliteQueue {
   #parkedHandlers(): Generator<HandlerName> {
     return handlersIn(this.#nextParkedMethod, this.#nextParkedTool, []);
   }
+}
+
+function lengthOf(state: QueueLength["state"], tool: string, row: Row = [0, null]): QueueLength {
+  return { tool, state, tasks: integer(row, lengthAt.count), since: integerOrNull(row, lengthAt.since) };
 }
 
 /** A seek for each of them. */

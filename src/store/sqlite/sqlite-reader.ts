@@ -5,6 +5,7 @@ import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { noTurns } from "../../task/turns.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { QueueLength } from "../queue-length.ts";
 import { sessionOf } from "../session-row.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
@@ -19,7 +20,9 @@ import { behindAllTexts, readablePage } from "./readable-rows.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
+import { SqliteOutbox } from "./sqlite-outbox.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
+import { SqliteReports } from "./sqlite-reports.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
@@ -39,6 +42,8 @@ const sweepAt = columnsOf(["at"]);
  */
 export class SqliteReader {
   readonly admin: SqliteAdmin;
+  readonly outbox: SqliteOutbox;
+  readonly reports: SqliteReports;
   readonly #db: DatabaseSync;
   readonly #queue: SqliteQueue;
   readonly #owners: SqliteOwners;
@@ -66,6 +71,8 @@ export class SqliteReader {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.admin = new SqliteAdmin(db);
+    this.outbox = new SqliteOutbox(db);
+    this.reports = new SqliteReports(db);
     this.#queue = new SqliteQueue(db);
     this.#owners = new SqliteOwners(db);
     this.#task = prepareRows(db, sql.selectTask);
@@ -238,6 +245,10 @@ export class SqliteReader {
 
   queued(handler: HandlerName, limit: number): readonly string[] {
     return this.#queue.ids(handler, limit);
+  }
+
+  queueLengths(most: number): Generator<QueueLength, void, undefined> {
+    return this.#queue.lengths(most);
   }
 
   /** What the owner `own` learns of others, through this connection. */

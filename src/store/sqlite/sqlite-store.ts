@@ -8,6 +8,8 @@ import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
+import type { NodeReports } from "../node-reports.ts";
+import type { Outbox } from "../outbox.ts";
 import type { SessionCommand } from "../session-command.ts";
 import type { SessionNews, SessionStore } from "../session-store.ts";
 import type { TaskLogs } from "../task-logs.ts";
@@ -31,7 +33,9 @@ import { removeLockFile, type FileLock } from "./owner-lock.ts";
 import { assertNodeVersion } from "../../task/node-version.ts";
 import { readTask } from "./read-task.ts";
 import { messageOf } from "./sqlite-error.ts";
+import { lengthsInTurns } from "./queue-lengths.ts";
 import { openReader, type SqliteReader } from "./sqlite-reader.ts";
+import { reportsOf } from "./sqlite-reports.ts";
 import { unusable } from "./unusable.ts";
 import { refuseForeignFile } from "./writer-connection.ts";
 import { Writer } from "./writer.ts";
@@ -69,6 +73,7 @@ class SqliteStore implements TaskStore {
   readonly #feed = new ChangeFeed();
   readonly #sessionFeed = new ChangeFeed<SessionNews>();
   readonly #lifecycle = new Lifecycle();
+  readonly #onCommit = new Set<(commands: number) => void>();
   #parts: OpenParts | undefined;
 
   constructor(path: string, settings: Settings) {
@@ -89,12 +94,15 @@ class SqliteStore implements TaskStore {
   }
 
   async #join(path: string, owner: StoreOwner): Promise<Omit<OpenParts, "path" | "lock" | "owner">> {
-    const publishOwn = (changes: StoreChanges): void => this.#feed.publish(changes, "self");
+    const onCommit = (changes: StoreChanges, commands: number): void => {
+      this.#feed.publish(changes, "self");
+      if (commands > 0) for (const listener of this.#onCommit) listener(commands);
+    };
     const publishOthers = ({ tasks, sessions }: LoggedChanges): void => {
       this.#feed.publish(tasks, "others");
       this.#sessionFeed.publish(sessions, "others");
     };
-    const writer = await Writer.start({ path, owner, ...this.#settings }, publishOwn);
+    const writer = await Writer.start({ path, owner, ...this.#settings }, onCommit);
     let reader: SqliteReader | undefined;
     try {
       reader = openReader(path, this.#settings.busyTimeoutMs);
@@ -159,9 +167,24 @@ class SqliteStore implements TaskStore {
     tasks: (range, before, limit) => this.#read(({ admin }) => admin.tasks(range, before, limit)),
     count: (range, most) => this.#read(({ admin }) => admin.count(range, most)),
     endedTools: () => this.#read(({ admin }) => admin.endedTools()),
+    queues: async (most) => {
+      const lengths = await this.#read((reader) => reader.queueLengths(most));
+      return lengthsInTurns(() => this.#read(() => lengths.next()));
+    },
     actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
     paused: () => this.#read(({ admin }) => admin.paused()),
   };
+
+  readonly outbox: Outbox = {
+    nextDueAt: (hook) => this.#read(({ outbox }) => outbox.nextDueAt(hook)),
+    counts: (most) => this.#read(({ outbox }) => outbox.counts(most)),
+    ofTask: (taskId, lookedThrough) => this.#read(({ outbox }) => outbox.ofTask(taskId, lookedThrough)),
+  };
+
+  readonly reports: NodeReports = reportsOf(
+    () => this.#open(),
+    (read) => this.#read(({ reports }) => read(reports)),
+  );
 
   readonly messages: MessageQueues = {
     put: async (taskId, message, maxMessages) => {
@@ -239,6 +262,10 @@ class SqliteStore implements TaskStore {
 
   subscribe(listener: ChangeListener): () => void {
     return this.#feed.subscribe(listener);
+  }
+
+  onCommit(listener: (commands: number) => void): void {
+    this.#onCommit.add(listener);
   }
 
   /** Resolves with how many sessions it changed or deleted. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/quota.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -12,6 +13,7 @@ import type {
   ToWakeQuery,
 } from "../facts.ts";
 import type { FairQuery } from "../fair-order.ts";
+import type { DeliveryQuery, ExcessQuery } from "../outbox.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "../journal-row.ts";
@@ -25,6 +27,7 @@ import { SqliteAdminWrites } from "./sqlite-admin.ts";
 import { SqliteEvents } from "./sqlite-events.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteLines } from "./sqlite-lines.ts";
+import { SqliteOutboxTable } from "./sqlite-outbox.ts";
 import { SqliteRelatives } from "./sqlite-relatives.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "../stored-text.ts";
@@ -55,6 +58,7 @@ export class SqliteTables implements TaskTables {
   readonly #events: SqliteEvents;
   readonly #lines: SqliteLines;
   readonly #admin: SqliteAdminWrites;
+  readonly #outbox: SqliteOutboxTable;
   readonly #deletable: RowStatement;
   readonly #deletes: readonly StatementSync[];
 
@@ -81,6 +85,7 @@ export class SqliteTables implements TaskTables {
     this.#events = new SqliteEvents(db);
     this.#lines = new SqliteLines(db);
     this.#admin = new SqliteAdminWrites(db);
+    this.#outbox = new SqliteOutboxTable(db);
     this.#deletable = prepareRows(db, sql.selectDeletable);
     this.#deletes = [
       sql.deleteMessages,
@@ -177,6 +182,9 @@ export class SqliteTables implements TaskTables {
       case "retire_owner":
         this.#ownerWrites.retire(write.owner, write.forgetAt);
         return true;
+      case "write_outbox":
+        this.#outbox.write(write.write);
+        return true;
       default:
         this.#admin.write(write);
         return true;
@@ -214,6 +222,14 @@ export class SqliteTables implements TaskTables {
 
   deletable(now: number, limit: number): readonly string[] {
     return this.#deletable.all(now, limit).map(idOf);
+  }
+
+  deliveries(query: DeliveryQuery): readonly StoredDelivery[] {
+    return this.#outbox.deliveries(query);
+  }
+
+  excessDeliveries(query: ExcessQuery): readonly number[] {
+    return this.#outbox.excess(query);
   }
 
   secret(name: string): string | undefined {

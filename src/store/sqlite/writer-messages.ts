@@ -13,13 +13,21 @@ export type MessageWrite = { readonly type: "messages"; readonly command: Messag
 /** What the owner has handlers for from now on. */
 export type HandlersWrite = { readonly type: "handlers"; readonly handlers: readonly HandlerName[] };
 
-export interface HandlersResult {
+/** What the owner says of a minute. */
+export type ReportWrite = {
+  readonly type: "report";
+  readonly minute: number;
+  readonly body: string;
+  readonly oldest: number;
+};
+
+export interface DoneResult {
   readonly ok: true;
 }
 
-export type WriterCommand = TaskCommand | SessionWrite | MessageWrite | HandlersWrite;
+export type WriterCommand = TaskCommand | SessionWrite | MessageWrite | HandlersWrite | ReportWrite;
 
-export type WriterResult = CommandResult | SessionResult | MessageResult | HandlersResult;
+export type WriterResult = CommandResult | SessionResult | MessageResult | DoneResult;
 
 /** What the main thread tells the writer's thread. It sends a group only when the one before it was answered. */
 export type WriterRequest =

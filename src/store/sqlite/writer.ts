@@ -10,9 +10,10 @@ import { messageOf } from "./sqlite-error.ts";
 import type { WriterOptions } from "./writer-connection.ts";
 import type {
   CommandAnswer,
-  HandlersResult,
+  DoneResult,
   HandlersWrite,
   MessageWrite,
+  ReportWrite,
   SessionWrite,
   WriterAnswer,
   WriterCommand,
@@ -33,13 +34,16 @@ interface PendingWrite {
   readonly reject: (error: HoldfastError) => void;
 }
 
+/** Hears of what so many commands have changed that were committed together. */
+type OnCommit = (changes: readonly TaskChange[], commands: number) => void;
+
 /**
  * The main thread's end of the writer. What is asked for while a commit runs forms the next group: under load one
  * fsync serves many, without load nothing waits.
  */
 export class Writer {
   readonly #worker: Worker;
-  readonly #onCommit: (changes: readonly TaskChange[]) => void;
+  readonly #onCommit: OnCommit;
   #waiting: PendingWrite[] = [];
   #inFlight: readonly PendingWrite[] = [];
   #flushQueued = false;
@@ -49,7 +53,7 @@ export class Writer {
   /** Resolves when the thread has ended, in whichever way: it writes nothing more. */
   readonly ended: Promise<unknown>;
 
-  private constructor(worker: Worker, onCommit: (changes: readonly TaskChange[]) => void) {
+  private constructor(worker: Worker, onCommit: OnCommit) {
     this.#worker = worker;
     this.#onCommit = onCommit;
     worker.on("message", (answer: WriterAnswer) => this.#answer(answer));
@@ -64,7 +68,7 @@ export class Writer {
   /** Starts the thread and waits until its connection is open; rejects with `store_unusable` or `store_locked`. */
   static async start(
     options: WriterOptions,
-    onCommit: (changes: readonly TaskChange[]) => void,
+    onCommit: OnCommit,
     workerFile: URL = defaultWorkerFile(),
   ): Promise<Writer> {
     const worker = new Worker(workerFile, { workerData: options, execArgv: [] });
@@ -82,7 +86,7 @@ export class Writer {
   write(command: TaskCommand): Promise<CommandResult>;
   write(command: SessionWrite): Promise<SessionResult>;
   write(command: MessageWrite): Promise<MessageResult>;
-  write(command: HandlersWrite): Promise<HandlersResult>;
+  write(command: HandlersWrite | ReportWrite): Promise<DoneResult>;
   write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {
@@ -163,10 +167,13 @@ export class Writer {
       case "unusable":
         this.#started.reject(new HoldfastError(answer.code, answer.message));
         return;
-      case "committed":
-        for (const [index, write] of this.#takeGroup().entries()) settle(write, answer.answers[index]);
-        this.#onCommit(answer.changes);
+      case "committed": {
+        const group = this.#takeGroup();
+        for (const [index, write] of group.entries()) settle(write, answer.answers[index]);
+        // What an owner says of itself is no write that anybody measures.
+        this.#onCommit(answer.changes, group.filter(({ command }) => command.type !== "report").length);
         break;
+      }
       case "failed":
         for (const write of this.#takeGroup()) write.reject(notWritten(answer));
         break;

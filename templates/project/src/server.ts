@@ -1,13 +1,15 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
+import { configFromEnv } from "holdfast/env";
 import { serveHttp } from "holdfast/http";
-import { sqliteStore } from "holdfast/sqlite";
 import { addReport } from "./tools.ts";
 
-const { HOST = "127.0.0.1", PORT = "3000", DATABASE = "tasks.db", TOKEN = "" } = process.env;
+// HOLDFAST_STORE, HOLDFAST_PORT and the like: the guide "Operations" has them all.
+const config = configFromEnv(process.env);
+const { TOKEN = "" } = process.env;
 
-const tasks = createTasks({ store: sqliteStore(DATABASE) });
+const tasks = createTasks(config.tasks);
 addReport(tasks);
 const makeServer = tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" }));
 
@@ -18,11 +20,7 @@ const authenticate = async ({ headers }: Request) => {
   return isRight ? "owner" : undefined;
 };
 
-// Without TOKEN it serves this machine only: another HOST is refused.
-const http = await serveHttp(makeServer, {
-  host: HOST,
-  port: Number(PORT),
-  ...(TOKEN !== "" && { authenticate }),
-});
+// Without TOKEN it serves this machine only: another HOLDFAST_HOST is refused.
+const http = await serveHttp(makeServer, { ...config.http, ...(TOKEN !== "" && { authenticate }) });
 console.log(http.url);
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void http.close());

@@ -80,6 +80,7 @@ describe.each(kinds)("beside a server on %s", (kind) => {
     );
     expect(await admin(place, "list", "--older-than", "1h")).toBe("");
     expect(await admin(place, "list", "--nobody")).toBe("");
+    expect(await admin(place, "list", "--node", "another")).toBe("");
     expect(await admin(place, "list", "--principal", "ann", "--newer-than", "1h")).toContain(failed);
     expect(await admin(place, "list", "--text", "tape")).toBe(""); // an error is no status text
     expect(await details(place, failed)).toMatchObject({ id: failed, timeline: [{ key: "rows" }] });

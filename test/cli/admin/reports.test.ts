@@ -55,6 +55,7 @@ const details: TaskDetails = {
   crashes: 1,
   cancelRequestedAt: null,
   requiredScopes: ["reports"],
+  traceId: "0af7651916cd43dd8448eb211c80319c",
   attempts: [
     {
       number: 1,
@@ -72,7 +73,15 @@ const details: TaskDetails = {
       end: "retried",
       error: "connect ECONNREFUSED 10.0.0.17:22, after which it was tried again",
     },
-    { number: 3, owner: "8f1a22c0-11aa-4f0e", startedAt: at + 90_000, endedAt: at + 95_400, end: "failed" },
+    {
+      number: 3,
+      owner: "8f1a22c0-11aa-4f0e",
+      startedAt: at + 90_000,
+      endedAt: at + 95_400,
+      end: "failed",
+      stack:
+        "Error: The disk of host-17 is full\n    at write (/srv/reports/dist/write.js:41:11)\n    at async publish (/srv/reports/dist/publish.js:12:5)\ncaused by: Error: ENOSPC: no space left on device, write",
+    },
   ],
   timeline: [
     {
@@ -85,6 +94,7 @@ const details: TaskDetails = {
       tries: 0,
       until: null,
       error: null,
+      childId: null,
     },
     {
       key: "confirm",
@@ -96,6 +106,7 @@ const details: TaskDetails = {
       tries: 0,
       until: null,
       error: null,
+      childId: null,
     },
     {
       key: "write",
@@ -107,6 +118,7 @@ const details: TaskDetails = {
       tries: 2,
       until: null,
       error: "The disk of host-17 is full",
+      childId: null,
     },
     {
       key: "nap",
@@ -118,6 +130,7 @@ const details: TaskDetails = {
       tries: 0,
       until: now + 1_000,
       error: null,
+      childId: null,
     },
   ],
   timelineIsCut: false,
@@ -131,6 +144,7 @@ const details: TaskDetails = {
       },
     },
   ],
+  children: [{ ...asking, parent: failed.id }],
   outcome: {
     kind: "error",
     body: {
@@ -149,6 +163,18 @@ const details: TaskDetails = {
     },
   ],
   output: [{ seq: 1, at: "2026-11-23T14:00:00.300Z", content: { type: "text", text: "half of it" } }],
+  deliveries: [
+    { webhook: "billing", event: "created", at, tries: 3, nextAt: now + 90_000, problem: "answered 503" },
+    { webhook: "audit", event: "failed", at: at + 95_400, tries: 0, nextAt: at + 95_400, problem: null },
+    {
+      webhook: "audit",
+      event: "created",
+      at,
+      tries: 14,
+      nextAt: null,
+      problem: "connect ECONNREFUSED 10.0.0.9:443",
+    },
+  ],
   actions: [
     {
       seq: 9,

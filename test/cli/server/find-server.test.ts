@@ -28,6 +28,30 @@ async function find(
   return findServer({ given, cwd }, { HOME: cwd, ...env });
 }
 
+it.each([
+  ["localhost:3000/mcp", "http://localhost:3000/mcp"],
+  ["127.0.0.1:3000", "http://127.0.0.1:3000"],
+  ["[::1]:3000/mcp", "http://[::1]:3000/mcp"],
+  ["reports.example.com:8443/mcp?a=b", "https://reports.example.com:8443/mcp?a=b"],
+  ["reports:80", "https://reports:80"],
+])("takes the address %s without scheme for %s", async (given, url) => {
+  const found = await find(given, {}, { mcpServers: {} });
+  expect(found).toMatchObject({ spec: { given: url }, target: new URL(url).href });
+  const named = await find(given, {}, { mcpServers: { [given]: { url: "https://example.com/mcp" } } });
+  expect(named.target).toBe("https://example.com/mcp");
+});
+
+it.each([
+  ["remtoe", [], /Did you mean "remote"\?/],
+  ["reprots", ["reports", "https://example.com/mcp"], /Did you mean "reports"\?/],
+  ["example", ["https://example.com/mcp"], /Did you mean https:\/\/example\.com\/mcp\?/],
+  ["ex", ["https://example.com/mcp"], /which has .*"oddly"\. SERVER is/],
+])("suggests what %s may mean beside %j", async (given, before, message) => {
+  const cwd = await folder();
+  await writeFile(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers }));
+  await expect(findServer({ given, cwd }, { HOME: cwd }, async () => before)).rejects.toThrow(message);
+});
+
 it("normalizes a URL", async () => {
   expect(await find("HTTP://127.0.0.1:80/mcp", {}, "no JSON")).toMatchObject({
     target: "http://127.0.0.1/mcp",

@@ -54,3 +54,34 @@ it("does not count the time to connect", async () => {
   });
   expect(shown).toContain("calling render 0s");
 });
+
+it("shows how long a task has run that was started elsewhere, by its server's clock", async () => {
+  const since = async (ahead: number): Promise<string> =>
+    told((display, clock) => {
+      const createdAt = new Date(clock.now() - ahead).toISOString();
+      display.started({ taskId: "t1", tool: undefined, watchCommand: "" });
+      display.update({ ...task, status: "working", tool: "render", createdAt, lastUpdatedAt: createdAt });
+    });
+  expect(await since(190_000)).toContain("render 3m 10s");
+  // A clock that is ahead says nothing.
+  expect(await since(-190_000)).toContain("render 0s");
+});
+
+it("shows that the server is away in place of what it said, until it answers", async () => {
+  const shown = await told((display) => {
+    display.calling("render");
+    display.update({ ...task, status: "working", statusMessage: "page 3", lastUpdatedAt: task.createdAt });
+    display.trouble("server away, trying again");
+    display.trouble(undefined);
+  });
+  expect(shown).toMatch(/render - page 3 0s.*render - server away, trying again 0s.*render - page 3 0s/s);
+});
+
+it("says whose question it is where it cannot be asked", async () => {
+  const shown = await told((display) => {
+    display.connecting("reports");
+    display.calling("render");
+    display.update({ ...task, status: "input_required", inputRequests: {} });
+  });
+  expect(shown).toContain("reports, tool render, asks a question. Answer with: holdfast answer t1\n");
+});

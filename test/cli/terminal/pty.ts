@@ -63,6 +63,7 @@ export class Pty {
         ...process.env,
         HOLDFAST_STATE: state,
         HOLDFAST_TOKEN: "",
+        HOLDFAST_KEYRING: "off",
         HOLDFAST_CONFIG: "",
         NO_COLOR: "",
         ...env,

@@ -6,7 +6,7 @@ import {
   createAdminHandler,
   createNodeHandler,
   serveHttp,
-  type AdminHandler,
+  type OperatorEndpoint,
   type AdminHandlerOptions,
   type Operator,
 } from "holdfast/http";
@@ -27,7 +27,7 @@ function tasksOf() {
   return tasks;
 }
 
-async function handlerOf(options: Partial<AdminHandlerOptions> = {}): Promise<AdminHandler> {
+async function handlerOf(options: Partial<AdminHandlerOptions> = {}): Promise<OperatorEndpoint> {
   const tasks = tasksOf();
   await tasks.start();
   return createAdminHandler(tasks, { authenticate, ...options });

@@ -7,6 +7,7 @@ import { remoteAdmin } from "holdfast/client";
 import { serveHttp, type HttpOptions, type HttpServer, type Operator } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { onTestFinished } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { Peer, text } from "../peer.ts";
@@ -129,10 +130,21 @@ export async function ask(url: string, method: string, asking: Asking = {}): Pro
     },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
-  const received = await response.text();
+  const isStream = response.headers.get("content-type") === "text/event-stream";
+  const received = isStream ? await firstData(response) : await response.text();
   return {
     status: response.status,
     headers: response.headers,
     body: received === "" ? undefined : (JSON.parse(received) as unknown),
   };
+}
+
+/** Of a stream of events, which then ends. */
+async function firstData({ body }: Response): Promise<string> {
+  if (body === null) throw new Error("There is no stream.");
+  for await (const { data } of body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream()))
+    return data;
+  throw new Error("The stream had no event.");
 }

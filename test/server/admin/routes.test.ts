@@ -16,6 +16,7 @@ it.each(Object.entries(stores))("shows operators what tasks.admin has, on %s", a
     { tool: "ok" },
     { principal: "carla", limit: 1 },
     { principal: null },
+    { owner: "none" },
     { createdFrom: 1, createdBefore: Date.UTC(2100, 1) },
     { text: "100 % &=?" },
   ] as const;
@@ -32,6 +33,27 @@ it.each(Object.entries(stores))("shows operators what tasks.admin has, on %s", a
   expect(await there.actions({ taskId: asking, limit: 1, before: 1_000 })).toMatchObject([
     { actor: "ann", action: "cancel" },
   ]);
+});
+
+it.each(Object.entries(stores))("shows operators what its process reports, on %s", async (_, store) => {
+  const { tasks, remote, ended, ask } = await operated({ store: await store() });
+  for (const tool of ["ok", "fails", "fails"]) await ended(tool);
+  expect(await ask("GET", "/counts", { token: "token-of-nobody" })).toMatchObject({ status: 401 });
+  const there = remote();
+  await vi.waitFor(async () => {
+    const { tools, refusals, ...all } = await there.activity({ minutes: 10 });
+    expect(tools.map(({ tool, created, failed }) => [tool, created, failed])).toEqual([
+      ["fails", 2, 2],
+      ["ok", 1, 0],
+    ]);
+    expect(refusals).toMatchObject([{ code: "unauthorized", method: null, count: 1 }]);
+    expect(all.created).toHaveLength(10);
+  }, patient);
+  expect(await there.activity()).toEqual(await tasks.admin.activity());
+  const nodes = await there.nodes();
+  expect(nodes).toEqual(await tasks.admin.nodes());
+  expect(nodes).toMatchObject([{ alive: true, pid: process.pid, running: 0 }]);
+  await expect(there.activity({ minutes: 361 })).rejects.toMatchObject({ code: "invalid_params" });
 });
 
 it.each(Object.entries(stores))("lets operators act, and records who did, on %s", async (_, store) => {

@@ -12,15 +12,17 @@ it("tells owners apart by their principals, else by their sessions", () => {
     { principal: null, session: undefined },
   ];
   expect([ann, session, nobody].map(scopeOf)).toEqual(["principal:ann", "session:s", undefined]);
-  expect(callKey(nobody, "t", {})).toBeUndefined();
+  expect(callKey({}, nobody, "t", {})).toBeUndefined();
   // A principal's sessions share its calls.
-  expect(callKey(ann, "t", {})).toBe(callKey({ ...ann, session: "other" }, "t", undefined));
-  expect(callKey(session, "t", {})).not.toBe(callKey({ ...session, session: "other" }, "t", {}));
+  expect(callKey({}, ann, "t", {})).toBe(callKey({}, { ...ann, session: "other" }, "t", undefined));
+  expect(callKey({}, session, "t", {})).not.toBe(callKey({}, { ...session, session: "other" }, "t", {}));
   // Another tenant of the same person means other data.
-  const tenants = [undefined, {}, { org: "a" }, { org: "b" }].map((claims) => callKey(ann, "t", {}, claims));
+  const tenants = [undefined, {}, { org: "a" }, { org: "b" }].map((claims) =>
+    callKey({}, ann, "t", {}, claims),
+  );
   expect(tenants[1]).toBe(tenants[0]);
   expect(new Set(tenants).size).toBe(3);
-  expect([callKey(session, "t", { a: 1 }) ?? null, "k".repeat(22), null].map(isCallKey)).toEqual([
+  expect([callKey({}, session, "t", { a: 1 }) ?? null, "k".repeat(22), null].map(isCallKey)).toEqual([
     true,
     false,
     false,

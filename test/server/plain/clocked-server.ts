@@ -41,6 +41,7 @@ export async function clockedServer(
   const admin = createAdmin({
     store: runtime.store,
     now: () => clock.now(),
+    after: (ms, run) => clock.after(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),

@@ -48,7 +48,7 @@ function setup({ fault = undefined as Error | undefined, held = false, wanted = 
 }
 
 const released = "release, delete in 600000";
-const key = callKey({ principal: "ann", session: undefined }, "tool", {}) ?? "";
+const key = callKey({}, { principal: "ann", session: undefined }, "tool", {}) ?? "";
 const task = { id: "t", idempotencyKey: key, promised: false } as TaskRecord;
 const caller = (more: Partial<PlainCall> = {}): PlainCall =>
   ({ isWaitedFor: () => true, ...more }) as PlainCall;

@@ -48,7 +48,7 @@ it.each([
   expect(await letIn(rates, message, null, 10)).toBe(10);
   const fault = await rates.refusal(message, "alice");
   expect(fault).toMatchObject({
-    code: "limit_reached",
+    code: "rate_limited",
     data: { retryAfterMs: expect.any(Number) as unknown },
   });
   const { retryAfterMs } = (fault as HoldfastError).data as { retryAfterMs: number };
@@ -58,7 +58,7 @@ it.each([
 it("counts every message of a batch", async () => {
   const rates = ratesOf({ callsPerMinute: 3 });
   expect(await rates.refusal([call, call], "alice")).toBeUndefined();
-  expect(await rates.refusal([list, call, call], "alice")).toMatchObject({ code: "limit_reached" });
+  expect(await rates.refusal([list, call, call], "alice")).toMatchObject({ code: "rate_limited" });
 });
 
 it("lets each task be polled so often in the interval that was advertised for it [C-123 X-051]", async () => {
@@ -91,7 +91,7 @@ it("refuses who guesses more unknown tasks, and neither its calls nor its own ta
     "subscriptions/listen",
   ]) {
     expect(await rates.refusal({ method, params: { taskId: "a" } }, "alice")).toMatchObject({
-      code: "limit_reached",
+      code: "rate_limited",
     });
     expect(await rates.refusal({ method, params: { taskId: "own" } }, "alice")).toBeUndefined();
     expect(await rates.refusal({ method, params: { taskId: "a" } }, "bob")).toBeUndefined();
@@ -102,7 +102,7 @@ it("refuses who guesses more unknown tasks, and neither its calls nor its own ta
 it("sheds new calls when the process is late, and answers for the tasks that there are", async () => {
   let late = 5_000;
   const rates = ratesOf({ maxLoopDelayMs: 1_000 }, () => late);
-  expect(await rates.refusal(call, null)).toMatchObject({ code: "limit_reached" });
+  expect(await rates.refusal(call, null)).toMatchObject({ code: "rate_limited" });
   for (const message of [get("a"), list, { method: "tasks/result", params: { taskId: "a" } }]) {
     expect(await rates.refusal(message, "alice")).toBeUndefined();
   }
@@ -119,7 +119,7 @@ it("counts calls of polling tools as the methods that they stand for", async () 
     rates: { ...off, maxLoopDelayMs: 1_000, listsPerMinute: 1, missesPerMinute: 1 },
   });
   const result = { method: "tools/call", params: { name: "task_result" } };
-  expect(await rates.refusal(call, "alice")).toMatchObject({ code: "limit_reached" });
+  expect(await rates.refusal(call, "alice")).toMatchObject({ code: "rate_limited" });
   expect(await letIn(rates, result, "alice", 10)).toBe(10);
   expect(await letIn(rates, { method: "tools/call", params: { name: "task_list" } }, "alice", 10)).toBe(1);
   rates.missed("alice");

@@ -189,3 +189,12 @@ test("tasks are woken in the order in which their time came", async () => {
   expect(await store.write({ type: "wake", now: noon + 9, limit: 9 })).toMatchObject({ woken: 2 });
   expect(told).toEqual(["task-b", "task-a"]);
 });
+
+test("a store says how many commands were committed together", async () => {
+  const store = await openStore(await freshSchema(), "one");
+  const sizes: number[] = [];
+  store.onCommit?.((commands) => sizes.push(commands));
+  await Promise.all([store.write(createQueued("a")), store.write(createQueued("b"))]);
+  await store.write(createQueued("c"));
+  expect(sizes).toEqual([2, 1]);
+});

@@ -41,6 +41,8 @@ const parts = ({
   told,
   usage,
   action,
+  delivery,
+  report,
 }: Names): string[] => {
   const each = `FROM generate_series($1::int, $2::int) AS i, LATERAL (SELECT i * 9 AS n, 'task-' || lpad((i * 9)::text, 9, '0') AS id) AS t`;
   const pair = `FROM generate_series($1::int, $2::int) AS i, generate_series(1, 3) AS k,
@@ -58,6 +60,10 @@ const parts = ({
     `INSERT INTO ${session} SELECT 'session-' || n, 'principal-' || n % 1000, ${firstTime} + n::bigint * ${apart}, '{}' ${each}`,
     `INSERT INTO ${told} (owner, session, message, at) SELECT 'owner-1', 'session-' || n, '{}', clock_timestamp() - n * interval '1 second' ${each}`,
     `INSERT INTO ${action} (at, actor, action, task_id, tool) SELECT ${firstTime} + n::bigint * ${apart}, 'ann', 'cancel', id, 'tool-3' ${each}`,
+    `INSERT INTO ${delivery} (hook, event, task_id, tool, principal, generation, version, at, due_at, tries, failed_at, problem)
+      SELECT 'hook-' || n % 3, 'created', id, 'tool-3', NULL, 'plain', 1, ${firstTime} + n::bigint * ${apart},
+        CASE WHEN n % 10 <> 0 THEN ${firstTime} + n::bigint * ${apart} END, 0, CASE WHEN n % 100 = 0 THEN ${firstTime} END, '503' ${each}`,
+    `INSERT INTO ${report} SELECT 'owner-' || n % 3, n, '{}' ${each}`,
     `INSERT INTO ${usage} SELECT 'principal-' || n, 0, 1, 1 ${each}`,
   ];
 };
@@ -69,8 +75,37 @@ export async function putMany(schema: SomeSchema, count: number): Promise<void> 
   await schema.run(tasks(schema.names), [1, count]);
   for (const sql of parts(schema.names)) await schema.run(sql, [1, Math.floor(count / 10)]);
   for (const owner of ["owner-0", "owner-1", "owner-2"]) await schema.putOwner(owner, handlers);
-  const { task, request, journal, outcome, child, event, line, message, session, told, usage, action } =
-    schema.names;
-  const filled = [task, request, journal, outcome, child, event, line, message, session, told, usage, action];
+  const {
+    task,
+    request,
+    journal,
+    outcome,
+    child,
+    event,
+    line,
+    message,
+    session,
+    told,
+    usage,
+    action,
+    delivery,
+    report,
+  } = schema.names;
+  const filled = [
+    task,
+    request,
+    journal,
+    outcome,
+    child,
+    event,
+    line,
+    message,
+    session,
+    told,
+    usage,
+    action,
+    delivery,
+    report,
+  ];
   await schema.run(`ANALYZE ${filled.join(", ")}`);
 }

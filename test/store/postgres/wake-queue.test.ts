@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Pool } from "pg";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { Database } from "../../../src/store/postgres/database.ts";
 import { loadQueueLibrary, type QueueLibrary } from "../../../src/store/postgres/queue-library.ts";
 import { WakeQueue, type WakeQueueSetup } from "../../../src/store/postgres/wake-queue.ts";
@@ -255,4 +255,24 @@ test("whoever is asked with all others looks, too", async () => {
   a.work();
   a.queue.ask();
   expect([a.asked, a.askedOthers]).toEqual([1, 0]);
+});
+
+test("goes on when another schema of the database gets a queue, and leaves the process its exit code", async () => {
+  const other = await FreshSchema.inSharedDatabase();
+  onTestFinished(() => other.drop());
+  const node = await openNode();
+  node.work();
+  await node.addJob();
+  await node.until(() => node.asked > 0); // by now it listens
+  await withClient(schema.url, async (client) => {
+    await client.query('listen "worker:migrate"');
+    const notification = once(client, "notification");
+    await openNode({ schema: `${other.schema}_queue` });
+    await notification;
+  });
+  const { asked } = node;
+  await node.addJob();
+  await node.until(() => node.asked > asked);
+  expect(node.problems).toEqual([]);
+  expect(process.exitCode).toBeUndefined();
 });

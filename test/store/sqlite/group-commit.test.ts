@@ -160,3 +160,16 @@ test("a read after an acknowledgement is never stale", async () => {
   await Promise.all(Array.from({ length: 20 }, (_, index) => work(`${index}`)));
   expect(stale).toBe(0);
 });
+
+test("says how many commands were committed together, those that were refused included", async () => {
+  const store = await temp.open();
+  const sizes: number[] = [];
+  store.onCommit?.((commands) => sizes.push(commands));
+  await Promise.all([
+    store.write(createQueued("a")),
+    store.write(createQueued("a")),
+    store.write(createQueued("b")),
+  ]);
+  await store.write(createQueued("c"));
+  expect(sizes).toEqual([3, 1]);
+});

@@ -72,7 +72,7 @@ describe("schema", () => {
   test("every table is strict", () => {
     const tables = db.prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").all();
     const ours = tables.filter((row) => !String(row["name"]).startsWith("sqlite_"));
-    expect(ours).toHaveLength(15);
+    expect(ours).toHaveLength(17);
     expect(ours.filter((row) => row["strict"] !== 1)).toEqual([]);
   });
 });

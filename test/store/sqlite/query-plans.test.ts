@@ -2,13 +2,19 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
+import * as outboxSql from "../../../src/store/sqlite/outbox-sql.ts";
+import * as reportSql from "../../../src/store/sqlite/report-sql.ts";
 import * as sql from "../../../src/store/sqlite/sql.ts";
 
-const statements = new Map<string, string>(Object.entries({ ...sql, ...adminSql }));
+const statements = new Map<string, string>(
+  Object.entries({ ...sql, ...adminSql, ...outboxSql, ...reportSql }),
+);
 
 /** How each statement finds its rows: by which index, and by how many of its columns. An insert alone finds none. */
 const plans: Readonly<Record<string, readonly string[]>> = {
   countSessions: ["SCAN session INDEX session_expiry"],
+  countReady: ["task INDEX task_ready (owner=? AND method=? AND tool=?)"],
+  countParked: ["task INDEX task_parked (method=? AND tool=? AND run_after>?)"],
   countSessionsOfPrincipal: ["session INDEX session_principal (principal=?)"],
   countLimited: ["task INDEX task_limited (method=? AND tool=?)"],
   countMessages: ["message INDEX message_queue (task_id=?)"],
@@ -107,13 +113,15 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   updateSession: ["session PRIMARY KEY (id=?)"],
   updateTask: ["task PRIMARY KEY (id=?)"],
   upsertJournal: [],
-  selectEnded: ["task INDEX task_ended_of (tool=? AND <expr>=? AND id<?)"],
-  countEnded: ["task INDEX task_ended_of (tool=? AND <expr>=?)"],
-  selectEndedTool: ["task INDEX task_ended_of (tool>?)"],
+  selectEnded: ["task INDEX task_ended_as (tool=? AND state=? AND outcome_kind=? AND id<?)"],
+  countEnded: ["task INDEX task_ended_as (tool=? AND state=? AND outcome_kind=?)"],
+  selectEndedTool: ["task INDEX task_ended_as (tool>?)"],
   selectAll: ["task PRIMARY KEY (id<?)"],
   selectOpen: ["task INDEX task_unfinished (id<?)"],
   selectAsking: ["task INDEX task_asking (id<?)"],
   selectOfPrincipal: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],
+  selectChildrenOf: ["child INDEX child_parent (parent=? AND id<?)", "task PRIMARY KEY (id=?)"],
+  countChildren: ["child INDEX child_parent (parent=?)"],
   countAll: ["SCAN task INDEX task_generation"],
   countOpen: ["SCAN task INDEX task_unfinished"],
   countAsking: ["SCAN task INDEX task_asking"],
@@ -125,11 +133,33 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectPaused: [],
   insertPaused: [],
   deletePaused: ["paused_tool PRIMARY KEY (tool=?)"],
+  insertDelivery: [],
+  updateDeliveryTaken: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
+  updateDeliveryDue: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
+  updateDeliveryFailed: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
+  updateDeliveryResent: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
+  deleteEndedDelivery: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
+  deleteDelivery: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
+  selectDueDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at<?)"],
+  selectGivenUpDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at=?)"],
+  selectExcessDeliveries: [],
+  selectNextDelivery: ["delivery INDEX delivery_due (hook=? AND due_at>?)"],
+  selectNextHook: ["delivery INDEX delivery_due (hook>?)"],
+  countWaitingDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at>?)"],
+  countGivenUpDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at=?)"],
+  selectDeliveriesOfTask: ["delivery INTEGER PRIMARY KEY (rowid>?)"],
+  upsertReport: [],
+  deleteOldReports: ["report INDEX sqlite_autoindex_report_1 (minute<?)"],
+  selectReports: ["report INDEX sqlite_autoindex_report_1 (minute>? AND minute<?)"],
+  selectRunningOwners: ["SCAN task INDEX task_unfinished"],
+  selectLastFailure: ["delivery INDEX delivery_failed (hook=? AND failed_at>?)"],
 };
 
 /** They read all of a table: of sessions there are as many as the server allows, of owners few. */
 const readsAll = [
   "countSessions",
+  "countReady",
+  "countParked",
   "deleteChangesForNobody",
   "selectSessionHolders",
   "selectOwnerIds",
@@ -140,8 +170,14 @@ const readsAll = [
   "countOpen",
   "countAsking",
   "countOfPrincipal",
+  "countChildren",
+  "selectDeliveriesOfTask",
   "deleteOldActions",
   "selectPaused",
+  "countWaitingDeliveries",
+  "countGivenUpDeliveries",
+  "selectExcessDeliveries",
+  "selectRunningOwners",
 ];
 
 let db: DatabaseSync;
@@ -164,4 +200,12 @@ test.each(Object.entries(plans))("%s finds its rows by an index, and needs no so
 
 test("every statement has a plan that is expected of it", () => {
   expect(new Set(Object.keys(plans))).toEqual(new Set(statements.keys()));
+});
+
+test("what has ended is counted in its index alone", () => {
+  const steps = db.prepare(`EXPLAIN ${statements.get("countEnded")}`).all();
+  const operations = steps.map(({ opcode }) => opcode);
+  expect(operations).toContain("SeekGE");
+  // The row of an index entry.
+  expect(operations).not.toContain("NotFound");
 });

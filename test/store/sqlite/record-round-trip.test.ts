@@ -40,6 +40,7 @@ const attempt: fc.Arbitrary<TaskAttempt> = fc.record(
       null,
     ),
     error: text,
+    stack: text,
   },
   { requiredKeys: ["number", "owner", "startedAt", "endedAt", "end"], noNullPrototype: true },
 );

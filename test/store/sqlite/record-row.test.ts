@@ -60,6 +60,7 @@ const full: TaskRecord = {
   waiting: false,
   crashes: 12,
   outcomeKind: "error_result",
+  notifies: ["billing", "audit"],
 };
 
 const sparse: TaskRecord = {
@@ -121,6 +122,7 @@ describe("a record as a row", () => {
       "idempotency_key",
       "request_hash",
       "required_scopes",
+      "notifies",
       "created_at",
     ]);
     expect(changingTaskColumns).toEqual(taskColumns.filter((column) => !fixed.has(column)));

@@ -78,7 +78,7 @@ test("no index knows other states than these", () => {
     for (const state of singleStates(text)) {
       expect([...transitions.start.from, transitions.start.to]).toContain(state);
     }
-    expect(text.replaceAll(/\bstate (IN \(|= ')|coalesce\(outcome_kind, state\)/g, "")).not.toMatch(
+    expect(text.replaceAll(/\bstate (IN \(|= ')|\(tool, state, outcome_kind, id\)/g, "")).not.toMatch(
       /\bstate\b/,
     );
   }

@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { open, readFile, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { CommandResult } from "../../../src/task/command-result.ts";
@@ -106,16 +106,26 @@ describe("a task whose row cannot be read", () => {
 
 /** A store of the tasks a to d, in which `damage` was done to b; `parked`: each sleeps until a second after noon. */
 async function storeWith(damage: string, create: typeof createRunning, parked = false) {
+  const kind = `${create.name} ${String(parked)}`;
+  whole.set(kind, whole.get(kind) ?? (await wholeStore(create, parked)));
+  await writeFile(files.path(), whole.get(kind) ?? "");
+  const db = new DatabaseSync(files.path());
+  db.exec(`UPDATE task SET ${damage} WHERE id = 'task-b'`);
+  db.close();
+  return files.open();
+}
+
+/** The undamaged files, by what is in them: to copy one is faster than to write it anew for each test. */
+const whole = new Map<string, Buffer>();
+
+async function wholeStore(create: typeof createRunning, parked: boolean): Promise<Buffer> {
   const before = await files.open();
   for (const name of ["a", "b", "c", "d"]) {
     await before.write(create(name));
     if (parked) await park(before, name, noon + 1_000);
   }
   await before.close();
-  const db = new DatabaseSync(files.path());
-  db.exec(`UPDATE task SET ${damage} WHERE id = 'task-b'`);
-  db.close();
-  return files.open();
+  return readFile(files.path());
 }
 
 describe.each([

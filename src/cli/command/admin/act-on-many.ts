@@ -7,6 +7,7 @@ import { confirm } from "../../terminal/confirm.ts";
 import { Progress } from "../../terminal/progress.ts";
 import { adminFailure, exitCodeOfAdmin } from "./admin-failure.ts";
 import { selectionOf, selectionText, type SelectionOptions } from "./selection.ts";
+import { tasksText } from "../../output/amounts.ts";
 import { withAdmin, type AdminOptions, type AdminSession } from "./with-admin.ts";
 
 export interface ManyTasksOptions extends AdminOptions, SelectionOptions {
@@ -57,7 +58,7 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
       if (failure !== undefined) return exitCodeOfAdmin(failure);
     } else {
       await output.print(
-        `${countText(done.length)} ${dryRun ? "would be" : done.length === 1 ? "was" : "were"} ${doneTo[action]}\n`,
+        `${tasksText(done.length)} ${dryRun ? "would be" : done.length === 1 ? "was" : "were"} ${doneTo[action]}\n`,
       );
       for (const { id, message } of refused.slice(0, 10)) output.note(`refused: ${id}: ${message}`);
       if (refused.length > 10) output.note(`refused: ${refused.length - 10} more`);
@@ -89,7 +90,7 @@ async function agrees(
   if (output.json || !(io.stdin.isTTY && io.stderr.isTTY)) return true;
   const limit = Math.min(options.limit ?? Infinity, mostCounted);
   const { done, next } = await acts().bulk(action, selection, { ...extendUntil(until), dryRun: true, limit });
-  const count = `${next === null || done.length < mostCounted ? "" : "At least "}${countText(done.length)}`;
+  const count = `${next === null || done.length < mostCounted ? "" : "At least "}${tasksText(done.length)}`;
   const question = `${count} will be ${doneTo[action]}: ${selectionText(options)}. Go on?`;
   return confirm(io, question, interrupts);
 }
@@ -140,8 +141,4 @@ function failureOf(error: unknown): Error {
 
 function extendUntil(until: number | null | undefined): Pick<BulkOptions, "until"> {
   return until === undefined ? {} : { until };
-}
-
-function countText(count: number): string {
-  return `${count} ${count === 1 ? "task" : "tasks"}`;
 }

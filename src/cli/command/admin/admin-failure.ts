@@ -18,6 +18,7 @@ const kinds: Readonly<Partial<Record<FaultCode, TaskClientErrorCode | "usage">>>
   internal: "rpc",
   store_url: "usage",
   configuration: "usage",
+  address_in_use: "usage",
   node_too_old: "usage",
   task_unreadable: "usage",
   invalid_params: "usage",

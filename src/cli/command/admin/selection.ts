@@ -10,6 +10,8 @@ export interface SelectionOptions {
   readonly principal?: string;
   /** Tasks of callers that are not told apart. */
   readonly nobody?: true;
+  /** The id of a process. */
+  readonly node?: string;
   readonly olderThan?: string;
   readonly newerThan?: string;
   readonly text?: string;
@@ -17,7 +19,7 @@ export interface SelectionOptions {
 
 /** The tasks that options select at a time. Throws a UsageError for what cannot be. */
 export function selectionOf(options: SelectionOptions, now: number): TaskSelection {
-  const { state, tool, principal, nobody, olderThan, newerThan, text } = options;
+  const { state, tool, principal, nobody, node, olderThan, newerThan, text } = options;
   if (principal !== undefined && nobody === true)
     throw new UsageError("Give --principal or --nobody, not both.");
   return {
@@ -25,6 +27,7 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
     ...(tool !== undefined && { tool }),
     ...(principal !== undefined && { principal }),
     ...(nobody === true && { principal: null }),
+    ...(node !== undefined && { owner: node }),
     ...(newerThan !== undefined && { createdFrom: now - readTimeSpan("--newer-than", newerThan) }),
     ...(olderThan !== undefined && { createdBefore: now - readTimeSpan("--older-than", olderThan) }),
     ...(text !== undefined && { text }),
@@ -33,12 +36,13 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
 
 /** As it would be typed, for messages. */
 export function selectionText({ state = [], ...others }: SelectionOptions): string {
-  const { tool, principal, nobody, olderThan, newerThan, text } = others;
+  const { tool, principal, nobody, node, olderThan, newerThan, text } = others;
   const parts = [
     ...state.map((one) => `state ${one}`),
     tool !== undefined && `tool ${tool}`,
     principal !== undefined && `principal ${principal}`,
     nobody === true && "of nobody",
+    node !== undefined && `node ${node}`,
     olderThan !== undefined && `older than ${olderThan}`,
     newerThan !== undefined && `newer than ${newerThan}`,
     text !== undefined && `text "${text}"`,

@@ -1,4 +1,10 @@
-import type { ShownLine, TaskDetails, TimelineEntry } from "../../../admin/admin.ts";
+import type {
+  ShownLine,
+  TaskDelivery,
+  TaskDetails,
+  TaskSummary,
+  TimelineEntry,
+} from "../../../admin/admin.ts";
 import { isJsonObject } from "../../../generation/json-object.ts";
 import type { Column } from "../../output/fitted-table.ts";
 import { notedTable } from "../../output/noted-table.ts";
@@ -12,7 +18,8 @@ const headIndent = 12;
 
 /** One task whole, for people: what it is, what was done, and what came of it. */
 export function taskReport(task: TaskDetails, now: number, cells: number | undefined): string {
-  const { attempts, timeline, timelineIsCut, questions, outcome, log, output, actions } = task;
+  const { attempts, timeline, timelineIsCut, questions, children, outcome, log, output } = task;
+  const { deliveries, actions } = task;
   const more = timelineIsCut ? "  … and more\n" : "";
   const parts: readonly (readonly [title: string, text: string])[] = [
     [
@@ -23,6 +30,7 @@ export function taskReport(task: TaskDetails, now: number, cells: number | undef
         cells,
       ),
     ],
+    ["Stack", attempts.flatMap(({ stack }) => (stack === undefined ? [] : stackText(stack, cells))).join("")],
     [
       "Timeline",
       `${indentedTable(
@@ -31,10 +39,12 @@ export function taskReport(task: TaskDetails, now: number, cells: number | undef
         cells,
       )}${more}`,
     ],
+    ["Calls", indentedTable(callColumns, children.map(callRow), cells)],
     ["Questions", questions.map((each) => `${wrapped(questionText(each), 2, cells)}\n`).join("")],
     ["Log", log.map((each) => `${wrapped(logText(each), 2, cells)}\n`).join("")],
     ["Output", output.map((each) => `${wrapped(jsonText(each["content"]), 2, cells)}\n`).join("")],
     ["Outcome", outcome === null ? "" : `${wrapped(jsonText(outcome.body), 2, cells)}\n`],
+    ["Deliveries", indentedTable(deliveryColumns, deliveries.map(deliveryRow), cells)],
     [
       "Actions",
       indentedTable(
@@ -73,6 +83,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["owner", task.owner],
     ["called by", task.parent],
     ["runs again", task.retryOf],
+    ["trace", task.traceId],
     ["scopes", task.requiredScopes.join(" ") || null],
     ["arguments", jsonText(task.arguments)],
   ];
@@ -122,6 +133,11 @@ function attemptRow(attempt: TaskDetails["attempts"][number], now: number): read
   ];
 }
 
+/** Of the last attempt that threw: no other has one. */
+function stackText(stack: string, cells: number | undefined): string {
+  return `${wrapped(stack, 2, cells)}\n`;
+}
+
 const timelineColumns: readonly Column[] = [
   { title: "AFTER", least: 6, isNumber: true },
   { title: "TOOK", least: 6, isNumber: true },
@@ -148,6 +164,29 @@ function entryRow(entry: TimelineEntry, { createdAt }: TaskDetails, now: number)
     key,
     notes.join(", "),
   ];
+}
+
+const callColumns: readonly Column[] = [
+  { title: "TASK", least: 38 },
+  { title: "TOOL", least: 8 },
+  { title: "STATE", least: 8 },
+];
+
+function callRow({ id, tool, state }: TaskSummary): readonly string[] {
+  return [id, tool, state];
+}
+
+const deliveryColumns: readonly Column[] = [
+  { title: "WEBHOOK", least: 8 },
+  { title: "EVENT", least: 9 },
+  { title: "TRIES", least: 5, isNumber: true },
+  { title: "NEXT", least: 20 },
+  { title: "LAST PROBLEM", least: 12 },
+];
+
+function deliveryRow({ webhook, event, tries, nextAt, problem }: TaskDelivery): readonly string[] {
+  const next = nextAt === null ? "given up" : timeText(nextAt);
+  return [webhook, event, String(tries), next, problem ?? ""];
 }
 
 function questionText({ key, method, params }: TaskDetails["questions"][number]): string {

@@ -3,11 +3,14 @@ import { resolve } from "node:path";
 import type { Admin, AdminActs } from "../../../admin/admin.ts";
 import { openAdmin, type OpenAdmin } from "../../../admin/open-admin.ts";
 import { remoteAdmin } from "../../../admin/remote-admin.ts";
+import { openedStore } from "../../../store/encryption/existing-encryption.ts";
 import { existingStore } from "../../../store/from-url.ts";
+import type { TaskStore } from "../../../store/store.ts";
 import type { Context } from "../../context.ts";
 import { Stopped, UsageError } from "../../errors.ts";
 import { interruptedBy, type ExitCode } from "../../exit-code.ts";
 import type { Io } from "../../io.ts";
+import { encryptionKeys } from "../../server/encryption-keys.ts";
 import { watchSignals, type SignalWatch } from "../../terminal/signal-watch.ts";
 import { adminFailure } from "./admin-failure.ts";
 
@@ -20,6 +23,10 @@ export interface AdminOptions {
 /** A store, while a command works with it. */
 export interface AdminSession {
   readonly admin: Admin;
+  /** Undefined at an admin endpoint. */
+  readonly store: TaskStore | undefined;
+  /** In whose name it acts, as far as that is known here: an admin endpoint knows by its token. */
+  readonly actor: string;
   readonly acts: () => AdminActs;
   /** Ctrl-C and SIGTERM. */
   readonly interrupts: SignalWatch;
@@ -43,9 +50,11 @@ export async function withAdmin(
     const opened = await open(io, place, options);
     try {
       using interrupts = watchSignals();
-      const { admin } = opened;
-      const acts = (): AdminActs => admin.as(options.as ?? operatingSystemUser());
-      const done = work({ admin, acts, interrupts });
+      const { admin, store } = opened;
+      const actor = isEndpoint(place)
+        ? `token of ${new URL(place).host}`
+        : (options.as ?? operatingSystemUser());
+      const done = work({ admin, store, actor, acts: () => admin.as(actor), interrupts });
       return await (endsItself ? done : unlessInterrupted(done, interrupts));
     } finally {
       await opened.close();
@@ -56,8 +65,13 @@ export async function withAdmin(
 }
 
 async function open(io: Io, place: string, options: AdminOptions): Promise<OpenAdmin> {
-  if (/^https?:/i.test(place)) return atEndpoint(io, place, options);
-  return openAdmin(existingStore(place, (path) => resolve(io.cwd, path)));
+  if (isEndpoint(place)) return atEndpoint(io, place, options);
+  const store = existingStore(place, (path) => resolve(io.cwd, path));
+  return openAdmin(openedStore(store, encryptionKeys(io)));
+}
+
+function isEndpoint(place: string): boolean {
+  return /^https?:/i.test(place);
 }
 
 function atEndpoint({ env }: Io, url: string, { as }: AdminOptions): OpenAdmin {

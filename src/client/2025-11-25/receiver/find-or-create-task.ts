@@ -6,6 +6,7 @@ import { questionKeyOf } from "../../../generation/question-key.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import { traceOf, withoutTrace } from "../../trace-in-params.ts";
 import type { AskedQuestion, QuestionMethod } from "../../session/receiver/question-tools.ts";
 
 interface RequestContext {
@@ -31,14 +32,15 @@ export async function findOrCreateTask(
 ): Promise<TaskSnapshot> {
   const { ttlMs } = readTaskParams(params) ?? {};
   const { task: _, ...own } = params;
-  const question: AskedQuestion = { server, params: own, taskId: relatedTaskOf(own) ?? null };
+  const question: AskedQuestion = { server, params: withoutTrace(own), taskId: relatedTaskOf(own) ?? null };
+  const trace = traceOf(own);
   const same = question.taskId === null ? undefined : await openTask(method, question);
   if (same !== undefined) return same;
   return runtime.create({
     ...requestor,
     tool: method,
     arguments: question,
-    origin: { requestId: id, capabilities: {} },
+    origin: { requestId: id, capabilities: {}, ...(trace !== undefined && { trace }) },
     ...(ttlMs !== undefined && { ttlMs }),
   });
 

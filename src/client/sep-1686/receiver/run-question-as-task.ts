@@ -7,6 +7,7 @@ import { HoldfastError, isUnknownTask } from "../../../task/fault.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
 import { untilFinished } from "../../session/receiver/runtime-queries.ts";
 import { withAnswer, type AskedQuestion } from "../../session/receiver/question-tools.ts";
+import { traceOf, withoutTrace } from "../../trace-in-params.ts";
 import { RequestWithdrawn, type Answer } from "../../session/receiver/received-requests.ts";
 import type { RawRequester } from "../../transport/raw-requester.ts";
 import type { RequestorContext } from "./tasks-requests.ts";
@@ -49,16 +50,17 @@ async function create(
 ): Promise<TaskSnapshot> {
   const question: AskedQuestion = {
     server,
-    params: withoutTask(params),
+    params: withoutTrace(withoutTask(params)),
     taskId: relatedTaskOf(params) ?? null,
   };
+  const trace = traceOf(params);
   return runtime.create({
     ...requestor,
     scope,
     wireId,
     tool: method,
     arguments: question,
-    origin: { requestId: id, capabilities: {} },
+    origin: { requestId: id, capabilities: {}, ...(trace !== undefined && { trace }) },
     keepAlive: true,
     queued: true,
     ...(keepAliveMs !== undefined && { ttlMs: keepAliveMs }),

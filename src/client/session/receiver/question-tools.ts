@@ -2,6 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
 import { questionKeyOf } from "../../../generation/question-key.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
+import { detailsOf } from "../../../runtime/tool/received-request.ts";
 import { Registry } from "../../../runtime/tool/registry.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
 import type { UserAnswer } from "../../question/ask-user.ts";
@@ -29,9 +30,10 @@ export function questionTools(responders: Responders, unfetchedAnswers: Set<stri
   const registry = new Registry();
   const sharedQuestions = new SharedQuestions();
   for (const method of questionMethods) {
-    registry.add(method, { onCrash: "resume" }, async (args, { id, wireId, signal }) => {
+    registry.add(method, { onCrash: "resume" }, async (args, task) => {
+      const { id, wireId, signal } = task;
       const { server, params, taskId } = readQuestion(args);
-      const question = { key: id, method, params, taskId };
+      const question = { key: id, method, params, taskId, trace: detailsOf(task).origin?.trace };
       const ask = async (until: AbortSignal): Promise<UserAnswer> => responders.ask(server, question, until);
       const isNamed = taskId !== null && questionKeyOf(params) !== undefined;
       const answer = isNamed

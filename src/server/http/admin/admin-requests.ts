@@ -7,16 +7,18 @@ import type { RuntimeOptions } from "../../../runtime/options.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import { assertOptionNames } from "../../../task/option-names.ts";
 import type { OnError } from "../../faults.ts";
-import { AllowedNames } from "../allowed-names.ts";
 import { withAnswerHeaders } from "../answer-headers.ts";
 import { BodyReads } from "../body-reads.ts";
 import { tellHttpRefusal } from "../http-refusals.ts";
 import { bodyReadLimits } from "../limits.ts";
 import { pathOf } from "../node-request.ts";
+import type { OperatorRequests } from "../operator-endpoint.ts";
+import { OperatorGate } from "../operator-gate.ts";
 import { readBody, type BodyForm, type ParsedBody } from "../read-body.ts";
 import { adaptedRefusal, refusal, refusalOf } from "./admin-answers.ts";
 import { adminHandlerOptions, type AdminHandlerOptions } from "./admin-handler-options.ts";
-import type { AuthenticateOperator, Operator } from "./admin-options.ts";
+import type { Operator } from "./admin-options.ts";
+import { EventStreams } from "./event-streams.ts";
 
 /** What an admin endpoint is made for. */
 export interface Administered {
@@ -28,31 +30,23 @@ export interface Administered {
 }
 
 /** Answers the requests of operators. */
-export class AdminRequests {
+export class AdminRequests implements OperatorRequests {
   readonly path: string;
   readonly #administered: Administered;
-  readonly #authenticate: AuthenticateOperator;
-  readonly #names: AllowedNames;
+  readonly #gate: OperatorGate;
   readonly #bodies: BodyReads;
   readonly #form: BodyForm;
-  #closed = false;
+  readonly #streams: EventStreams;
 
   /** Throws `configuration` for options that would let everybody in, or nobody. */
   constructor(administered: Administered, options: AdminHandlerOptions) {
     assertOptionNames("createAdminHandler", options, adminHandlerOptions);
     const { path = "/admin", authenticate, ...http } = options;
-    if (!/^(?:\/[\w.~-]+)+$/.test(path) || new URL(path, "http://localhost").pathname !== path)
-      throw wrong(`path "${path}" of the admin endpoint has to be one such as /admin.`);
-    if (typeof authenticate !== "function") {
-      throw wrong(
-        "An admin endpoint has an authentication of its own: give authenticate, such as adminToken(process.env.ADMIN_TOKEN).",
-      );
-    }
     this.path = path;
     this.#administered = administered;
-    this.#authenticate = authenticate;
-    this.#names = new AllowedNames(http, undefined);
+    this.#gate = new OperatorGate("admin", { path, authenticate, ...http });
     this.#bodies = new BodyReads(bodyReadLimits(administered, http));
+    this.#streams = new EventStreams(administered.onError);
     const { maxNesting, maxNodes } = administered.options;
     this.#form = { maxNesting, maxNodes, maxBatch: Infinity };
   }
@@ -71,22 +65,18 @@ export class AdminRequests {
     return withAnswerHeaders(answer, null, undefined);
   }
 
-  /** Answers 503 from now on. */
+  /** Answers 503 from now on, and ends streams. */
   close(): void {
-    this.#closed = true;
+    this.#gate.close();
     this.#bodies.close();
+    this.#streams.close();
   }
 
   async #answer(request: Request, parsed: ParsedBody | undefined): Promise<Response> {
     const pathname = pathOf(request);
     if (!this.serves(pathname)) return refusal(404, "method_not_found", `Nothing is served at ${pathname}.`);
-    const forbidden = this.#names.refusal(request);
-    if (forbidden !== undefined) return adaptedRefusal(forbidden);
-    const operator = await this.#authenticate(request);
-    // JavaScript callers may say null.
-    if (operator === undefined || operator === null) return unauthenticated();
-    assertOperator(operator);
-    if (this.#closed) throw new HoldfastError("stopping", "The server is stopping.");
+    const operator = await this.#gate.admit(request);
+    if (operator instanceof Response) return operator;
     return this.#route(request, pathname.slice(this.path.length), operator, parsed);
   }
 
@@ -112,24 +102,10 @@ export class AdminRequests {
     const read = await readBody(request, this.#bodies, this.#form, parsed);
     if (read instanceof Response) return adaptedRefusal(read);
     const { admin } = this.#administered;
-    const answer = await route.run({ admin, acts: () => admin.as(actor), name, query, body: read.body });
+    const call = { admin, acts: () => admin.as(actor), name, query, body: read.body };
+    if ("follow" in route)
+      return this.#streams.answer((signal) => route.follow(call, signal), request.signal);
+    const answer = await route.run(call);
     return route.answer === undefined ? new Response(null, { status: 204 }) : Response.json(answer);
   }
-}
-
-function unauthenticated(): Response {
-  const message = "An operator has to say who he is: with a token of the admin endpoint.";
-  return refusal(401, "unauthenticated", message, { "WWW-Authenticate": 'Bearer realm="admin"' });
-}
-
-function assertOperator({ actor, role }: Operator): void {
-  if (typeof actor !== "string" || actor.trim() === "")
-    throw wrong("authenticate of the admin endpoint returned an operator without a name (actor).");
-  // A slip of JavaScript authors must not let anybody act.
-  if (role !== undefined && role !== "read" && role !== "write")
-    throw wrong(`The role of an operator is "read" or "write", not ${JSON.stringify(role)}.`);
-}
-
-function wrong(message: string): HoldfastError {
-  return new HoldfastError("configuration", message);
 }

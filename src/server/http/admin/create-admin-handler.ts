@@ -1,8 +1,9 @@
 import { HoldfastError } from "../../../task/fault.ts";
 import { insideOf } from "../../inside-tasks.ts";
 import type { Tasks } from "../../tasks.ts";
-import { adminHandler, type AdminHandler } from "./admin-handler.ts";
+import { operatorEndpoint, type OperatorEndpoint } from "../operator-endpoint.ts";
 import type { AdminHandlerOptions } from "./admin-handler-options.ts";
+import { AdminRequests } from "./admin-requests.ts";
 
 /**
  * Serves `tasks.admin` on `options.path` over HTTP, as JSON, to operators whom `authenticate` knows; `GET …/openapi.json` describes it. It neither starts nor
@@ -12,7 +13,7 @@ import type { AdminHandlerOptions } from "./admin-handler-options.ts";
  * app.use(createAdminHandler(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") }));
  * ```
  */
-export function createAdminHandler(tasks: Tasks, options: AdminHandlerOptions): AdminHandler {
+export function createAdminHandler(tasks: Tasks, options: AdminHandlerOptions): OperatorEndpoint {
   const inside = insideOf(tasks);
   if (inside === undefined) {
     const message =
@@ -20,5 +21,6 @@ export function createAdminHandler(tasks: Tasks, options: AdminHandlerOptions): 
     throw new HoldfastError("configuration", message);
   }
   const { runtime, onError, events } = inside;
-  return adminHandler({ admin: tasks.admin, options: runtime.options, onError, events }, options);
+  const administered = { admin: tasks.admin, options: runtime.options, onError, events };
+  return operatorEndpoint(new AdminRequests(administered, options), onError);
 }

@@ -4,7 +4,7 @@ import type { Principal } from "../../per-principal.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
-import { tooManyRequests } from "../too-many-requests.ts";
+import { tooFastRequests } from "../too-many-requests.ts";
 import { parseEventId, type EventId, type OpenCall } from "./event-id.ts";
 import type { EventLog } from "./event-log.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
@@ -89,7 +89,7 @@ export class Resumption {
       task === undefined ? [] : [{ method: "tasks/result", params: { taskId: task } }],
     );
     const limited = await server.rates.refusal([...repeated, ...named], principal);
-    if (limited !== undefined) return tooManyRequests(undefined, server.errorOf(limited));
+    if (limited !== undefined) return tooFastRequests(undefined, server.errorOf(limited));
     const needed = await server.scopesOfTasks([...repeated, ...named], principal);
     const refused = incoming.refusal([...needed]);
     if (refused !== undefined) return refused;

@@ -1,0 +1,51 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Admin } from "../../../src/admin/admin.ts";
+import { remoteAdmin } from "../../../src/admin/remote-admin.ts";
+import { ChangeFeed } from "../live/change-feed.ts";
+import { basePath, openSession, type Session } from "./session.ts";
+
+/** What all of the page needs. */
+export interface Services {
+  readonly base: string;
+  readonly session: Session;
+  readonly admin: Admin;
+  readonly feed: ChangeFeed;
+}
+
+const context = createContext<Services | undefined>(undefined);
+
+export const ServicesProvider = context.Provider;
+
+export function useServices(): Services {
+  const services = useContext(context);
+  if (services === undefined) throw new Error("Nothing is served here.");
+  return services;
+}
+
+export async function openServices(): Promise<Services> {
+  const base = basePath();
+  const session = await openSession(base);
+  const away = (): void => feed.away();
+  const url = new URL(`${base}/api`, location.href).href;
+  const admin = remoteAdmin(url, { fetch: fetchAs(session, away) });
+  const feed = new ChangeFeed(admin);
+  return { base, session, admin, feed };
+}
+
+/** Requests are known by the cookie of the login, and those that change something by its CSRF token. */
+function fetchAs({ csrf }: Session, onAway: () => void): typeof fetch {
+  return async (input, init = {}) => {
+    const headers = new Headers(init.headers);
+    if (init.method !== undefined && init.method !== "GET") headers.set("X-CSRF-Token", csrf);
+    try {
+      const response = await fetch(input, { ...init, headers, credentials: "same-origin" });
+      if (response.status === 401) location.reload(); // the login page comes
+      if (response.status === 503) onAway();
+      return response;
+    } catch (error) {
+      if (init.signal?.aborted !== true) onAway();
+      throw error;
+    }
+  };
+}

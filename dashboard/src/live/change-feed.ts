@@ -1,0 +1,66 @@
+import type { Admin } from "../../../src/admin/admin.ts";
+
+/** The ids of tasks that changed; null: any may have. */
+export type Changed = readonly string[] | null;
+
+/** Tells of changes of tasks as long as the page can be seen. */
+export class ChangeFeed {
+  readonly #admin: Pick<Admin, "changes">;
+  readonly #listeners = new Set<(changed: Changed) => void>();
+  readonly #watchers = new Set<(isLive: boolean) => void>();
+  #reading: AbortController | undefined;
+  #isLive = false;
+
+  constructor(admin: Pick<Admin, "changes">) {
+    this.#admin = admin;
+    document.addEventListener("visibilitychange", () => this.#follow());
+    this.#follow();
+  }
+
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
+  /** The server did not answer; the next change that it tells says that it does again. */
+  away(): void {
+    this.#setLive(false);
+  }
+
+  onChange(listener: (changed: Changed) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onLive(watcher: (isLive: boolean) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  #follow(): void {
+    if (document.hidden) {
+      this.#reading?.abort();
+      this.#reading = undefined;
+    } else if (this.#reading === undefined) {
+      this.#reading = new AbortController();
+      void this.#read(this.#reading.signal);
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const { tasks } of this.#admin.changes({ signal })) {
+        this.#setLive(true);
+        for (const listener of this.#listeners) listener(tasks);
+      }
+    } catch {
+      // Hidden, or not allowed any more, which the next request says.
+    }
+    this.#setLive(false);
+  }
+
+  #setLive(isLive: boolean): void {
+    if (isLive === this.#isLive) return;
+    this.#isLive = isLive;
+    for (const watcher of this.#watchers) watcher(isLive);
+  }
+}

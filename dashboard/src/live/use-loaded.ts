@@ -1,0 +1,78 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useServices } from "../api/services.ts";
+import type { Changed } from "./change-feed.ts";
+
+export interface LoadOptions {
+  /** Which changes are a reason to load again. Default: all. */
+  readonly concerns?: (changed: Changed) => boolean;
+  /** How long after a load the next one begins at the earliest that a change asks for. Default 1,000 ms. */
+  readonly restMs?: number;
+  /** Loads again so often, whatever changes. */
+  readonly everyMs?: number;
+}
+
+export interface Loaded<T> {
+  /** What was loaded last, which stays while it is loaded again. Undefined before the first, and after `key` changed. */
+  readonly value: T | undefined;
+  readonly error: Error | undefined;
+  readonly reload: () => void;
+}
+
+/** Loads what `key` names, and again when tasks change. One load runs at a time; what comes too late is dropped. */
+export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadOptions = {}): Loaded<T> {
+  const { feed } = useServices();
+  const [state, setState] = useState<{ key: string; value?: T; error?: Error }>({ key });
+  const latest = useRef({ load, options });
+  latest.current = { load, options };
+  const wanted = useRef<() => void>(() => undefined);
+
+  useEffect(() => {
+    let isOver = false;
+    let isLoading = false;
+    let isWanted = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const run = async (): Promise<void> => {
+      clearTimeout(timer);
+      timer = undefined;
+      isLoading = true;
+      isWanted = false;
+      try {
+        const value = await latest.current.load();
+        if (!isOver) setState({ key, value });
+      } catch (error) {
+        const problem = error instanceof Error ? error : new Error(String(error));
+        if (!isOver)
+          setState((before) =>
+            before.key === key ? { ...before, error: problem } : { key, error: problem },
+          );
+      }
+      isLoading = false;
+      if (!isOver && isWanted) want();
+    };
+    const want = (): void => {
+      isWanted = true;
+      if (isLoading || timer !== undefined) return;
+      timer = setTimeout(() => void run(), latest.current.options.restMs ?? 1_000);
+    };
+    wanted.current = () => {
+      if (isLoading) isWanted = true;
+      else void run();
+    };
+    void run();
+    const unsubscribe = feed.onChange((changed) => {
+      if (latest.current.options.concerns?.(changed) ?? true) want();
+    });
+    const { everyMs } = latest.current.options;
+    const interval = everyMs === undefined ? undefined : setInterval(want, everyMs);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+      clearInterval(interval);
+      unsubscribe();
+    };
+  }, [key, feed]);
+
+  const reload = useCallback(() => wanted.current(), []);
+  const current = state.key === key ? state : undefined;
+  return { value: current?.value, error: current?.error, reload };
+}

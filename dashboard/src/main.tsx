@@ -1,0 +1,16 @@
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { openServices } from "./api/services.ts";
+import "./style/theme.css";
+import "./style/layout.css";
+import "./style/parts.css";
+import "./style/tables.css";
+import "./style/task.css";
+import { keepTheme } from "./parts/theme.tsx";
+
+keepTheme();
+const place = document.querySelector("#app");
+if (place !== null) {
+  const { base, session, admin, feed } = await openServices();
+  render(<App services={{ base, session, admin, feed }} />, place);
+}

@@ -1,0 +1,39 @@
+import type { AdminAction } from "../../../../src/admin/admin.ts";
+
+const texts: Readonly<Record<string, string>> = {
+  cancel: "Cancelled a task",
+  answer: "Answered a task",
+  retry: "Ran a task again",
+  extend: "Extended a task",
+  delete: "Deleted a task",
+  pause: "Paused a tool",
+  resume: "Resumed a tool",
+  resend: "Sent again to a webhook",
+};
+
+/** What an operator did, in words. Newer versions may do more. */
+export function actionText({ action }: AdminAction): string {
+  return Object.hasOwn(texts, action) ? (texts[action] ?? action) : action;
+}
+
+/** The task that runs another one again. */
+export function ranAgainAs(action: AdminAction): string | null {
+  return action.action === "retry" ? textOf(action.detail, "ranAgainAs") : null;
+}
+
+/** The webhook whose messages are sent again. */
+export function webhookOf(action: AdminAction): string | null {
+  return action.action === "resend" ? textOf(action.detail, "webhook") : null;
+}
+
+function textOf(detail: unknown, name: string): string | null {
+  if (typeof detail !== "object" || detail === null) return null;
+  const [, value] = Object.entries(detail).find(([key]) => key === name) ?? [];
+  return typeof value === "string" ? value : null;
+}
+
+/** Actions are numbered: below this number are those before. */
+export function beforeIn(query: URLSearchParams): number | undefined {
+  const text = query.get("before") ?? "";
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,50 @@
+import type { JSX } from "preact";
+import { useServices } from "../../api/services.ts";
+import { useLoaded } from "../../live/use-loaded.ts";
+import { usePageTitle } from "../../parts/page-title.ts";
+import { Problem } from "../../parts/problem.tsx";
+import { Link } from "../../routing/link.tsx";
+import { ActionTable } from "./action-table.tsx";
+import { beforeIn } from "./action-text.ts";
+import { WebhookBacklogs } from "./webhook-backlogs.tsx";
+
+const pageSize = 50;
+/** Pausing, and sending again, change no task: nobody tells of them. */
+const everyMs = 10_000;
+
+export function ActionsPage({ query }: { readonly query: URLSearchParams }): JSX.Element {
+  const { admin } = useServices();
+  usePageTitle("Actions");
+  const before = beforeIn(query);
+  // One more than is shown says whether there are older ones.
+  const { value, error, reload } = useLoaded(
+    `actions ${before ?? ""}`,
+    () => admin.actions({ limit: pageSize + 1, ...(before !== undefined && { before }) }),
+    { restMs: 2_000, everyMs },
+  );
+  const shown = value?.slice(0, pageSize);
+  const last = value !== undefined && value.length > pageSize ? shown?.at(-1) : undefined;
+  return (
+    <>
+      <div class="heading">
+        <h1>Actions</h1>
+      </div>
+      <WebhookBacklogs onChange={reload} />
+      <section aria-labelledby="done">
+        <h2 id="done">What operators did</h2>
+        {error !== undefined && <Problem error={error} reload={reload} />}
+        {value === undefined && error === undefined && <p class="empty">Loading…</p>}
+        {shown?.length === 0 && (
+          <p class="empty">
+            {before === undefined ? "No operator has done anything yet." : "There are no older actions."}
+          </p>
+        )}
+        {shown !== undefined && shown.length > 0 && <ActionTable actions={shown} />}
+        <nav class="pager" aria-label="Parts of the list">
+          {before !== undefined && <Link to="/actions">Newest</Link>}
+          {last !== undefined && <Link to={`/actions?before=${last.seq}`}>Older</Link>}
+        </nav>
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+import type { NodeSummary } from "../../../../src/admin/activity.ts";
+
+/**
+ * `quiet`: it holds tasks or serves nothing, and reports nothing, as a command line does. `silent`: it is alive, and has not reported for longer than it should.
+ */
+export type NodeState = "alive" | "silent" | "quiet" | "gone";
+
+/** Processes report every 10 seconds: one that has missed three is late. */
+export const silentAfterMs = 30_000;
+
+export function nodeState({ alive, reportedAt }: NodeSummary, now: number): NodeState {
+  if (!alive) return "gone";
+  if (reportedAt === null) return "quiet";
+  return now - reportedAt > silentAfterMs ? "silent" : "alive";
+}
+
+export const nodeStateNames: Readonly<Record<NodeState, string>> = {
+  alive: "Alive",
+  silent: "Silent",
+  quiet: "No report",
+  gone: "Gone",
+};
+
+/** What somebody who looks wants to know of a node that is not just alive. */
+export function nodeStateText(node: NodeSummary, now: number): string | null {
+  switch (nodeState(node, now)) {
+    case "alive":
+      return null;
+    case "silent":
+      return "It holds its tasks, and has not reported for a while: it may be too busy, or cannot write to the store.";
+    case "quiet":
+      return "It has said nothing, such as a command line.";
+    case "gone":
+      return goneText(node.running);
+  }
+}
+
+function goneText(running: number): string {
+  if (running === 0) return "The tasks that it ran have ended, or other processes have taken them over.";
+  const held = running === 1 ? "A task that it ran still waits" : `${running} tasks that it ran still wait`;
+  return `${held} for another process to take over.`;
+}
+
+const order: readonly NodeState[] = ["silent", "alive", "quiet", "gone"];
+
+/** What needs a look first, then by name, so that rows stay where they are. */
+export function inOrder(nodes: readonly NodeSummary[], now: number): readonly NodeSummary[] {
+  const place = (node: NodeSummary): number => order.indexOf(nodeState(node, now));
+  return [...nodes].sort(
+    (a, b) => place(a) - place(b) || compare(nameOf(a), nameOf(b)) || compare(a.id, b.id),
+  );
+}
+
+/** Where it runs, as far as it has said that. */
+export function nameOf({ host, pid }: NodeSummary): string {
+  if (host === null) return "";
+  return pid === null ? host : `${host}:${pid}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function memoryText(bytes: number): string {
+  const mib = bytes / 1_048_576;
+  return mib < 1_024 ? `${Math.round(mib)} MiB` : `${(mib / 1_024).toFixed(1)} GiB`;
+}
+
+/** Delays of an event loop: below 10 ms, the digit behind the point counts. */
+export function delayText(ms: number): string {
+  return ms < 10 ? ms.toFixed(1) : String(Math.round(ms));
+}

@@ -1,0 +1,37 @@
+import type { JSX } from "preact";
+import { useServices } from "../../api/services.ts";
+import { useLoaded } from "../../live/use-loaded.ts";
+import { useNow } from "../../live/use-now.ts";
+import { usePageTitle } from "../../parts/page-title.ts";
+import { Problem } from "../../parts/problem.tsx";
+import { inOrder, nodeState } from "./node-state.ts";
+import { NodeTable } from "./node-table.tsx";
+
+/** Who comes and goes is seen soon, though processes report less often. */
+const everyMs = 5_000;
+
+export function NodesPage(): JSX.Element {
+  const { admin } = useServices();
+  const now = useNow();
+  usePageTitle("Nodes");
+  const { value, error, reload } = useLoaded("nodes", () => admin.nodes(), { restMs: 2_000, everyMs });
+  const living = value?.filter(({ alive }) => alive) ?? [];
+  const silent = living.filter((node) => nodeState(node, now) === "silent").length;
+  return (
+    <>
+      <div class="heading">
+        <h1>Nodes</h1>
+        {value !== undefined && (
+          <p class="faint" role="status">
+            {living.length === 1 ? "1 process" : `${living.length} processes`} alive
+            {silent > 0 && `, ${silent} of them silent`}
+          </p>
+        )}
+      </div>
+      {error !== undefined && <Problem error={error} reload={reload} />}
+      {value === undefined && error === undefined && <p class="empty">Loading…</p>}
+      {value?.length === 0 && <p class="empty">Nothing is known of processes of this store.</p>}
+      {value !== undefined && value.length > 0 && <NodeTable nodes={inOrder(value, now)} now={now} />}
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { TaskDetails } from "../../../../../src/admin/admin.ts";
+import { useServices } from "../../../api/services.ts";
+import { notify } from "../../../parts/notices.tsx";
+import { navigate } from "../../../routing/location.ts";
+import { ActDialog } from "./act-dialog.tsx";
+import { ExtendDialog } from "./extend-dialog.tsx";
+import { RerunDialog } from "./rerun-dialog.tsx";
+
+interface ActBarProps {
+  readonly task: TaskDetails;
+  /** Called once the task was changed. */
+  readonly onActed: () => void;
+}
+
+type Act = "cancel" | "rerun" | "extend" | "delete";
+
+const names: Readonly<Record<Act, string>> = {
+  cancel: "Cancel…",
+  rerun: "Run again…",
+  extend: "Extend…",
+  delete: "Delete…",
+};
+
+/** What can be done to a task as it stands. */
+export function ActBar({ task, onActed }: ActBarProps): JSX.Element {
+  const [act, setAct] = useState<Act>();
+  const isOver = task.finishedAt !== null;
+  const acts: readonly Act[] = isOver ? ["rerun", "extend", "delete"] : ["extend", "cancel"];
+  const close = (): void => setAct(undefined);
+  return (
+    <div class="acts" role="group" aria-label="Actions">
+      {acts.map((each) => (
+        <button
+          key={each}
+          type="button"
+          class={each === "cancel" || each === "delete" ? "danger" : "quiet"}
+          onClick={() => setAct(each)}
+        >
+          {names[each]}
+        </button>
+      ))}
+      {act === "cancel" && <CancelDialog task={task} onActed={onActed} onClose={close} />}
+      {act === "rerun" && <RerunDialog task={task} onClose={close} />}
+      {act === "extend" && <ExtendDialog task={task} onActed={onActed} onClose={close} />}
+      {act === "delete" && <DeleteDialog task={task} onClose={close} />}
+    </div>
+  );
+}
+
+interface CancelDialogProps extends ActBarProps {
+  readonly onClose: () => void;
+}
+
+function CancelDialog({ task: { id, tool }, onActed, onClose }: CancelDialogProps): JSX.Element {
+  const { admin, session } = useServices();
+  const act = async (): Promise<void> => {
+    await admin.as(session.actor).cancel(id);
+    notify("Cancelled the task.");
+    onActed();
+  };
+  return (
+    <ActDialog title="Cancel this task?" name="Cancel the task" isDanger act={act} onClose={onClose}>
+      <p>
+        {tool} ends as cancelled, and its caller is told so. That cannot be undone, but the task can be run
+        again.
+      </p>
+    </ActDialog>
+  );
+}
+
+interface DeleteDialogProps {
+  readonly task: TaskDetails;
+  readonly onClose: () => void;
+}
+
+function DeleteDialog({ task: { id, tool }, onClose }: DeleteDialogProps): JSX.Element {
+  const { base, admin, session } = useServices();
+  const act = async (): Promise<void> => {
+    await admin.as(session.actor).delete(id);
+    notify("Deleted the task.");
+    navigate(`${base}/`);
+  };
+  return (
+    <ActDialog title="Delete this task?" name="Delete the task" isDanger act={act} onClose={onClose}>
+      <p>All that is stored of this run of {tool} is deleted, its result too. That cannot be undone.</p>
+    </ActDialog>
+  );
+}

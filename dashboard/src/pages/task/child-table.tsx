@@ -1,0 +1,41 @@
+import type { JSX } from "preact";
+import type { TaskSummary } from "../../../../src/admin/admin.ts";
+import { StandingBadge } from "../../parts/standing-badge.tsx";
+import { Time } from "../../parts/time.tsx";
+import { Link, taskPath } from "../../routing/link.tsx";
+
+/** Tasks that a task called and that have not ended. */
+export function ChildTable({ tasks }: { readonly tasks: readonly TaskSummary[] }): JSX.Element {
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">State</th>
+            <th scope="col">Tool</th>
+            <th scope="col">Task</th>
+            <th scope="col">Created</th>
+            <th scope="col">What it says</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map(({ id, tool, state, createdAt, error, statusMessage }) => (
+            <tr key={id}>
+              <td>
+                <StandingBadge state={state} />
+              </td>
+              <td>{tool}</td>
+              <td>
+                <Link to={taskPath(id)}>{id}</Link>
+              </td>
+              <td>
+                <Time at={createdAt} />
+              </td>
+              <td>{error ?? statusMessage ?? ""}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import type { JSX } from "preact";
+import { Json } from "../../../parts/json.tsx";
+import type { ResultPart } from "./result-parts.ts";
+
+export function ResultView({ parts }: { readonly parts: readonly ResultPart[] }): JSX.Element {
+  if (parts.length === 0) return <p class="faint">It has no content.</p>;
+  return (
+    <div class="parts">
+      {parts.map((part, place) => (
+        <Part key={place} part={part} />
+      ))}
+    </div>
+  );
+}
+
+export function Part({ part }: { readonly part: ResultPart }): JSX.Element {
+  switch (part.shown) {
+    case "text":
+      return (
+        <pre class="json" tabIndex={0} aria-label="Text">
+          {part.text}
+        </pre>
+      );
+    case "image":
+      return <img class="picture" src={part.src} alt={`A picture (${part.mimeType})`} />;
+    case "json":
+      return (
+        <figure class="part">
+          <figcaption class="faint">{part.label}</figcaption>
+          <Json value={part.value} label={part.label} />
+        </figure>
+      );
+  }
+}

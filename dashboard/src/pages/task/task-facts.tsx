@@ -1,0 +1,124 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { TaskDetails } from "../../../../src/admin/admin.ts";
+import { useServices } from "../../api/services.ts";
+import { useNow } from "../../live/use-now.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Ago, durationText, Time } from "../../parts/time.tsx";
+import { traceUrlOf } from "../../routing/http-url.ts";
+import { Link, taskPath } from "../../routing/link.tsx";
+import { OuterLink } from "../../routing/outer-link.tsx";
+
+/** What a task is, whose, and when what happened. */
+export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element {
+  const { session } = useServices();
+  const now = useNow();
+  const { id, wireId, tool, toolVersion, principal, generation, method, owner, parent, retryOf } = task;
+  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt } = task;
+  const trace = traceUrlOf(session.traceUrl, task.traceId);
+  return (
+    <dl class="facts card" aria-label="About this task">
+      <Fact name="Id">
+        <code>{id}</code> <CopyButton text={id} what="the id" />
+      </Fact>
+      {wireId !== id && (
+        <Fact name="Its caller knows it as">
+          <code>{wireId}</code> <CopyButton text={wireId} what="the caller's id" />
+        </Fact>
+      )}
+      <Fact name="Tool">
+        <Link to={listOf("tool", tool)}>{tool}</Link>
+        {toolVersion !== null && `, version ${toolVersion}`}
+      </Fact>
+      <Fact name="Caller">
+        {principal === null ? (
+          <span class="faint">anyone</span>
+        ) : (
+          <Link to={listOf("principal", principal)}>{principal}</Link>
+        )}
+      </Fact>
+      <Fact name="Created">
+        <Time at={createdAt} /> (<Ago at={createdAt} now={now} />)
+      </Fact>
+      {startedAt !== null && (
+        <Fact name="Started">
+          <Time at={startedAt} />, after {durationText(startedAt - createdAt)}
+        </Fact>
+      )}
+      {finishedAt !== null && (
+        <Fact name="Ended">
+          <Time at={finishedAt} />, after {durationText(finishedAt - createdAt)}
+        </Fact>
+      )}
+      {wakesAt !== null && (
+        <Fact name="Goes on">
+          <Time at={wakesAt} />
+        </Fact>
+      )}
+      <Fact name={finishedAt === null ? "Ends by" : "Kept until"}>
+        {expiresAt === null ? "Without end" : <Time at={expiresAt} />}
+      </Fact>
+      {cancelRequestedAt !== null && (
+        <Fact name="Cancel asked for">
+          <Time at={cancelRequestedAt} />
+        </Fact>
+      )}
+      <Fact name="Attempt">{attemptText(task)}</Fact>
+      {owner !== null && (
+        <Fact name="Node">
+          <Link to={listOf("node", owner)}>{owner}</Link>
+        </Fact>
+      )}
+      <Fact name="Protocol">
+        {generation}, {method}
+      </Fact>
+      {task.requiredScopes.length > 0 && <Fact name="Scopes">{task.requiredScopes.join(" ")}</Fact>}
+      {parent !== null && (
+        <Fact name="Called by">
+          <Link to={taskPath(parent)}>{parent}</Link>
+        </Fact>
+      )}
+      {retryOf !== null && (
+        <Fact name="Runs again">
+          <Link to={taskPath(retryOf)}>{retryOf}</Link>
+        </Fact>
+      )}
+      {task.traceId !== null && (
+        <Fact name="Trace">
+          {trace === undefined ? (
+            <code>{task.traceId}</code>
+          ) : (
+            <OuterLink url={trace}>{task.traceId}</OuterLink>
+          )}
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Fact({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** The tasks that have this in common. */
+function listOf(name: "tool" | "principal" | "node", value: string): string {
+  return `/?${new URLSearchParams({ [name]: value }).toString()}`;
+}
+
+function attemptText({ attempt, failures, crashes }: TaskDetails): string {
+  const why = [
+    ...(failures > 0 ? [`threw ${failures} ${failures === 1 ? "time" : "times"}`] : []),
+    ...(crashes > 0 ? [`lost its process ${crashes} ${crashes === 1 ? "time" : "times"}`] : []),
+  ];
+  return why.length === 0 ? String(attempt) : `${attempt} (${why.join(", ")})`;
+}

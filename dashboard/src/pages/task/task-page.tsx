@@ -1,0 +1,29 @@
+import type { JSX } from "preact";
+import { useServices } from "../../api/services.ts";
+import { useLoaded } from "../../live/use-loaded.ts";
+import { usePageTitle } from "../../parts/page-title.ts";
+import { Problem } from "../../parts/problem.tsx";
+import { standingNames } from "../../parts/standing-badge.tsx";
+import { TaskView } from "./task-view.tsx";
+
+const restMs = 500;
+
+export function TaskPage({ id }: { readonly id: string }): JSX.Element {
+  const { admin } = useServices();
+  const {
+    value: task,
+    error,
+    reload,
+  } = useLoaded(id, () => admin.show(id), {
+    restMs,
+    concerns: (changed) => changed === null || changed.includes(id),
+  });
+  usePageTitle(task === undefined ? "Task" : `${task.tool}: ${standingNames[task.state].toLowerCase()}`);
+  if (task !== undefined) return <TaskView task={task} error={error} reload={reload} />;
+  return (
+    <>
+      <h1>Task</h1>
+      {error === undefined ? <p class="empty">Loading…</p> : <Problem error={error} reload={reload} />}
+    </>
+  );
+}

@@ -1,0 +1,190 @@
+import type { TaskDetails, TimelineEntry } from "../../../../../src/admin/admin.ts";
+
+type Attempt = TaskDetails["attempts"][number];
+type Delivery = TaskDetails["deliveries"][number];
+
+export type RowKind = "queue" | "attempt" | TimelineEntry["kind"] | "webhook" | "cancel";
+
+/** What is drawn in one line of a timeline. Times are epoch milliseconds. */
+export interface TimelineRow {
+  readonly id: string;
+  readonly kind: RowKind;
+  readonly name: string;
+  /** Null where nobody knows when it began. */
+  readonly from: number | null;
+  /** Null while it goes on. */
+  readonly to: number | null;
+  /** How it ended or stands, in a word. */
+  readonly state: string;
+  readonly isFailed: boolean;
+  /** What else there is to say. */
+  readonly notes: readonly string[];
+  /** What went wrong. */
+  readonly error: string | null;
+  /** When it goes on, or is given up. */
+  readonly until: number | null;
+  /** The task that it called. */
+  readonly childId: string | null;
+}
+
+export type Drawn = Pick<
+  TaskDetails,
+  "createdAt" | "startedAt" | "finishedAt" | "cancelRequestedAt" | "attempts" | "timeline" | "deliveries"
+>;
+
+const plain = {
+  isFailed: false,
+  notes: [],
+  error: null,
+  until: null,
+  childId: null,
+} as const;
+
+/** All that happened to a task, in the order in which it began; of what began at the same time, attempts come first. */
+export function rowsOf(task: Drawn): readonly TimelineRow[] {
+  const rows = [
+    ...queueRow(task),
+    ...attemptRows(task),
+    ...task.timeline.map((entry) => entryRow(entry, task)),
+    ...cancelRow(task),
+    ...task.deliveries.map(deliveryRow),
+  ];
+  // What has no time stands behind what it came after.
+  let last = task.createdAt;
+  const placed = rows.map((row) => {
+    const at = row.from ?? row.to;
+    if (at !== null || !isEntry(row)) last = at ?? last;
+    return { row, at: at ?? last };
+  });
+  return placed.sort((a, b) => a.at - b.at).map(({ row }) => row);
+}
+
+function isEntry({ kind }: TimelineRow): boolean {
+  return kind !== "queue" && kind !== "attempt" && kind !== "webhook" && kind !== "cancel";
+}
+
+/** The wait for a place where it can run. */
+function queueRow({ createdAt, startedAt, finishedAt }: Drawn): readonly TimelineRow[] {
+  const to = startedAt ?? finishedAt;
+  if (to !== null && to <= createdAt) return [];
+  const state = to === null ? "waits" : "waited";
+  return [{ ...plain, id: "queue", kind: "queue", name: "Queue", from: createdAt, to, state }];
+}
+
+function attemptRows({ attempts, finishedAt }: Drawn): readonly TimelineRow[] {
+  return attempts.flatMap((attempt, place) => {
+    const before = attempts[place - 1]?.number ?? 0;
+    return [...leftOut(before + 1, attempt.number - 1, attempt), attemptRow(attempt, finishedAt)];
+  });
+}
+
+/** Of many attempts, only the first and the last ones are kept. */
+function leftOut(first: number, last: number, { startedAt }: Attempt): readonly TimelineRow[] {
+  if (last < first) return [];
+  const name = first === last ? `Attempt ${first}` : `Attempts ${first} to ${last}`;
+  const id = `left out ${first}`;
+  return [{ ...plain, id, kind: "attempt", name, from: null, to: startedAt, state: "not kept" }];
+}
+
+const endNames: Readonly<Record<NonNullable<Attempt["end"]>, string>> = {
+  settled: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+  expired: "out of time",
+  parked: "parked until it goes on",
+  released: "released by its process",
+  retried: "threw, is run again",
+  lost: "lost: its process is gone",
+};
+
+/** Tells processes apart as well as the whole name does, mostly. */
+const shownOfOwner = 8;
+
+const failedEnds: readonly unknown[] = ["failed", "expired", "retried", "lost"];
+
+function attemptRow(
+  { number, owner, startedAt, endedAt, end, error }: Attempt,
+  finishedAt: number | null,
+): TimelineRow {
+  const to = endedAt ?? finishedAt;
+  return {
+    ...plain,
+    id: `attempt ${number}`,
+    kind: "attempt",
+    name: `Attempt ${number}`,
+    from: startedAt,
+    to,
+    state: end === null ? (to === null ? "runs" : "ended") : endNames[end],
+    isFailed: failedEnds.includes(end),
+    notes: [`on ${owner.slice(0, shownOfOwner)}`],
+    // That of a lost one says what its state does.
+    error: end === "lost" ? null : (error ?? null),
+  };
+}
+
+function entryRow(entry: TimelineEntry, { finishedAt }: Drawn): TimelineRow {
+  const { key, kind, method, begunAt, doneAt, tries, until, error, childId } = entry;
+  const to = doneAt ?? finishedAt;
+  const isOpen = to === null;
+  return {
+    id: `entry ${key}`,
+    kind,
+    name: key,
+    from: begunAt,
+    to,
+    state: stateOf(entry, isOpen),
+    isFailed: error !== null,
+    notes: [
+      ...(method !== null && method !== "elicitation/create" ? [method] : []),
+      ...(tries > 0 ? [`tried again ${tries} ${tries === 1 ? "time" : "times"}`] : []),
+    ],
+    error,
+    until: isOpen ? until : null,
+    childId,
+  };
+}
+
+function stateOf({ kind, doneAt, error }: TimelineEntry, isOpen: boolean): string {
+  if (error !== null) return doneAt === null && isOpen ? "failed, is tried again" : "failed";
+  if (doneAt !== null) return doneNames[kind];
+  return isOpen ? openNames[kind] : "open";
+}
+
+const doneNames: Readonly<Record<TimelineEntry["kind"], string>> = {
+  step: "done",
+  input: "answered",
+  sleep: "over",
+  call: "done",
+  event: "came",
+};
+
+const openNames: Readonly<Record<TimelineEntry["kind"], string>> = {
+  step: "goes on",
+  input: "waits for an answer",
+  sleep: "sleeps",
+  call: "goes on",
+  event: "waits",
+};
+
+function cancelRow({ cancelRequestedAt: at }: Drawn): readonly TimelineRow[] {
+  if (at === null) return [];
+  return [
+    { ...plain, id: "cancel", kind: "cancel", name: "Cancel", from: at, to: at, state: "was asked for" },
+  ];
+}
+
+function deliveryRow({ webhook, event, at, tries, nextAt, problem }: Delivery, place: number): TimelineRow {
+  return {
+    ...plain,
+    id: `webhook ${place}`,
+    kind: "webhook",
+    name: `${webhook}: ${event}`,
+    from: at,
+    to: at,
+    state: nextAt === null ? "given up" : tries === 0 ? "waits to be sent" : "is sent again",
+    isFailed: nextAt === null,
+    notes: tries > 0 ? [`tried ${tries} ${tries === 1 ? "time" : "times"}`] : [],
+    error: problem,
+    until: nextAt,
+  };
+}

@@ -1,0 +1,134 @@
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { TaskDetails } from "../../../../../src/admin/admin.ts";
+import { useNow } from "../../../live/use-now.ts";
+import { durationText, Time } from "../../../parts/time.tsx";
+import { Link, taskPath } from "../../../routing/link.tsx";
+import { rowsOf, type RowKind, type TimelineRow } from "./timeline-rows.ts";
+import { axisOf, barOf, type Axis, type Bar } from "./waterfall.ts";
+
+const kindNames: Readonly<Record<RowKind, string>> = {
+  queue: "queue",
+  attempt: "attempt",
+  step: "step",
+  input: "question",
+  sleep: "sleep",
+  call: "call",
+  event: "event",
+  webhook: "webhook",
+  cancel: "cancel",
+};
+
+/** Nothing grows on the page of a task that has ended. */
+const never = 2 ** 31 - 1;
+
+/** What happened to a task, in a table whose rows are drawn as bars on one axis of time, too. */
+export function Timeline({ task }: { readonly task: TaskDetails }): JSX.Element {
+  const now = useNow(task.finishedAt === null ? 1_000 : never);
+  const rows = useMemo(() => rowsOf(task), [task]);
+  const axis = axisOf(rows, task.createdAt, now);
+  return (
+    <>
+      <div class="scroll waterfall" tabIndex={0} role="region" aria-label="Timeline, as a table">
+        <table>
+          <caption class="hidden">
+            What happened to the task, in the order in which it began; times are counted from its creation
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">What</th>
+              <th scope="col" class="course">
+                <span class="hidden">Drawn</span>
+                <Ticks axis={axis} />
+              </th>
+              <th scope="col" class="number began">
+                After
+              </th>
+              <th scope="col" class="number">
+                Took
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <Row key={row.id} row={row} axis={axis} now={now} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {task.timelineIsCut && (
+        <p class="faint">There is more than the {task.timeline.length} entries shown.</p>
+      )}
+    </>
+  );
+}
+
+function Ticks({ axis }: { readonly axis: Axis }): JSX.Element {
+  return (
+    <span class="ticks" aria-hidden="true">
+      {axis.ticks.map(({ text, left }) => (
+        <span key={text} class={left > 88 ? "tick last" : "tick"} style={{ left: `${left}%` }}>
+          {text}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Row({
+  row,
+  axis,
+  now,
+}: {
+  readonly row: TimelineRow;
+  readonly axis: Axis;
+  readonly now: number;
+}): JSX.Element {
+  const { kind, name, from, to, state, isFailed, notes, error, until, childId } = row;
+  const begin = from ?? to;
+  const bar = barOf(row, axis);
+  return (
+    <tr class={kind}>
+      <th scope="row">
+        {kind !== "attempt" && kind !== "queue" && kind !== "cancel" && (
+          <span class="kind">{kindNames[kind]} </span>
+        )}
+        <span class="name">{name}</span> <span class={isFailed ? "error" : "faint"}>{state}</span>
+        {notes.map((note) => (
+          <span key={note} class="faint">
+            , {note}
+          </span>
+        ))}
+        {until !== null && (
+          <span class="faint">
+            , until <Time at={until} />
+          </span>
+        )}
+        {childId !== null && (
+          <>
+            {" "}
+            <Link to={taskPath(childId)}>Task {childId}</Link>
+          </>
+        )}
+        {error !== null && <span class="why error">{error}</span>}
+      </th>
+      <td class="course">{bar !== undefined && <RowBar row={row} bar={bar} />}</td>
+      <td class="number began">{begin === null ? "" : durationText(begin - axis.from)}</td>
+      <td class="number">
+        {from === null || bar?.isMark === true
+          ? ""
+          : `${durationText((to ?? Math.max(now, from)) - from)}${to === null ? "…" : ""}`}
+      </td>
+    </tr>
+  );
+}
+
+function RowBar({ row, bar }: { readonly row: TimelineRow; readonly bar: Bar }): JSX.Element {
+  const looks = ["bar", row.kind];
+  if (row.isFailed) looks.push("bad");
+  if (bar.isMark) looks.push("mark");
+  if (bar.isOpen) looks.push("open");
+  // However short it was, and though it was at the very end, something of it can be seen.
+  const left = `min(${bar.left}%, 100% - var(--least))`;
+  return <span aria-hidden="true" class={looks.join(" ")} style={{ left, width: `${bar.width}%` }} />;
+}

@@ -1,0 +1,112 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Counts } from "../../../../src/admin/admin.ts";
+import { useServices } from "../../api/services.ts";
+import { useLoaded } from "../../live/use-loaded.ts";
+import { useKeys } from "../../parts/use-keys.ts";
+import { ages, type TaskFilter } from "./task-filter.ts";
+
+/** What is typed is looked for once the typing rests. */
+const restMs = 300;
+
+interface FilterBarProps {
+  /** Of the tools that can be chosen. */
+  readonly counts: Counts | undefined;
+  readonly filter: TaskFilter;
+  readonly onChange: (changed: Partial<TaskFilter>) => void;
+}
+
+export function FilterBar({ counts, filter, onChange }: FilterBarProps): JSX.Element {
+  const { admin } = useServices();
+  const text = useRef<HTMLInputElement>(null);
+  useKeys({ "/": () => text.current?.focus() });
+  const { value: nodes } = useLoaded("nodes", () => admin.nodes(), { restMs: 30_000 });
+  const tools = [...new Set([...(counts?.tools.map(({ tool }) => tool) ?? []), filter.tool])].filter(
+    (tool) => tool !== "",
+  );
+  const owners = [...new Set([...(nodes?.map(({ id }) => id) ?? []), filter.node])].filter((id) => id !== "");
+  return (
+    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+      <Choice
+        label="Tool"
+        value={filter.tool}
+        all="All tools"
+        options={tools.map((tool) => [tool, tool])}
+        onChange={(tool) => onChange({ tool })}
+      />
+      <Typed label="Caller" value={filter.principal} onChange={(principal) => onChange({ principal })} />
+      <Choice
+        label="Created"
+        value={filter.age}
+        all="At any time"
+        options={ages.map(([age, name]) => [age, `In the last ${name}`])}
+        onChange={(age) => onChange({ age })}
+      />
+      <Choice
+        label="Node"
+        value={filter.node}
+        all="All nodes"
+        options={owners.map((id) => [id, id])}
+        onChange={(node) => onChange({ node })}
+      />
+      <Typed
+        label="Status text"
+        value={filter.text}
+        onChange={(value) => onChange({ text: value })}
+        input={text}
+      />
+    </form>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  readonly all: string;
+  readonly options: readonly (readonly [value: string, name: string])[];
+  readonly onChange: (value: string) => void;
+}
+
+function Choice({ label, value, all, options, onChange }: ChoiceProps): JSX.Element {
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">{all}</option>
+        {options.map(([each, name]) => (
+          <option key={each} value={each}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface TypedProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly input?: { current: HTMLInputElement | null };
+}
+
+function Typed({ label, value, onChange, input }: TypedProps): JSX.Element {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return undefined;
+    const timer = setTimeout(() => onChange(typed), restMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        {...(input && { ref: input })}
+        type="search"
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,62 @@
+import type { JSX } from "preact";
+import type { Counts, TaskStanding, ToolCounts } from "../../../../src/admin/admin.ts";
+import { standingNames } from "../../parts/standing-badge.tsx";
+import { standings, type TaskFilter } from "./task-filter.ts";
+
+const memberOf: Readonly<Record<TaskStanding, Exclude<keyof ToolCounts, "tool" | "paused">>> = {
+  queued: "queued",
+  waiting: "waiting",
+  running: "running",
+  input_required: "inputRequired",
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+interface StateCountsProps {
+  readonly counts: Counts | undefined;
+  readonly filter: TaskFilter;
+  readonly onChange: (changed: Partial<TaskFilter>) => void;
+}
+
+/** How many tasks there are in each state, of one tool where one is chosen; each is a filter. */
+export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX.Element {
+  const toggle = (state: TaskStanding): void => {
+    const { states } = filter;
+    onChange({
+      states: states.includes(state) ? states.filter((each) => each !== state) : [...states, state],
+    });
+  };
+  return (
+    <div class="states" role="group" aria-label="States">
+      <button
+        type="button"
+        class="state all"
+        aria-pressed={filter.states.length === 0}
+        onClick={() => onChange({ states: [] })}
+      >
+        All
+      </button>
+      {standings.map((state) => (
+        <button
+          key={state}
+          type="button"
+          class={`state ${state}`}
+          aria-pressed={filter.states.includes(state)}
+          onClick={() => toggle(state)}
+        >
+          {standingNames[state]} <span class="number">{counts && countText(counts, state, filter.tool)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** No count goes beyond `most`. */
+function countText({ tools, most }: Counts, state: TaskStanding, tool: string): string {
+  const numbers = tools
+    .filter((each) => tool === "" || each.tool === tool)
+    .map((each) => each[memberOf[state]]);
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  return `${sum.toLocaleString()}${numbers.some((number) => number >= most) ? "+" : ""}`;
+}

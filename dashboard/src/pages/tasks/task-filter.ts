@@ -1,0 +1,71 @@
+import type { TaskSelection, TaskStanding } from "../../../../src/admin/admin.ts";
+
+export const standings: readonly TaskStanding[] = [
+  "queued",
+  "waiting",
+  "running",
+  "input_required",
+  "completed",
+  "failed",
+  "cancelled",
+];
+
+export const ages = [
+  ["15m", "15 minutes", 15 * 60_000],
+  ["1h", "1 hour", 3_600_000],
+  ["24h", "24 hours", 86_400_000],
+  ["7d", "7 days", 7 * 86_400_000],
+] as const;
+
+/** Which tasks are listed, as the URL of the page has it. */
+export interface TaskFilter {
+  readonly states: readonly TaskStanding[];
+  readonly tool: string;
+  readonly principal: string;
+  readonly age: string;
+  readonly node: string;
+  readonly text: string;
+}
+
+export function filterIn(query: URLSearchParams): TaskFilter {
+  const given = query.getAll("state");
+  return {
+    states: standings.filter((state) => given.includes(state)),
+    tool: query.get("tool") ?? "",
+    principal: query.get("principal") ?? "",
+    age: ages.find(([age]) => age === query.get("age"))?.[0] ?? "",
+    node: query.get("node") ?? "",
+    text: query.get("text") ?? "",
+  };
+}
+
+/** The page of tasks that has this filter. */
+export function pathOf({ states, ...others }: TaskFilter, after?: string): string {
+  const query = new URLSearchParams();
+  for (const state of states) query.append("state", state);
+  for (const [name, value] of Object.entries(others)) if (value !== "") query.set(name, value);
+  if (after !== undefined) query.set("after", after);
+  return query.size === 0 ? "/" : `/?${query.toString()}`;
+}
+
+/** The page of the tasks that are so, whatever else they are. */
+export function tasksPath(chosen: Partial<TaskFilter>): string {
+  return pathOf({ ...filterIn(new URLSearchParams()), ...chosen });
+}
+
+export function selectionOf(filter: TaskFilter, now: number): TaskSelection {
+  const { states, tool, principal, node, text } = filter;
+  const age = ages.find(([name]) => name === filter.age)?.[2];
+  return {
+    ...(states.length > 0 && { states }),
+    ...(tool !== "" && { tool }),
+    ...(principal !== "" && { principal }),
+    ...(age !== undefined && { createdFrom: now - age }),
+    ...(node !== "" && { owner: node }),
+    ...(text !== "" && { text }),
+  };
+}
+
+export function isEmpty(filter: TaskFilter): boolean {
+  return pathOf(filter) === "/";
+}

@@ -1,0 +1,88 @@
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import type { TaskSummary } from "../../../../src/admin/admin.ts";
+import { useNow } from "../../live/use-now.ts";
+import { StandingBadge } from "../../parts/standing-badge.tsx";
+import { Ago, durationText } from "../../parts/time.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { Link, taskPath } from "../../routing/link.tsx";
+
+/** The keys j and k go from task to task, and Enter opens one. */
+export function TaskTable({ tasks }: { readonly tasks: readonly TaskSummary[] }): JSX.Element {
+  const now = useNow();
+  const body = useRef<HTMLTableSectionElement>(null);
+  const move = (by: 1 | -1): void => {
+    const links = [...(body.current?.querySelectorAll<HTMLAnchorElement>("a.task") ?? [])];
+    const place = links.findIndex((link) => link === document.activeElement);
+    links[place === -1 ? 0 : Math.min(links.length - 1, Math.max(0, place + by))]?.focus();
+  };
+  useKeys({ j: () => move(1), k: () => move(-1) });
+  return (
+    <div class="scroll">
+      <table class="tasks">
+        <caption class="hidden">Tasks, newest first. The keys j and k go from one to the next.</caption>
+        <thead>
+          <tr>
+            <th scope="col">State</th>
+            <th scope="col">Tool</th>
+            <th scope="col">Task</th>
+            <th scope="col">Caller</th>
+            <th scope="col">Created</th>
+            <th scope="col">Took</th>
+            <th scope="col">Attempt</th>
+            <th scope="col">What it says</th>
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {tasks.map((task) => (
+            <Row key={task.id} task={task} now={now} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ task, now }: { readonly task: TaskSummary; readonly now: number }): JSX.Element {
+  const { id, state, tool, principal, createdAt, finishedAt, attempt } = task;
+  return (
+    <tr>
+      <td>
+        <StandingBadge state={state} />
+      </td>
+      <td>{tool}</td>
+      <td>
+        <Link to={taskPath(id)} class="task">
+          {id}
+        </Link>
+      </td>
+      <td>{principal ?? <span class="faint">anyone</span>}</td>
+      <td>
+        <Ago at={createdAt} now={now} />
+      </td>
+      <td>{durationText((finishedAt ?? Math.max(now, createdAt)) - createdAt)}</td>
+      <td class="number">{attempt}</td>
+      <td class="says">
+        <Says task={task} />
+      </td>
+    </tr>
+  );
+}
+
+/** The error of a failed task, and of others their status and progress. */
+function Says({
+  task: { error, statusMessage, progress, finishedAt },
+}: {
+  readonly task: TaskSummary;
+}): JSX.Element {
+  if (error !== null) return <span class="error">{error}</span>;
+  const { progress: done = 0, total } = progress ?? {};
+  return (
+    <>
+      {finishedAt === null && progress !== null && total !== undefined && total > 0 && (
+        <progress value={done} max={total} aria-label="Progress" />
+      )}
+      {statusMessage ?? progress?.message ?? ""}
+    </>
+  );
+}

@@ -1,0 +1,97 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { TaskPage } from "../../../../src/admin/admin.ts";
+import { useServices, type Services } from "../../api/services.ts";
+import { useLoaded } from "../../live/use-loaded.ts";
+import { Problem } from "../../parts/problem.tsx";
+import { Link } from "../../routing/link.tsx";
+import { navigate } from "../../routing/location.ts";
+import { usePageTitle } from "../../parts/page-title.ts";
+import { ActivityCharts } from "./activity-charts.tsx";
+import { BulkDialog } from "./bulk-dialog.tsx";
+import { FilterBar } from "./filter-bar.tsx";
+import { StateCounts } from "./state-counts.tsx";
+import { filterIn, isEmpty, pathOf, selectionOf, type TaskFilter } from "./task-filter.ts";
+import { TaskTable } from "./task-table.tsx";
+
+const pageSize = 50;
+/** Counting takes the longer the more there is. */
+const countsRestMs = 3_000;
+/** Pages without a task that are passed in one go: what stands in no index is looked for part by part. */
+const mostEmptyPages = 10;
+
+export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.Element {
+  const { base, admin, session } = useServices();
+  const [isActing, setActing] = useState(false);
+  usePageTitle("Tasks");
+  const filter = filterIn(query);
+  const after = query.get("after") ?? undefined;
+  const page = useLoaded(query.toString(), () => listed(admin, filter, after));
+  const { value: counts } = useLoaded("counts", () => admin.counts(), { restMs: countsRestMs });
+  const show = (changed: Partial<TaskFilter>): void =>
+    navigate(`${base}${pathOf({ ...filter, ...changed })}`, { replace: "text" in changed });
+  return (
+    <>
+      <div class="heading">
+        <h1>Tasks</h1>
+        {session.role === "write" && (
+          <button type="button" onClick={() => setActing(true)}>
+            Change all that are listed…
+          </button>
+        )}
+      </div>
+      <ActivityCharts />
+      <StateCounts counts={counts} filter={filter} onChange={show} />
+      <FilterBar counts={counts} filter={filter} onChange={show} />
+      {page.error !== undefined && <Problem error={page.error} reload={page.reload} />}
+      {page.value === undefined ? (
+        page.error === undefined && <p class="empty">Loading…</p>
+      ) : (
+        <>
+          <TaskTable tasks={page.value.tasks} />
+          {page.value.tasks.length === 0 && <Nothing filter={filter} next={page.value.next} />}
+          <nav class="pager" aria-label="Parts of the list">
+            {after !== undefined && <Link to={pathOf(filter)}>Newest</Link>}
+            {page.value.next !== null && <Link to={pathOf(filter, page.value.next)}>Older</Link>}
+          </nav>
+        </>
+      )}
+      {isActing && <BulkDialog filter={filter} onClose={() => setActing(false)} />}
+    </>
+  );
+}
+
+async function listed(
+  admin: Services["admin"],
+  filter: TaskFilter,
+  after: string | undefined,
+): Promise<TaskPage> {
+  const selection = selectionOf(filter, Date.now());
+  let page: TaskPage = { tasks: [], next: after ?? null };
+  for (let read = 0; read < mostEmptyPages && page.tasks.length === 0; read++) {
+    page = await admin.list({
+      ...selection,
+      limit: pageSize,
+      ...(page.next !== null && { after: page.next }),
+    });
+    if (page.next === null) break;
+  }
+  return page;
+}
+
+function Nothing({
+  filter,
+  next,
+}: {
+  readonly filter: TaskFilter;
+  readonly next: string | null;
+}): JSX.Element {
+  if (next !== null)
+    return <p class="empty">None of the tasks that were looked at is like that. There are older ones.</p>;
+  return (
+    <p class="empty">
+      {isEmpty(filter) ? "There are no tasks yet." : "No task is like that."}{" "}
+      {!isEmpty(filter) && <Link to="/">Show all</Link>}
+    </p>
+  );
+}

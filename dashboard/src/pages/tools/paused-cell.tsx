@@ -1,0 +1,62 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { ToolCounts } from "../../../../src/admin/admin.ts";
+import { useServices } from "../../api/services.ts";
+import { useNow } from "../../live/use-now.ts";
+import { attempt } from "../../parts/notices.tsx";
+import { Ago } from "../../parts/time.tsx";
+
+interface PausedCellProps {
+  readonly tool: string;
+  readonly paused: ToolCounts["paused"];
+  readonly onChange: () => void;
+}
+
+/** Whether tasks of a tool are started, and what changes that. */
+export function PausedCell({ tool, paused, onChange }: PausedCellProps): JSX.Element {
+  const { admin, session } = useServices();
+  const [isBusy, setBusy] = useState(false);
+  const act = async (): Promise<void> => {
+    setBusy(true);
+    const acts = admin.as(session.actor);
+    if (paused === null)
+      await attempt(
+        () => acts.pause(tool),
+        `No task of ${tool} is started until it is resumed. Those that run go on.`,
+      );
+    else await attempt(() => acts.resume(tool), `Tasks of ${tool} are started again.`);
+    setBusy(false);
+    onChange();
+  };
+  return (
+    <>
+      {paused !== null && <PausedBy paused={paused} />}
+      {session.role === "write" ? (
+        <button
+          type="button"
+          class="quiet"
+          disabled={isBusy}
+          aria-label={`${paused === null ? "Pause" : "Resume"} ${tool}`}
+          onClick={() => void act()}
+        >
+          {paused === null ? "Pause" : "Resume"}
+        </button>
+      ) : (
+        paused === null && "No"
+      )}
+    </>
+  );
+}
+
+function PausedBy({
+  paused: { actor, since },
+}: {
+  readonly paused: NonNullable<ToolCounts["paused"]>;
+}): JSX.Element {
+  const now = useNow();
+  return (
+    <p class="paused-by">
+      Paused by {actor} <Ago at={since} now={now} />
+    </p>
+  );
+}

@@ -1,0 +1,28 @@
+import type { JSX } from "preact";
+import { attempt } from "./notices.tsx";
+
+/** Puts a text into the clipboard. */
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="quiet small"
+      aria-label={`Copy ${what}`}
+      onClick={() => void attempt(() => copy(text), `Copied ${what}.`)}
+    >
+      Copy
+    </button>
+  );
+}
+
+async function copy(text: string): Promise<void> {
+  // Browsers have no clipboard for pages that came without TLS from another machine.
+  if (window.isSecureContext) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const isCopied = document.execCommand("copy");
+  area.remove();
+  if (!isCopied) throw new Error("This browser copies nothing from pages that came without TLS.");
+}

@@ -1,0 +1,76 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { logOut } from "../api/session.ts";
+import { useServices } from "../api/services.ts";
+import { Link } from "../routing/link.tsx";
+import { ThemeButton } from "./theme.tsx";
+import { Notices } from "./notices.tsx";
+
+const pages = [
+  ["/", "Tasks"],
+  ["/tools", "Tools"],
+  ["/nodes", "Nodes"],
+  ["/refusals", "Refusals"],
+  ["/actions", "Actions"],
+] as const;
+
+/** What stands around every page. */
+export function Shell({
+  path,
+  children,
+}: {
+  readonly path: string;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const { base, session } = useServices();
+  const here = path.startsWith("/tasks/") ? "/" : path;
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="top">
+        <Link to="/" class="brand">
+          Holdfast
+        </Link>
+        <nav aria-label="Pages">
+          {pages.map(([to, name]) => (
+            <Link key={to} to={to} current={to === here}>
+              {name}
+            </Link>
+          ))}
+        </nav>
+        <div class="who">
+          <LiveSign />
+          <span class="actor" title={session.role === "read" ? "May look, and change nothing" : "May act"}>
+            {session.actor}
+            {session.role === "read" && " (read only)"}
+          </span>
+          <ThemeButton />
+          <button type="button" class="quiet" onClick={() => void logOut(base, session)}>
+            Log out
+          </button>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+      <Notices />
+    </>
+  );
+}
+
+/** Whether what is shown follows what happens. */
+function LiveSign(): JSX.Element {
+  const { feed } = useServices();
+  const [isLive, setLive] = useState(feed.isLive);
+  useEffect(() => {
+    setLive(feed.isLive);
+    return feed.onLive(setLive);
+  }, [feed]);
+  return (
+    <span class={isLive ? "live" : "live away"} role="status">
+      {isLive ? "Live" : "Connecting"}
+    </span>
+  );
+}

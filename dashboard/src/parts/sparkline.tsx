@@ -1,0 +1,24 @@
+import type { JSX } from "preact";
+import { Bars } from "./bars.tsx";
+
+/** A small chart of numbers by minute, and what they come to. */
+export function Sparkline({
+  label,
+  numbers,
+  kind,
+}: {
+  readonly label: string;
+  readonly numbers: readonly number[];
+  /** The colour: of what these are. */
+  readonly kind: string;
+}): JSX.Element {
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  return (
+    <figure class={`spark ${kind}`}>
+      <figcaption>
+        <strong>{sum.toLocaleString()}</strong> {label}
+      </figcaption>
+      <Bars label={label} numbers={numbers} />
+    </figure>
+  );
+}

@@ -1,0 +1,27 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import { adminToken, serveHttp } from "holdfast/http";
+import { openTelemetry } from "holdfast/opentelemetry";
+import { prometheusMetrics } from "holdfast/prometheus";
+import { sqliteStore } from "holdfast/sqlite";
+import * as z from "zod";
+
+const metrics = prometheusMetrics();
+const { meterProvider } = metrics;
+const tasks = createTasks({ store: sqliteStore("tasks.db"), telemetry: openTelemetry({ meterProvider }) });
+
+tasks.tool("resize", { inputSchema: z.object({ image: z.string() }) }, async ({ image }, task) => {
+  const small = await task.step("resize", () => `${image} in small`);
+  return { content: [{ type: "text", text: small }] };
+});
+
+const http = await serveHttp(
+  tasks.server(() => new McpServer({ name: "images", version: "1.0.0" })),
+  {
+    port: Number(process.env["PORT"] ?? 3000),
+    // At /metrics, for a token of its own: openssl rand -hex 32
+    metrics: { source: metrics, authenticate: adminToken(process.env["METRICS_TOKEN"], "prometheus") },
+  },
+);
+console.log(http.url);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void http.close());

@@ -1,0 +1,39 @@
+import type { TaskStore } from "../store/store.ts";
+import { deliveriesKeptMs } from "../task/delivery.ts";
+
+/** What is deleted in one write: servers write between two. */
+const atOnce = 200;
+
+/** How many were deleted. */
+export interface DeletedExpired {
+  readonly tasks: number;
+  readonly sessions: number;
+  readonly deliveries: number;
+}
+
+/**
+ * Deletes finished tasks, sessions and messages for webhooks whose time is over, as servers do; of the latter also those for webhooks that no server has any more.
+ */
+export async function deleteExpired(store: TaskStore, now: number): Promise<DeletedExpired> {
+  const tasks = await repeated(async () => {
+    const { deleted } = await store.write<"delete_expired">({ type: "delete_expired", now, limit: atOnce });
+    return deleted.length;
+  });
+  const sessions = await repeated(async () => (await store.sessions?.deleteExpired(now, atOnce)) ?? 0);
+  const deliveries = store.outbox === undefined ? 0 : await repeated(() => dropDeliveries(store, now));
+  return { tasks, sessions, deliveries };
+}
+
+async function dropDeliveries(store: TaskStore, now: number): Promise<number> {
+  const old = { most: Number.MAX_SAFE_INTEGER, before: now - deliveriesKeptMs, limit: atOnce };
+  const { dropped } = await store.write<"trim_deliveries">({ type: "trim_deliveries", now, ...old });
+  return dropped;
+}
+
+async function repeated(deleteSome: () => Promise<number>): Promise<number> {
+  for (let sum = 0; ;) {
+    const count = await deleteSome();
+    sum += count;
+    if (count < atOnce) return sum;
+  }
+}

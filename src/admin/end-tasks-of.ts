@@ -1,0 +1,46 @@
+import type { TaskStore } from "../store/store.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { adminOf } from "./admin-store-of.ts";
+import { selectTasks } from "./select-tasks.ts";
+
+export interface EndServices {
+  readonly store: TaskStore;
+  readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const pageSize = 200;
+/** How often it looks whether those have ended that are to. */
+const lookEveryMs = 250;
+
+/** Cancels all tasks of a principal that have not ended. Handlers that run hear of it first, and get `graceMs` to end by themselves. */
+export async function endTasksOf(services: EndServices, principal: string, graceMs: number): Promise<void> {
+  const { store, now, pause } = services;
+  const { others } = await store.renew();
+  const deadline = now() + (others > 0 ? graceMs : 0); // nobody runs them
+  for (;;) {
+    let isRunning = false;
+    const isLate = now() >= deadline;
+    for await (const { id, state } of unfinishedOf(store, principal)) {
+      if (state !== "running" || isLate) {
+        const statusMessage = "Cancelled, as its caller is being deleted.";
+        await store.write<"cancel">({ type: "cancel", now: now(), id, statusMessage });
+        continue;
+      }
+      await store.write({ type: "request_cancel", now: now(), id, cancelBy: deadline });
+      isRunning = true;
+    }
+    if (!isRunning) return;
+    await pause(lookEveryMs);
+  }
+}
+
+async function* unfinishedOf(store: TaskStore, principal: string): AsyncGenerator<TaskRecord> {
+  const states = ["queued", "waiting", "running", "input_required"] as const;
+  for (let after: string | null = null; ;) {
+    const page = await selectTasks(adminOf(store), { principal, states }, pageSize, after);
+    yield* page.tasks;
+    if (page.next === null) return;
+    after = page.next;
+  }
+}

@@ -1,0 +1,72 @@
+import type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "../activity.ts";
+import {
+  byMinute,
+  listOf,
+  numberOrNull,
+  objectOf,
+  reference,
+  type Schema,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  whole,
+  wholeOrNull,
+  yesOrNo,
+} from "./schema.ts";
+
+/** What is said of processes and of what happened in them, by the names of the types. */
+export const activitySchemas: Readonly<Record<string, Schema>> = {
+  Activity: objectOf<Activity>({
+    from: time,
+    minutes: whole,
+    created: byMinute,
+    completed: byMinute,
+    failed: byMinute,
+    cancelled: byMinute,
+    tools: listOf(reference("ToolActivity")),
+    refusals: listOf(reference("RefusalActivity")),
+  }),
+  ToolActivity: objectOf<ToolActivity>({
+    tool: text,
+    created: whole,
+    completed: whole,
+    failed: whole,
+    cancelled: whole,
+    retried: whole,
+    ended: byMinute,
+    p50Ms: numberOrNull,
+    p95Ms: numberOrNull,
+  }),
+  RefusalActivity: objectOf<RefusalActivity>({
+    code: text,
+    method: textOrNull,
+    count: whole,
+    byMinute,
+  }),
+  NodeSummary: objectOf<NodeSummary>({
+    id: text,
+    alive: yesOrNo,
+    host: textOrNull,
+    pid: wholeOrNull,
+    version: textOrNull,
+    startedAt: timeOrNull,
+    reportedAt: timeOrNull,
+    roles: listOf(text),
+    slots: {
+      type: ["object", "null"],
+      properties: { used: whole, limit: whole },
+      required: ["used", "limit"],
+    },
+    running: whole,
+    parked: wholeOrNull,
+    leaked: wholeOrNull,
+    loopDelay: {
+      type: ["object", "null"],
+      description: "In milliseconds.",
+      properties: { p50: { type: "number" }, p99: { type: "number" }, max: { type: "number" } },
+      required: ["p50", "p99", "max"],
+    },
+    memoryBytes: wholeOrNull,
+  }),
+};

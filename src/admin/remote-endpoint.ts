@@ -1,0 +1,173 @@
+import { HoldfastError } from "../task/fault.ts";
+import type { TaskChanges } from "./admin.ts";
+import { isAdminFault } from "./admin-faults.ts";
+import { remoteChanges } from "./remote-changes.ts";
+
+export interface RemoteAdminOptions {
+  /** What the endpoint knows the operator by, as a bearer token. Needed unless `fetch` says who asks in another way, as by a cookie. */
+  readonly token?: string;
+  /** Default: the platform's. */
+  readonly fetch?: typeof fetch;
+  /** Ends what is under way, which then rejects with its reason, and whatever is asked for later. */
+  readonly signal?: AbortSignal;
+}
+
+export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** An admin endpoint, as those have it who ask it. */
+export class Endpoint {
+  readonly #base: string;
+  readonly #authorization: Readonly<Record<string, string>>;
+  readonly #fetch: typeof fetch;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(url: string, { token, fetch: given, signal }: RemoteAdminOptions) {
+    this.#base = baseOf(url);
+    if (token === undefined && given === undefined)
+      throw new HoldfastError("configuration", "An admin endpoint is asked with a token.");
+    // A header takes no other characters, and the platform would show the token in its error.
+    if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
+      throw new HoldfastError(
+        "configuration",
+        "A token for an admin endpoint is of visible ASCII characters.",
+      );
+    this.#authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    this.#fetch = given ?? fetch;
+    this.#signal = signal;
+  }
+
+  read<T>(path: string, parameters: Parameters = {}): Promise<T> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(parameters))
+      for (const one of [value ?? []].flat()) search.append(name, String(one));
+    const query = search.size === 0 ? "" : `?${search.toString()}`;
+    return this.#ask("GET", `${path}${query}`);
+  }
+
+  act<T>(path: string, body: object): Promise<T> {
+    return this.#ask("POST", path, body);
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#ask("DELETE", path);
+  }
+
+  async *follow(path: string, signal: AbortSignal | undefined): AsyncGenerator<TaskChanges, void, undefined> {
+    const given = [this.#signal, signal].filter((each) => each !== undefined);
+    const open = (link: AbortSignal): Promise<ReadableStream<Uint8Array>> => this.#stream(path, link);
+    yield* remoteChanges(open, given.length === 0 ? undefined : AbortSignal.any(given));
+    this.#signal?.throwIfAborted();
+  }
+
+  /** What the endpoint answers is as the server's own `Admin` has it, of which it is a part. */
+  async #ask<T>(method: string, path: string, body?: object): Promise<T> {
+    const { status, ok, text } = await this.#answer(method, path, body);
+    if (status === 204) return undefined as T;
+    const answer = jsonOf(text);
+    if (answer === undefined) throw this.#stranger(status);
+    if (!ok) throw this.#refusal(status, answer);
+    return answer as T;
+  }
+
+  /** Read to its end. */
+  async #answer(
+    method: string,
+    path: string,
+    body: object | undefined,
+  ): Promise<{ readonly status: number; readonly ok: boolean; readonly text: string }> {
+    const json = { Accept: "application/json" };
+    const given =
+      body === undefined
+        ? { headers: json }
+        : { headers: { ...json, "Content-Type": "application/json" }, body: JSON.stringify(body, finite) };
+    return this.#unlessAway(async () => {
+      const response = await this.#request(path, { method, signal: this.#signal ?? null, ...given });
+      return { status: response.status, ok: response.ok, text: await response.text() };
+    });
+  }
+
+  async #stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const headers = { Accept: "text/event-stream" };
+    const response = await this.#unlessAway(() => this.#request(path, { method: "GET", signal, headers }));
+    const { ok, status, body } = response;
+    if (!ok) throw this.#refusal(status, jsonOf(await response.text()));
+    const type = response.headers.get("content-type");
+    if (body === null || type?.startsWith("text/event-stream") !== true) throw this.#stranger(status);
+    return body;
+  }
+
+  #request(
+    path: string,
+    init: Omit<RequestInit, "headers"> & { readonly headers: Readonly<Record<string, string>> },
+  ): Promise<Response> {
+    const ask = this.#fetch; // by itself: that of browsers is no method of ours
+    const headers = { ...this.#authorization, ...init.headers };
+    // The token is for this endpoint, and not for where it may send us.
+    return ask(`${this.#base}/${path}`, { ...init, headers, redirect: "manual" });
+  }
+
+  async #unlessAway<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask();
+    } catch (cause) {
+      this.#signal?.throwIfAborted();
+      const message = `The admin endpoint ${this.#base} does not answer: ${reasonOf(cause)}`;
+      throw new HoldfastError("store_failed", message, { cause });
+    }
+  }
+
+  #refusal(status: number, answer: unknown): HoldfastError {
+    const error = member(answer, "error");
+    const [code, message] = [member(error, "code"), member(error, "message")];
+    if (!isAdminFault(code) || typeof message !== "string") return this.#stranger(status);
+    return new HoldfastError(code, message);
+  }
+
+  #stranger(status: number): HoldfastError {
+    if (status >= 500)
+      return new HoldfastError("store_failed", `The admin endpoint ${this.#base} answers ${status}.`);
+    return new HoldfastError("configuration", `${this.#base} is no admin endpoint: it answers ${status}.`);
+  }
+}
+
+function baseOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
+    throw new HoldfastError(
+      "configuration",
+      `An admin endpoint has a URL such as https://reports.example.com/admin.`,
+    );
+  if (parsed.username !== "" || parsed.password !== "" || parsed.search !== "" || parsed.hash !== "")
+    throw new HoldfastError(
+      "configuration",
+      "The URL of an admin endpoint has no password, query or fragment.",
+    );
+  return `${parsed.origin}${parsed.pathname.replace(/\/+$/, "")}`;
+}
+
+/** JSON has null for them, which means something else: an end that never comes. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  throw new HoldfastError("invalid_params", `"${name}" is not a number that JSON has: ${value}.`);
+}
+
+/** Undefined for what is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined;
+}
+
+/** What the platform says of a connection is in the cause of what it throws. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error && error.cause.message !== "" ? error.cause.message : error.message;
+}

@@ -1,0 +1,77 @@
+import type { Clock } from "../runtime/clock.ts";
+import type { StoreChanges, TaskStore } from "../store/store.ts";
+import type { TaskChanges } from "./admin.ts";
+import { adminOf } from "./admin-store-of.ts";
+
+/** Of more tasks that changed together it is only said that any may have. */
+const mostIds = 200;
+/** How long a reader is left alone after each time that it was told. */
+const restMs = 250;
+/** After so long without a change the store is asked whether it still answers. */
+const silentMs = 5_000;
+
+/** The tasks that change from now on. Rejects where the store is not open, and soon after it is not any more. */
+export async function* followTasks(
+  store: TaskStore,
+  after: Clock["after"],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<TaskChanges, void, undefined> {
+  const admin = adminOf(store);
+  await admin.paused();
+  const changed = new ChangedIds();
+  let look = (): void => undefined;
+  const isOver = (): boolean => signal?.aborted === true;
+  /** Resolves after a time; before that where it is over, or `isEnough`. */
+  const wait = (ms: number, isEnough: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const callOff = after(ms, resolve);
+      look = () => {
+        if (!isOver() && !isEnough()) return;
+        callOff();
+        resolve();
+      };
+      look();
+    });
+  const unsubscribe = store.subscribe((changes) => {
+    changed.add(changes);
+    look();
+  });
+  const onAbort = (): void => look();
+  signal?.addEventListener("abort", onAbort);
+  try {
+    if (!isOver()) yield { tasks: null };
+    while (!isOver()) {
+      await wait(restMs, () => false);
+      while (changed.areNone && !isOver()) {
+        await wait(silentMs, () => !changed.areNone);
+        if (changed.areNone && !isOver()) await admin.paused();
+      }
+      if (!isOver()) yield changed.take();
+    }
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    unsubscribe();
+  }
+}
+
+/** What has changed since it was last taken. */
+class ChangedIds {
+  /** Null: any task may have. */
+  #ids: Set<string> | null = new Set();
+
+  get areNone(): boolean {
+    return this.#ids?.size === 0;
+  }
+
+  add(changes: StoreChanges): void {
+    if (this.#ids === null) return;
+    if (changes !== "gap") for (const { id } of changes) this.#ids.add(id);
+    if (changes === "gap" || this.#ids.size > mostIds) this.#ids = null;
+  }
+
+  take(): TaskChanges {
+    const tasks = this.#ids === null ? null : [...this.#ids];
+    this.#ids = new Set();
+    return { tasks };
+  }
+}

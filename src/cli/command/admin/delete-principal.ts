@@ -1,0 +1,61 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { endTasksOf } from "../../../admin/end-tasks-of.ts";
+import { erasePrincipal } from "../../../store/data-care.ts";
+import { readTimeSpan } from "../../arguments/times.ts";
+import type { Context } from "../../context.ts";
+import { Stopped, UsageError } from "../../errors.ts";
+import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
+import type { DeletedPrincipalJson } from "../../output/json-shapes.ts";
+import { confirm } from "../../terminal/confirm.ts";
+import { storePlace } from "./store-place.ts";
+import { withAdmin } from "./with-admin.ts";
+
+export interface DeletePrincipalOptions {
+  readonly yes?: true;
+  readonly grace: string;
+}
+
+interface DeletePrincipal {
+  readonly place: string;
+  readonly principal: string;
+  readonly options: DeletePrincipalOptions;
+}
+
+/** `holdfast admin STORE delete-principal PRINCIPAL`: nothing of it is left in the store. */
+export async function deletePrincipal(
+  context: Context,
+  { place, principal, options }: DeletePrincipal,
+): Promise<ExitCode> {
+  const { output, io } = context;
+  const at = storePlace(io, place);
+  const graceMs = readTimeSpan("--grace", options.grace);
+  if (principal === "") throw new UsageError("A principal has a name.");
+  return withAdmin(context, { place, options: {}, endsItself: true }, async ({ store, interrupts }) => {
+    if (store === undefined) return exitCodes.usage;
+    if (options.yes !== true) {
+      if (output.json || !(io.stdin.isTTY && io.stderr.isTTY))
+        throw new UsageError("Nothing was deleted: it cannot be undone, so give --yes.");
+      const question = `All that the store has of ${principal} will be deleted, for good. Go on?`;
+      if (!(await confirm(io, question, interrupts))) throw new UsageError("Nothing was deleted.");
+    }
+    if (interrupts.signal.aborted)
+      throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was done");
+    const services = { store, now: () => io.now(), pause: (ms: number) => pause(ms) };
+    await endTasksOf(services, principal, graceMs);
+    const { rows, left, isClean } = await erasePrincipal(at, principal);
+    const document: DeletedPrincipalJson = { principal, deleted: rows, left, isClean };
+    if (output.json) await output.printJson(document);
+    else {
+      const lines = Object.entries(rows).map(([kind, count]) => `${kind} ${count}\n`);
+      await output.print(`deleted of ${principal}:\n${lines.join("")}`);
+      if (left.length > 0)
+        output.note(`not ended, and so not deleted: ${left.join(", ")}. Run the command again.`);
+      if (!isClean)
+        output.note(
+          "what was deleted may still be in free space of the database: others read or write for long, or the role may not have it written anew. Run the command again.",
+        );
+      output.note("Backups that were made before, and copies of the database, are left as they are.");
+    }
+    return left.length > 0 || !isClean ? exitCodes.failed : exitCodes.done;
+  });
+}

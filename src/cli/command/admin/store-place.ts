@@ -1,0 +1,11 @@
+import { resolve } from "node:path";
+import { placeOfStore, type StorePlace } from "../../../store/from-url.ts";
+import { UsageError } from "../../errors.ts";
+import type { Io } from "../../io.ts";
+
+/** The store of a command that works with its database itself. Throws a UsageError for an admin endpoint. */
+export function storePlace({ cwd }: Io, place: string): StorePlace {
+  if (/^https?:/i.test(place))
+    throw new UsageError("An admin endpoint does not do this: name the store itself, where its database is.");
+  return placeOfStore(place, (path) => resolve(cwd, path));
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from "node:crypto";
+import type { Context } from "../context.ts";
+import { interruptedBy, type ExitCode } from "../exit-code.ts";
+import type { DashboardJson } from "../output/json-shapes.ts";
+import { withAdmin, type AdminOptions } from "./admin/with-admin.ts";
+
+export interface DashboardCommandOptions extends AdminOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly path: string;
+  readonly readOnly?: true;
+}
+
+/** `holdfast dashboard STORE`: serves the page of operators, for whom it prints a link, until it is interrupted. */
+export async function dashboard(
+  context: Context,
+  { place, options }: { readonly place: string; readonly options: DashboardCommandOptions },
+): Promise<ExitCode> {
+  const { output } = context;
+  const { host, port, path, readOnly } = options;
+  return withAdmin(context, { place, options, endsItself: true }, async ({ admin, actor, interrupts }) => {
+    // A wrong token or a store of another version is told here, and not in the browser.
+    await admin.list({ limit: 1 });
+    // Other commands need no server, and begin sooner without it.
+    const { serveDashboard } = await import("../../server/http/dashboard/serve-dashboard.ts");
+    const served = await serveDashboard({
+      admin,
+      operator: { actor, role: readOnly === true ? "read" : "write" },
+      token: randomBytes(32).toString("base64url"),
+      host,
+      port,
+      path,
+      onError: (error) => output.note(error instanceof Error ? error.message : String(error)),
+    });
+    try {
+      const { link } = served;
+      if (output.json) await output.printJson({ link } satisfies DashboardJson);
+      else {
+        const may = readOnly === true ? "look" : `act as ${actor}`;
+        await output.print(`${link}\n`);
+        output.note(`Whoever has this link may ${may}, until Ctrl-C ends it.`);
+      }
+      await interrupted(interrupts.signal);
+    } finally {
+      await served.close();
+    }
+    return interruptedBy(interrupts);
+  });
+}
+
+function interrupted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

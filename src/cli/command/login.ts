@@ -1,0 +1,117 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { logIn } from "../../client/auth/log-in.ts";
+import type { Login } from "../../client/auth/login.ts";
+import type { LogInOptions, LoginAddress } from "../../client/auth/login-run.ts";
+import type { Context } from "../context.ts";
+import { Stopped, UsageError } from "../errors.ts";
+import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
+import type { LoginJson } from "../output/json-shapes.ts";
+import { howLong } from "../output/login-text.ts";
+import { resolveServer } from "../server/find-server.ts";
+import { openBrowser } from "../terminal/open-browser.ts";
+import { watchSignals } from "../terminal/signal-watch.ts";
+import { urlToLogInTo } from "./login-url.ts";
+
+export interface LoginOptions {
+  readonly config?: string;
+  readonly device?: true;
+  readonly clientCredentials?: true;
+  readonly clientId?: string;
+  readonly clientSecretFile?: string;
+  readonly clientMetadata?: string;
+  readonly scope?: string;
+  readonly issuer?: string;
+  /** In seconds. */
+  readonly timeout?: number;
+  readonly browser: boolean;
+}
+
+interface LoginCommand {
+  readonly server: string;
+  readonly options: LoginOptions;
+}
+
+/** `holdfast login SERVER`: from then on commands show the server who calls. */
+export async function login(context: Context, { server, options }: LoginCommand): Promise<ExitCode> {
+  const { output, state } = context;
+  const url = urlToLogInTo(await resolveServer(context, server, options));
+  const asked = await logInOptions(context, options);
+  using watch = watchSignals();
+  const made = await logIn(url, {
+    ...asked,
+    store: state.logins,
+    signal: watch.signal,
+    onAddress: async (address) => tell(context, { url, address, options }),
+  }).catch((error: unknown) => {
+    if (error !== watch.signal.reason) throw error;
+    throw new Stopped(interruptedBy(watch), `Interrupted: not logged in to ${url.href}`);
+  });
+  if (output.json) await output.printJson(loginJson(server, made));
+  else output.note(`logged in to ${url.href} at ${made.issuer}, ${howLong(made, context.io.now())}`);
+  return exitCodes.done;
+}
+
+/** Where the user logs in, always printed: nothing says whether the browser shows it. */
+async function tell(
+  { output, io }: Context,
+  {
+    url,
+    address,
+    options,
+  }: { readonly url: URL; readonly address: LoginAddress; readonly options: LoginOptions },
+): Promise<void> {
+  const { code } = address;
+  const isHere = code === undefined;
+  output.note(
+    isHere
+      ? `Log in to ${url.href} at:\n  ${address.url.href}`
+      : `To log in to ${url.href}, open this page on any device, and enter the code ${code}\n  ${address.url.href}`,
+  );
+  const opened = isHere && options.browser && (await openBrowser(address.url, io.env));
+  output.note(
+    opened
+      ? "It opens in your browser. Waiting for you to log in there; Ctrl-C gives up."
+      : isHere
+        ? "Open it on this machine; from elsewhere, try --device. Waiting for you to log in; Ctrl-C gives up."
+        : "Waiting for you to log in; Ctrl-C gives up.",
+  );
+}
+
+async function logInOptions(
+  { io }: Context,
+  options: LoginOptions,
+): Promise<Omit<LogInOptions, "store" | "signal" | "onAddress">> {
+  const { device, clientCredentials, clientId, clientSecretFile, clientMetadata, scope, issuer } = options;
+  if (device === true && clientCredentials === true)
+    throw new UsageError("Give --device, or --client-credentials, or neither.");
+  const secret =
+    clientSecretFile === undefined
+      ? io.env["HOLDFAST_CLIENT_SECRET"]
+      : (await readFile(resolve(io.cwd, clientSecretFile), "utf8")).trim();
+  const hasSecret = secret !== undefined && secret !== "";
+  if (clientId === undefined && (clientCredentials === true || clientSecretFile !== undefined))
+    throw new UsageError("Say with --client-id whose secret it is.");
+  if (clientCredentials === true && !hasSecret)
+    throw new UsageError(
+      "The client's secret is missing: set HOLDFAST_CLIENT_SECRET, or --client-secret-file.",
+    );
+  return {
+    flow: clientCredentials === true ? "client" : device === true ? "device" : "browser",
+    ...(clientId !== undefined && { client: { id: clientId, ...(hasSecret && { secret }) } }),
+    ...(clientMetadata !== undefined && { clientMetadataUrl: clientMetadata }),
+    ...(scope !== undefined && { scope }),
+    ...(issuer !== undefined && { issuer }),
+    ...(options.timeout !== undefined && { timeoutMs: options.timeout * 1000 }),
+  };
+}
+
+function loginJson(server: string, { issuer, scope, expiresAt, refreshToken, grant }: Login): LoginJson {
+  return {
+    server,
+    issuer,
+    scope: scope ?? null,
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    renews: refreshToken !== undefined || grant === "client_credentials",
+  };
+}

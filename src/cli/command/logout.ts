@@ -1,0 +1,28 @@
+import { logOut } from "../../client/auth/log-out.ts";
+import type { Context } from "../context.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import type { LogoutJson } from "../output/json-shapes.ts";
+import { resolveServer } from "../server/find-server.ts";
+import { urlToLogInTo } from "./login-url.ts";
+
+interface LogoutCommand {
+  readonly server: string;
+  readonly options: { readonly config?: string };
+}
+
+/** `holdfast logout SERVER`: revokes the login where the authorization server does that, and forgets it. */
+export async function logout(context: Context, { server, options }: LogoutCommand): Promise<ExitCode> {
+  const { output, state } = context;
+  const url = urlToLogInTo(await resolveServer(context, server, options));
+  const result = await logOut(url, { store: state.logins });
+  const document: LogoutJson = { server, wasLoggedIn: result !== "none", revoked: result === "revoked" };
+  if (output.json) await output.printJson(document);
+  else output.note(said[result](url.href));
+  return exitCodes.done;
+}
+
+const said = {
+  none: (url: string) => `not logged in to ${url}`,
+  revoked: (url: string) => `logged out of ${url}; its tokens are revoked`,
+  deleted: (url: string) => `logged out of ${url}; its tokens are forgotten here, and end by themselves`,
+};

@@ -1,0 +1,112 @@
+import type { Argument, Command } from "commander";
+import { split } from "shlex";
+
+/** What is known without asking a server. */
+export interface KnownWords {
+  servers(): Promise<readonly string[]>;
+  /** Of all servers, if that one is not known. */
+  tools(server: string | undefined): Promise<readonly string[]>;
+  tasks(): Promise<readonly string[]>;
+}
+
+/** The words before the cursor, without the program's name. The last one is being typed, and may be empty. */
+export function wordsOf(line: string): readonly string[] {
+  const words = ["", "'", '"'].map((end) => splitOrNothing(line + end)).find((found) => found !== undefined);
+  const isNext = /\s$/.test(line) && !/\\\s$/.test(line);
+  const typed = words?.slice(1) ?? [];
+  return isNext || typed.length === 0 ? [...typed, ""] : typed;
+}
+
+function splitOrNothing(line: string): readonly string[] | undefined {
+  try {
+    return split(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the last word can become. */
+export async function candidates(
+  program: Command,
+  words: readonly string[],
+  known: KnownWords,
+): Promise<readonly string[]> {
+  const typed = words.at(-1) ?? "";
+  const found = await wordsFor(program, words.slice(0, -1), typed, known);
+  // A name with a control character, or one that is read as an option, is not for a command line.
+  const isSafe = (word: string): boolean =>
+    !/\p{Cc}/u.test(word) && (typed.startsWith("-") || !word.startsWith("-"));
+  return [...new Set(found)].filter((word) => word.startsWith(typed) && word !== "" && isSafe(word));
+}
+
+async function wordsFor(
+  program: Command,
+  before: readonly string[],
+  typed: string,
+  known: KnownWords,
+): Promise<readonly string[]> {
+  // A server's own command line follows.
+  if (before.includes("--")) return [];
+  const { command, given } = commandOf(program, before);
+  const last = before.at(-1);
+  if (last !== undefined && takesValue(command, last)) return last === "--server" ? known.servers() : [];
+  if (typed.startsWith("-")) return optionsOf(command, program);
+  if (command === program) {
+    const isHelp = given[0] === "help" && given.length === 1;
+    return given.length === 0 || isHelp ? namesOf(program) : [];
+  }
+  if (command.commands.length > 0 && (command.name() !== "admin" || given.length === 1))
+    return namesOf(command);
+  const argument = command.registeredArguments[given.length] ?? lastVariadic(command);
+  switch (argument?.name()) {
+    case "server":
+      return known.servers();
+    case "tool":
+      return command.parent === program ? known.tools(given[0]) : [];
+    case "id":
+      return command.parent === program ? ["last", ...(await known.tasks())] : [];
+    case "shell":
+      return argument.argChoices ?? [];
+    default:
+      return [];
+  }
+}
+
+/** The command that the words name, and the arguments that it has been given. */
+function commandOf(
+  program: Command,
+  words: readonly string[],
+): { readonly command: Command; readonly given: readonly string[] } {
+  let command = program;
+  let given: string[] = [];
+  for (const [at, word] of words.entries()) {
+    if (word.startsWith("-") || takesValue(command, words[at - 1] ?? "")) continue;
+    const part = command.commands.find((each) => each.name() === word);
+    // The commands of `admin` come after the store, which they have as their first argument.
+    if (part !== undefined && (command.name() !== "admin" || given.length > 0)) {
+      given = command.name() === "admin" ? given : [];
+      command = part;
+    } else given.push(word);
+  }
+  return { command, given };
+}
+
+function takesValue(command: Command, word: string): boolean {
+  const option = command.options.find(({ long, short }) => word === long || word === short);
+  return option !== undefined && option.required;
+}
+
+function optionsOf(command: Command, program: Command): readonly string[] {
+  const own = command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? "");
+  return [...own, "--help"].filter((name) => command === program || name !== "--version");
+}
+
+function namesOf(command: Command): readonly string[] {
+  const names = command.commands.map((part) => part.name());
+  return command.parent === null ? [...names, "help"] : names;
+}
+
+function lastVariadic({ registeredArguments }: Command): Argument | undefined {
+  const last = registeredArguments.at(-1);
+  return last?.variadic === true ? last : undefined;
+}

@@ -1,0 +1,39 @@
+export const shells = ["bash", "zsh", "fish"] as const;
+
+export type Shell = (typeof shells)[number];
+
+/** The command that the scripts ask: it is not in the help. */
+export const askedByShells = "complete-words";
+
+/** What a shell is to run for the completion of `holdfast`. Where nothing is found, files are. */
+export const scripts: Readonly<Record<Shell, string>> = {
+  bash: `# For ~/.bashrc: source <(holdfast completion bash)
+_holdfast() {
+  local line="\${COMP_LINE:0:COMP_POINT}" word typed before=""
+  typed="\${line##* }"
+  # Bash replaces only what is behind the last colon, as in URLs.
+  [[ $typed == *:* && $COMP_WORDBREAKS == *:* ]] && before="\${typed%"\${typed##*:}"}"
+  COMPREPLY=()
+  while IFS= read -r word; do
+    COMPREPLY+=("\${word#"$before"}")
+  done < <("$1" ${askedByShells} bash "$line" 2>/dev/null)
+}
+complete -o default -F _holdfast holdfast
+`,
+  zsh: `#compdef holdfast
+# For ~/.zshrc, after compinit: source <(holdfast completion zsh)
+_holdfast() {
+  local -a found
+  found=("\${(@f)$("\${words[1]}" ${askedByShells} zsh "\${(j: :)words[1,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "\${found[1]}" ]]; then
+    compadd -Q -- "\${found[@]}"
+  else
+    _files
+  fi
+}
+compdef _holdfast holdfast
+`,
+  fish: `# For ~/.config/fish/completions/holdfast.fish
+complete -c holdfast -f -a '(holdfast ${askedByShells} fish (commandline -cp | string collect); or __fish_complete_path (commandline -ct))'
+`,
+};

@@ -1,0 +1,42 @@
+import { InvalidArgumentError, type Command } from "commander";
+import { login, type LoginOptions } from "./command/login.ts";
+import { logout } from "./command/logout.ts";
+import type { Context } from "./context.ts";
+import type { ExitCode } from "./exit-code.ts";
+
+const serverForms = "a URL, or a name from a config file with mcpServers";
+
+/** `holdfast login SERVER` and `holdfast logout SERVER`. */
+export function addLoginCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
+  const command = (name: string, description: string): Command =>
+    program
+      .command(name)
+      .description(description)
+      .argument("<server>", serverForms)
+      .option("--json", "print JSON; docs/cli.md describes it")
+      .option("--config <file>", "a file with mcpServers, instead of .mcp.json and your own");
+
+  command("login", "log in to a server, for all commands from then on")
+    .option("--device", "log in on any device, with a code")
+    .option("--no-browser", "print the page's address, and do not open it")
+    .option("--scope <scopes>", "ask for these, instead of what the server names")
+    .option("--client-id <id>", "be the client of this id, instead of a new one")
+    .option("--client-secret-file <file>", "its secret, if not in HOLDFAST_CLIENT_SECRET")
+    .option("--client-credentials", "log in as the client itself, without a user")
+    .option("--client-metadata <url>", "be the client that this document describes")
+    .option("--issuer <url>", "log in there, and nowhere else")
+    .option("--timeout <seconds>", "how long to wait for you, instead of ten minutes", seconds)
+    .action(async (server: string, options: LoginOptions) => end(await login(context, { server, options })));
+
+  command("logout", "revoke the login to a server, and forget it").action(
+    async (server: string, options: { readonly config?: string }) =>
+      end(await logout(context, { server, options })),
+  );
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (text.trim() === "" || !(number > 0))
+    throw new InvalidArgumentError("It has to be a number of more than 0.");
+  return number;
+}

@@ -1,0 +1,11 @@
+import { canRenew } from "../../client/auth/token-request.ts";
+import type { Login } from "../../client/auth/login.ts";
+import { timeText } from "./times.ts";
+
+/** How long a login lasts, as far as it is known. */
+export function howLong(login: Login, now: number): string {
+  const { expiresAt } = login;
+  if (canRenew(login)) return "and renewed by itself";
+  if (expiresAt === undefined) return "for as long as its token lasts";
+  return expiresAt <= now ? `which ended at ${timeText(expiresAt)}` : `until ${timeText(expiresAt)}`;
+}

@@ -1,0 +1,80 @@
+import type { KnownTask } from "../state/state.ts";
+import { sanitizeLine } from "../terminal/sanitize.ts";
+import { duration, fit } from "../terminal/status-line.ts";
+import { fittedTable, type Column } from "./fitted-table.ts";
+import type { ListedTaskJson } from "./json-shapes.ts";
+import { table } from "./table.ts";
+
+/** A task of the list. */
+export interface ListedTask {
+  readonly task: KnownTask;
+  /** What its server said just now, if it was asked. */
+  readonly refreshed: Pick<ListedTaskJson, "status" | "statusMessage">;
+}
+
+interface TableOptions {
+  /** One for each task. */
+  readonly numbers: readonly number[];
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** How wide the terminal is. */
+  readonly columns: number | undefined;
+}
+
+const columns: readonly Column[] = [
+  { title: "#", least: 1, isNumber: true },
+  { title: "STATUS", least: 14 },
+  { title: "AGE", least: 7 },
+  { title: "TOOL", least: 10 },
+  { title: "SERVER", least: 16 },
+];
+
+/** On a terminal that is no wider, a long name of a tool leaves room for the servers. */
+const narrow = 100;
+const narrowTool = 24;
+
+/** The list for people: a number to name each task by, and how it stands. */
+export function taskTable(
+  tasks: readonly ListedTask[],
+  { numbers, now, columns: cells }: TableOptions,
+): string {
+  const isNarrow = (cells ?? narrow) <= narrow;
+  const rows = tasks.map((listed, at) => {
+    const { call, server } = listed.task;
+    return [
+      String(numbers[at] ?? ""),
+      standing(listed),
+      duration(now - call.startedAt),
+      isNarrow ? fit(sanitizeLine(call.tool), narrowTool, true) : call.tool,
+      server?.given ?? call.server,
+    ];
+  });
+  return fittedTable(columns, rows, cells ?? narrow);
+}
+
+/** The list for programs: whole ids and times, separated by tabs. */
+export function taskRows(tasks: readonly ListedTask[]): string {
+  const rows = tasks.map((listed) => {
+    const { id, call, server } = listed.task;
+    const state = statusOf(listed);
+    const startedAt = new Date(call.startedAt).toISOString();
+    return [id, call.tool, server?.given ?? call.server, startedAt, ...(state === undefined ? [] : [state])];
+  });
+  return table(rows, false);
+}
+
+/** In a word or two. Results that were not printed yet are told from those that were. */
+function standing(listed: ListedTask): string {
+  const { seen, isOver } = listed.task;
+  const status = statusOf(listed) ?? "started";
+  const isKnown = listed.refreshed.status === undefined || listed.refreshed.status === seen?.status;
+  const text = isKnown && seen?.isError === true ? "error" : status;
+  const isUnread = !isOver && ["completed", "failed", "cancelled", "error"].includes(text);
+  return isUnread ? `${text}, unread` : text;
+}
+
+function statusOf({ task: { call, seen }, refreshed }: ListedTask): string | undefined {
+  if (call.taskId === null) return "no answer yet";
+  const { status = seen?.status, statusMessage } = refreshed;
+  return statusMessage === undefined ? status : `${status}: ${statusMessage}`;
+}

@@ -1,0 +1,96 @@
+import { quote } from "shlex";
+import type { Tool } from "@modelcontextprotocol/client";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { describeType, readInputSchema } from "../arguments/input-schema.ts";
+import { exampleArguments } from "../arguments/example-arguments.ts";
+import { wrapped } from "./wrapped.ts";
+
+interface ToolPage {
+  readonly tool: Tool;
+  /** Whether calls become tasks, in words; empty if that is not known. */
+  readonly task: string;
+  readonly example: string;
+  /** How wide the terminal is; undefined for a program. */
+  readonly columns: number | undefined;
+}
+
+/** All that a person needs to call a tool. */
+export function toolPage({ tool, task, example, columns }: ToolPage): string {
+  const { name, title = tool.annotations?.title, description = "", inputSchema } = tool;
+  const { properties, required, root } = readInputSchema(inputSchema);
+  const about = [...facts(tool), ...(task === "" ? [] : [task])];
+  const parts = [
+    title === undefined || title === name ? name : `${name}: ${title}`,
+    ...(description.trim() === "" ? [] : [wrapped(description.trim(), 0, columns)]),
+    ...(about.length === 0 ? [] : [about.map((fact) => `- ${fact}`).join("\n")]),
+    properties.size === 0
+      ? "It takes no arguments."
+      : `Arguments:\n${[...properties].map(([key, schema]) => argument(key, schema, { root, isRequired: required.includes(key), columns })).join("\n")}`,
+    `Example:\n  ${example}`,
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** A call that the tool's schema accepts, as it is typed. */
+export function exampleCall(server: string, { name, inputSchema }: Tool): string {
+  const [place, behind] = server.startsWith("stdio:")
+    ? ["", ` -- ${server.slice("stdio:".length)}`]
+    : [`${quote(server)} `, ""];
+  const words = [name, ...exampleArguments(inputSchema)].map((word) => quote(word));
+  return `holdfast call ${place}${words.join(" ")}${behind}`;
+}
+
+/** What the server says of the tool's effects. */
+function facts({ annotations = {} }: Tool): readonly string[] {
+  const { readOnlyHint, destructiveHint, idempotentHint } = annotations;
+  return [
+    readOnlyHint === true ? "changes nothing, says the server" : "",
+    readOnlyHint !== true && destructiveHint === true ? "may delete or overwrite, says the server" : "",
+    readOnlyHint !== true && idempotentHint === true ? "may be called twice, says the server" : "",
+  ].filter((text) => text !== "");
+}
+
+interface ArgumentPage {
+  readonly root: JsonObject;
+  readonly isRequired: boolean;
+  readonly columns: number | undefined;
+}
+
+function argument(key: string, schema: JsonObject, { root, isRequired, columns }: ArgumentPage): string {
+  const { description, default: usual } = schema;
+  const type = describeType(schema, root);
+  const head = [
+    `${key}=${type}`,
+    isRequired ? "required" : "",
+    usual === undefined ? "" : `default ${JSON.stringify(usual)}`,
+    ...limits(schema),
+  ];
+  const said = typeof description === "string" && description.trim() !== "";
+  const line = wrapped(head.filter((part) => part !== "").join(", "), 2, columns);
+  return said ? `${line}\n${wrapped(description.trim(), 6, columns)}` : line;
+}
+
+const limitNames = [
+  ["minimum", "at least"],
+  ["exclusiveMinimum", "more than"],
+  ["maximum", "at most"],
+  ["exclusiveMaximum", "less than"],
+  ["minLength", "characters at least"],
+  ["maxLength", "characters at most"],
+  ["minItems", "items at least"],
+  ["maxItems", "items at most"],
+  ["pattern", "like"],
+  ["format", "as"],
+] as const;
+
+/** zod gives integers these limits where the author gave none. */
+const safe: ReadonlySet<unknown> = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
+
+function limits(schema: JsonObject): readonly string[] {
+  return limitNames.flatMap(([keyword, words]) => {
+    const limit = schema[keyword];
+    if (typeof limit !== "number" && typeof limit !== "string") return [];
+    if (safe.has(limit)) return [];
+    return [`${words} ${limit}`];
+  });
+}

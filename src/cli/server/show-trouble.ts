@@ -1,0 +1,14 @@
+import type { ClientEvent } from "../../client/client-events.ts";
+import type { Display } from "../terminal/terminal.ts";
+
+/** Shows that the server cannot be reached, or fails, from the first failure on, and when it answers again. */
+export function showTrouble(event: ClientEvent, display: Pick<Display, "trouble">): void {
+  const { type } = event;
+  if (type === "poll_failed" || type === "call_delayed") {
+    const { rpcCode } = event;
+    const what = rpcCode === undefined ? "server away" : `server fails (${rpcCode})`;
+    display.trouble(`${what}, trying again`);
+  } else if (type === "poll_recovered" || type === "call_answered" || type === "task_seen") {
+    display.trouble(undefined);
+  }
+}

@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { decodeCall, decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
+import type { CallName, KeptCall } from "../../client/handles/handle-store.ts";
+import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
+import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
+import { isJsonObject } from "../../generation/json-object.ts";
+
+/** How long a task stays on the list after its end. */
+export const listedMs = 7 * 24 * 3_600_000;
+
+/** More tasks than these are not kept: the longest seen go first. */
+const maxTasks = 1_000;
+
+/** How a task stood when a command last saw it. Has nothing of its arguments, messages and result. */
+export interface Seen {
+  readonly status: RemoteTask["status"];
+  readonly hasEnded: boolean;
+  /** Whether it ended with a result that is an error. */
+  readonly isError: boolean;
+  /** Epoch milliseconds, by this machine's clock. */
+  readonly at: number;
+  /** Until when the server keeps the task, by this machine's clock; `null`: without end. */
+  readonly keptUntil: number | null;
+}
+
+/** A task and how it stood. */
+export interface SeenTask {
+  /** Without its arguments. */
+  readonly call: KeptCall;
+  readonly seen: Seen;
+}
+
+/** What commands have seen of tasks, also of those that are over: a file for each. */
+export class SeenTasks {
+  readonly #folder: string;
+  readonly #now: () => number;
+
+  constructor(folder: string, now: () => number) {
+    this.#folder = folder;
+    this.#now = now;
+  }
+
+  async keep({ round: _round, ...call }: KeptCall, task: RemoteTask): Promise<void> {
+    const at = this.#now();
+    const keptUntil = task.ttlMs === null ? null : call.startedAt + task.ttlMs;
+    const isError = task.status === "completed" && task.result.isError === true;
+    const seen: Seen = { status: task.status, hasEnded: hasEnded(task), isError, at, keptUntil };
+    await makeFolder(this.#folder);
+    await writeAtomically(this.#file(call), encodeEntry({ ...call, args: {}, seen }));
+    if ((await this.#files()).length > maxTasks) await this.#dropLongestSeen();
+  }
+
+  /** Those that are on the list still, or at their servers. The rest is removed. */
+  async list(): Promise<readonly SeenTask[]> {
+    const now = this.#now();
+    const all = await this.#readAll();
+    const isKept = ({ seen }: SeenTask): boolean =>
+      seen.at + listedMs > now || seen.keptUntil === null || seen.keptUntil > now;
+    for (const { call } of all.filter((task) => !isKept(task))) await this.drop(call);
+    return all.filter(isKept);
+  }
+
+  async drop(call: CallName): Promise<void> {
+    await rm(this.#file(call), { force: true }).catch(() => undefined);
+  }
+
+  async #dropLongestSeen(): Promise<void> {
+    const oldestFirst = (await this.#readAll()).toSorted((one, other) => one.seen.at - other.seen.at);
+    for (const { call } of oldestFirst.slice(0, -maxTasks)) await this.drop(call);
+  }
+
+  async #readAll(): Promise<readonly SeenTask[]> {
+    const found = await Promise.all(
+      (await this.#files()).map(async (file) => read(join(this.#folder, file))),
+    );
+    return found.filter((task) => task !== undefined);
+  }
+
+  async #files(): Promise<readonly string[]> {
+    return (await readdir(this.#folder).catch(() => [])).filter((file) => file.endsWith(".json"));
+  }
+
+  #file({ server, generation, key }: CallName): string {
+    const hash = createHash("sha256")
+      .update(JSON.stringify([server, generation, key]))
+      .digest("hex");
+    return join(this.#folder, `${hash.slice(0, 40)}.json`);
+  }
+}
+
+/** Undefined for a file that is gone or cannot be read: it only had what the server knows better. */
+async function read(file: string): Promise<SeenTask | undefined> {
+  try {
+    const text = await readFile(file, "utf8");
+    const { seen } = decodeEntry(text);
+    return isSeen(seen) ? { call: decodeCall(text), seen } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const statuses: ReadonlySet<unknown> = new Set<RemoteTask["status"]>([
+  "working",
+  "input_required",
+  "completed",
+  "failed",
+  "cancelled",
+]);
+
+function isSeen(value: unknown): value is Seen {
+  if (!isJsonObject(value)) return false;
+  const { status, hasEnded: ended, isError, at, keptUntil } = value;
+  const areSaid = typeof ended === "boolean" && typeof isError === "boolean";
+  const isTime = keptUntil === null || typeof keptUntil === "number";
+  return statuses.has(status) && areSaid && typeof at === "number" && isTime;
+}

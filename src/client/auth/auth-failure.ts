@@ -1,0 +1,27 @@
+import { OAuthError } from "@modelcontextprotocol/client";
+import { describeCause } from "../transport/describe-cause.ts";
+import { TaskClientError } from "../task-client-error.ts";
+
+/** What an authorization server says when it will not answer otherwise later. */
+const ends: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
+
+/** Whether the authorization server no longer takes what a login has. */
+export function isEnded(cause: unknown): boolean {
+  return cause instanceof OAuthError && ends.has(cause.code);
+}
+
+/**
+ * The error for a failure of a request to an authorization server: `unauthorized` if it refused, `connection` if it
+ * could not answer, so that a wait goes on.
+ */
+export function authFailure(what: string, cause: unknown): TaskClientError {
+  if (cause instanceof TaskClientError) return cause;
+  const message = `${what}: ${describeCause(cause)}`;
+  return new TaskClientError(isOutage(cause) ? "connection" : "unauthorized", message, { cause });
+}
+
+function isOutage(cause: unknown): boolean {
+  if (cause instanceof OAuthError)
+    return ["server_error", "temporarily_unavailable", "too_many_requests"].includes(cause.code);
+  return cause instanceof TypeError || (cause instanceof Error && cause.name === "TimeoutError");
+}

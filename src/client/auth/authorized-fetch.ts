@@ -1,0 +1,43 @@
+import { extractWWWAuthenticateParams, type FetchLike } from "@modelcontextprotocol/client";
+import type { Challenge, TokenSource } from "./token-source.ts";
+
+/**
+ * A fetch whose requests to the origin of `server` carry a token, and are sent again with another one if the server
+ * refuses it. Requests to other origins are sent as they are.
+ */
+export function authorizedFetch(fetchIt: FetchLike, server: URL, tokens: TokenSource): FetchLike {
+  return async (url, init = {}) => {
+    if (new URL(url).origin !== server.origin) return fetchIt(url, init);
+    const answered = new Set<Challenge["wants"]>();
+    for (;;) {
+      const token = await tokens.token();
+      const response = await fetchIt(url, withToken(init, token));
+      const challenge = challengeOf(response);
+      if (challenge === undefined || answered.has(challenge.wants)) return response;
+      answered.add(challenge.wants);
+      try {
+        if (!(await tokens.renew(token, challenge))) return response;
+      } catch (error) {
+        await response.body?.cancel();
+        throw error;
+      }
+      await response.body?.cancel();
+    }
+  };
+}
+
+function withToken(init: RequestInit, token: string | undefined): RequestInit {
+  if (token === undefined) return init;
+  const headers = new Headers(init.headers);
+  headers.set("authorization", `Bearer ${token}`);
+  return { ...init, headers };
+}
+
+/** What the server wants, if it refused the request for its token. */
+export function challengeOf(response: Response): Challenge | undefined {
+  const { status } = response;
+  if (status !== 401 && status !== 403) return undefined;
+  const { scope, error, resourceMetadataUrl: metadataUrl } = extractWWWAuthenticateParams(response);
+  if (status === 401) return { wants: "token", scope, metadataUrl };
+  return error === "insufficient_scope" ? { wants: "scope", scope, metadataUrl } : undefined;
+}

@@ -1,0 +1,79 @@
+import { open, readFile, rename, rm } from "node:fs/promises";
+import type { ClientClock } from "../clock.ts";
+
+/** How often a lock that another process holds is tried again. */
+const tryMs = 50;
+/** How long a lock may be held: a request to an authorization server ends before. */
+const longestMs = 60_000;
+
+/** Runs `work` while this process holds the lock file. A lock whose process has died is taken over. */
+export async function withFileLock<Value>(
+  path: string,
+  clock: ClientClock,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  const own = `${process.pid} ${crypto.randomUUID()}`;
+  await take(path, own, clock);
+  try {
+    return await work();
+  } finally {
+    if ((await holder(path)) === own) await rm(path, { force: true });
+  }
+}
+
+async function take(path: string, own: string, clock: ClientClock): Promise<void> {
+  const unending = new AbortController().signal;
+  let held: string | undefined;
+  let since = 0;
+  while (!(await create(path, own))) {
+    const now = await holder(path);
+    if (now !== held) since = clock.elapsed();
+    held = now;
+    if (now !== undefined && (!isAlive(now) || clock.elapsed() - since >= longestMs)) await remove(path, now);
+    else await clock.sleep(tryMs, unending);
+  }
+}
+
+async function create(path: string, own: string): Promise<boolean> {
+  try {
+    const file = await open(path, "wx", 0o600);
+    try {
+      await file.writeFile(own);
+    } finally {
+      await file.close();
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Who holds the lock: undefined for nobody. Empty: whoever is just writing it. */
+async function holder(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch(() => undefined);
+}
+
+/** Only one process renames a lock away, and it looks whose it was. */
+async function remove(path: string, seen: string): Promise<void> {
+  const aside = `${path}.${crypto.randomUUID()}`;
+  try {
+    await rename(path, aside);
+  } catch {
+    return; // another process was faster
+  }
+  // A lock that was taken meanwhile goes back, unless it has been taken again.
+  if ((await holder(aside)) !== seen) await create(path, (await holder(aside)) ?? "");
+  await rm(aside, { force: true });
+}
+
+function isAlive(held: string): boolean {
+  const pid = Number.parseInt(held, 10);
+  if (Number.isNaN(pid)) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

@@ -1,0 +1,52 @@
+import type { StoredOAuthClientInformation } from "@modelcontextprotocol/client";
+import { TaskClientError } from "../task-client-error.ts";
+import { endpointOf, type Authority } from "./find-authorization-server.ts";
+import type { Login, LoginClient } from "./login.ts";
+import type { LogInOptions } from "./login-run.ts";
+
+export const defaultClientName = "Holdfast";
+
+/** The configured client in the SDK's form, bound to the issuer; undefined to describe or register one. */
+export function configuredClient(
+  { client }: LogInOptions,
+  { issuer }: Authority,
+): StoredOAuthClientInformation | undefined {
+  if (client === undefined) return undefined;
+  const { id, secret } = client;
+  return { client_id: id, ...(secret !== undefined && { client_secret: secret }), issuer };
+}
+
+/** Throws where no client is configured, and the authorization server makes none. */
+export function assertClient(
+  { client, clientMetadataUrl }: LogInOptions,
+  { issuer, info: { authorizationServerMetadata: metadata } }: Authority,
+): void {
+  // Without metadata there may be an endpoint at its usual place.
+  if (client !== undefined || metadata === undefined) return;
+  const takesDocument =
+    clientMetadataUrl !== undefined && metadata["client_id_metadata_document_supported"] === true;
+  if (takesDocument || metadata.registration_endpoint !== undefined) return;
+  const message = `${issuer} registers no clients by itself: give the id of one that it knows`;
+  throw new TaskClientError("unauthorized", message);
+}
+
+/** A client in the form that logins have. */
+export function loginClient(client: StoredOAuthClientInformation): LoginClient {
+  const method = "token_endpoint_auth_method" in client ? client.token_endpoint_auth_method : undefined;
+  return { id: client.client_id, secret: client.client_secret, method };
+}
+
+/** What a login has of its authorization server. */
+export function loginAuthority({
+  issuer,
+  info,
+}: Authority): Pick<Login, "issuer" | "tokenEndpoint" | "authMethods" | "revocationEndpoint" | "resource"> {
+  const { authorizationServerMetadata: metadata, authorizationServerUrl, resourceMetadata } = info;
+  return {
+    issuer,
+    tokenEndpoint: metadata?.token_endpoint ?? new URL("/token", authorizationServerUrl).href,
+    authMethods: metadata?.token_endpoint_auth_methods_supported,
+    revocationEndpoint: endpointOf(info, "revocation_endpoint"),
+    resource: resourceMetadata?.resource,
+  };
+}

@@ -1,0 +1,177 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  PROTOCOL_VERSION_META_KEY,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+  type Transport,
+  type TransportSendOptions,
+} from "@modelcontextprotocol/client";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import type { ClientRequestOutcome, ClientRequestSpan, ClientTracing } from "../client-telemetry.ts";
+import { traceOf, withTrace } from "../trace-in-params.ts";
+import { sendFailure } from "./send-failure.ts";
+import type { ServerConnection } from "./server-connection.ts";
+
+interface OpenRequest {
+  readonly method: string;
+  readonly span: ClientRequestSpan;
+  readonly given: AbortSignal | undefined;
+  readonly onAbort: () => void;
+}
+
+/**
+ * A transport whose requests are traced, whoever sends them: the SDK's client or we. Each message is one span, which ends with its answer; the
+ * server goes on below it.
+ */
+export class TracedTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  readonly #connection: ServerConnection;
+  readonly #tracing: ClientTracing;
+  readonly #open = new Map<RequestId, OpenRequest>();
+  #protocolVersion: string | undefined;
+  #isClosing = false;
+
+  constructor(connection: ServerConnection, tracing: ClientTracing) {
+    this.#connection = connection;
+    this.#tracing = tracing;
+    const { transport } = connection;
+    transport.onclose = () => {
+      this.#endAll();
+      this.onclose?.();
+    };
+    transport.onerror = (error) => this.onerror?.(error);
+    transport.onmessage = (message, extra) => {
+      this.#received(message);
+      this.onmessage?.(message, extra);
+    };
+  }
+
+  get sessionId(): string | undefined {
+    return this.#connection.transport.sessionId;
+  }
+
+  get hasPerRequestStream(): boolean {
+    return this.#connection.transport.hasPerRequestStream === true;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#protocolVersion = version;
+    this.#connection.transport.setProtocolVersion?.(version);
+  }
+
+  /** What arrives on a pipe belongs to no caller, and not to the one that has connected. */
+  async start(): Promise<void> {
+    await this.#tracing.apart(() => this.#connection.transport.start());
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const { transport } = this.#connection;
+    if (!isJSONRPCRequest(message)) {
+      this.#endCancelled(message);
+      return transport.send(message, options);
+    }
+    const { id } = message;
+    const { span } = this.#begin(message, options?.requestSignal);
+    const { context } = span;
+    const params = context === undefined ? message.params : withTrace(message.params, context);
+    const onRequestStreamEnd = (): void => {
+      this.#end(id, noAnswer);
+      options?.onRequestStreamEnd?.();
+    };
+    try {
+      await span.run(() =>
+        transport.send({ ...message, ...(params && { params }) }, { ...options, onRequestStreamEnd }),
+      );
+      // Over HTTP the answer has come by now, unless it comes on a stream.
+      if (this.#connection.responses?.get(String(id))?.streams === false) this.#end(id, noAnswer);
+    } catch (error) {
+      this.#end(id, outcomeOfFailure(error));
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#connection.transport.close();
+    this.#endAll();
+  }
+
+  #begin({ id, method, params }: JSONRPCRequest, given: AbortSignal | undefined): OpenRequest {
+    const span = this.#tracing.request({
+      method,
+      id,
+      tool: method === "tools/call" ? textIn(params, "name") : undefined,
+      prompt: method === "prompts/get" ? textIn(params, "name") : undefined,
+      taskId: method.startsWith("tasks/") ? textIn(params, "taskId") : undefined,
+      peer: this.#connection.peer,
+      protocolVersion: textIn(params?._meta, PROTOCOL_VERSION_META_KEY) ?? this.#protocolVersion,
+      trace: traceOf(params),
+    });
+    const onAbort = (): void => this.#end(id, cancelled);
+    given?.addEventListener("abort", onAbort, { once: true });
+    const open = { method, span, given, onAbort };
+    this.#open.set(id, open);
+    return open;
+  }
+
+  #received(message: JSONRPCMessage): void {
+    // A server ends a stream of notifications also by cancelling its request.
+    if (isJSONRPCNotification(message)) return this.#endCancelled(message, {});
+    if (isJSONRPCErrorResponse(message)) {
+      const { code, message: text } = message.error;
+      if (message.id !== undefined) this.#end(message.id, { code, message: text });
+    } else if (isJSONRPCResultResponse(message)) {
+      const isCall = this.#open.get(message.id)?.method === "tools/call";
+      if (isCall) this.#end(message.id, outcomeOfCall(message.result));
+      else this.#end(message.id, {});
+    }
+  }
+
+  #endCancelled(message: JSONRPCMessage, outcome: ClientRequestOutcome = cancelled): void {
+    if (!isJSONRPCNotification(message) || message.method !== "notifications/cancelled") return;
+    const id = message.params?.["requestId"];
+    if (typeof id === "string" || typeof id === "number") this.#end(id, outcome);
+  }
+
+  #end(id: RequestId, outcome: ClientRequestOutcome): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    this.#open.delete(id);
+    open.given?.removeEventListener("abort", open.onAbort);
+    open.span.end(outcome);
+  }
+
+  #endAll(): void {
+    for (const id of this.#open.keys()) this.#end(id, this.#isClosing ? cancelled : noAnswer);
+  }
+}
+
+/** The connection, with a transport whose requests are traced. */
+export function tracedConnection(connection: ServerConnection, tracing: ClientTracing): ServerConnection {
+  return { ...connection, transport: new TracedTransport(connection, tracing) };
+}
+
+const cancelled: ClientRequestOutcome = { isCancelled: true };
+const noAnswer: ClientRequestOutcome = { failure: "connection", message: "The answer never came" };
+
+function outcomeOfCall(result: JsonObject): ClientRequestOutcome {
+  const task = isJsonObject(result["task"]) ? result["task"] : result;
+  return { taskId: textIn(task, "taskId"), isToolError: result["isError"] === true };
+}
+
+function outcomeOfFailure(error: unknown): ClientRequestOutcome {
+  const reply = sendFailure(error);
+  if (reply.kind === "error") return { code: reply.error.code, message: reply.error.message };
+  return { failure: reply.kind === "lost" ? "connection" : reply.code, message: reply.message };
+}
+
+function textIn(given: JsonObject | undefined, name: string): string | undefined {
+  const value = given?.[name];
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,122 @@
+import { readFileSync } from "node:fs";
+import { HoldfastError } from "../task/fault.ts";
+import { closest } from "../task/option-names.ts";
+import { fileNameOf, nameOf, prefix, type Variable } from "./variable.ts";
+
+/** Environment variables by their names, such as `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads variables, and collects what is wrong with them. */
+export class EnvReader {
+  readonly #env: Environment;
+  readonly #known: ReadonlySet<string>;
+  readonly #problems: string[] = [];
+
+  /** Throws nothing: what has our prefix, and is none of `known`, is found. A typing error would go unnoticed. */
+  constructor(env: Environment, known: ReadonlySet<string>) {
+    this.#env = env;
+    this.#known = known;
+    const names = [...known].map((name) => name.slice(prefix.length));
+    for (const [name, text] of Object.entries(env)) {
+      if (!name.startsWith(prefix) || known.has(name) || text === undefined || text === "") continue;
+      const meant = closest(name.slice(prefix.length), names);
+      const hint = meant === undefined ? "" : ` Did you mean ${prefix}${meant}?`;
+      this.#problems.push(`${name} is no variable of Holdfast.${hint}`);
+    }
+  }
+
+  /** The value of a variable; undefined where it is not set, is empty, or is none. */
+  read<T>(variable: Variable<T>): T | undefined {
+    const text = this.#textOf(variable);
+    if (text === undefined) return undefined;
+    const value = variable.kind.read(text);
+    if (value === undefined) this.refuse(variable, text);
+    return value;
+  }
+
+  /** Finds that `text` is nothing that the variable takes. */
+  refuse({ name, kind, isSecret }: Variable<unknown>, text: string): void {
+    const takes = kind.takes.replaceAll("`", '"');
+    const written = kind.written === undefined ? "" : ` (${kind.written})`;
+    // Secrets end in no log, and what is too long says nothing.
+    const given = isSecret
+      ? ""
+      : `, not ${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)}`;
+    this.#problems.push(`${name} takes ${takes}${written}${given}.`);
+  }
+
+  /** Finds that options that were read are refused, and names the variables in place of them. */
+  found({ message }: HoldfastError): void {
+    this.#problems.push(message.replace(/\b[a-z]+(?:[A-Z][a-z]+)+\b/g, (word) => this.#nameIn(word)));
+  }
+
+  /** Finds that what a variable says is refused. */
+  foundIn({ name }: Variable<unknown>, { message }: HoldfastError): void {
+    this.#problems.push(`${name}: ${message}`);
+  }
+
+  /** All that was found; undefined where that is nothing. */
+  fault(): HoldfastError | undefined {
+    const [first, ...others] = this.#problems;
+    if (first === undefined) return undefined;
+    const message =
+      others.length === 0
+        ? first
+        : `${this.#problems.length} environment variables are wrong:\n${this.#problems.join("\n")}`;
+    return new HoldfastError("configuration", message);
+  }
+
+  #nameIn(word: string): string {
+    const ofStores = ["sqlite", "postgres"].map((store) => nameOf(`${store}_${word}`));
+    return [nameOf(word), ...ofStores].find((name) => this.#known.has(name)) ?? word;
+  }
+
+  #textOf(variable: Variable<unknown>): string | undefined {
+    if (!variable.isSecret) return this.#set(variable.name);
+    const text = this.#notEmpty(variable.name);
+    const fileName = fileNameOf(variable);
+    const path = this.#notEmpty(fileName);
+    if (path === undefined) return text;
+    if (text === undefined) return this.#readFile(fileName, path);
+    this.#problems.push(`${variable.name} and ${fileName} are both set: leave one of them out.`);
+    return undefined;
+  }
+
+  #readFile(name: string, path: string): string | undefined {
+    try {
+      const text = readFileSync(path, "utf8").trim();
+      if (text !== "") return text;
+      this.#problems.push(`${name} names ${path}, which is empty.`);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+      this.#problems.push(`${name} names ${path}, which cannot be read${code}.`);
+    }
+    return undefined;
+  }
+
+  /** A secret that did not arrive must not be one that nobody wanted. */
+  #notEmpty(name: string): string | undefined {
+    const text = this.#set(name);
+    if (text === undefined && this.#env[name] !== undefined)
+      this.#problems.push(`${name} is set, and empty. Give it a value, or leave it out.`);
+    return text;
+  }
+
+  #set(name: string): string | undefined {
+    const text = this.#env[name]?.trim();
+    return text === "" ? undefined : text;
+  }
+}
+
+type Values<Group> = {
+  readonly [Name in keyof Group]?: Group[Name] extends Variable<infer T> ? T : never;
+};
+
+/** The values of the variables that are set, under the names of their options. */
+export function readAll<Group extends Readonly<Record<string, Variable<unknown>>>>(
+  reader: EnvReader,
+  group: Group,
+): Values<Group> {
+  const values = Object.entries(group).map(([option, variable]) => [option, reader.read(variable)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Values<Group>;
+}

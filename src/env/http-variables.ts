@@ -1,0 +1,148 @@
+import type { AdminEndpointOptions } from "../server/http/admin/admin-options.ts";
+import { adminToken } from "../server/http/admin/admin-token.ts";
+import type { DashboardEndpointOptions } from "../server/http/dashboard/dashboard-options.ts";
+import type { HttpOptions } from "../server/http/http-options.ts";
+import { defaultHttpLimits } from "../server/http/limits.ts";
+import type { MetricsEndpointOptions } from "../server/http/metrics/metrics-options.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { readAll, type EnvReader } from "./env-reader.ts";
+import { numberKind } from "./kind.ts";
+import { optionVariables, readOptions, type NumberRow } from "./option-variables.ts";
+import { listKind, orAny, orSwitch, textKind } from "./text-kinds.ts";
+import { variable } from "./variable.ts";
+
+const rows: Readonly<Record<keyof typeof defaultHttpLimits, NumberRow>> = {
+  requestTimeoutMs: ["time", "how long a client may take to send a request"],
+  headersTimeoutMs: ["time", "how long it may take to send the headers"],
+  keepAliveTimeoutMs: ["time", "how long a connection stays open between two requests"],
+  stallTimeoutMs: ["time", "how long a client may read nothing of what waits for it"],
+  resumeMs: ["time", "how long a request whose connection broke is held for its client"],
+  sessionIdleMs: ["time", "how long a session is kept in which nothing is open"],
+  unusedSessionMs: ["time", "the same for one that was never used"],
+  maxSessions: ["number", "sessions at the same time"],
+  maxSessionsPerPrincipal: ["number", "of these, of one principal"],
+  maxOpenRequestsPerSession: ["number", "requests of one session without an answer"],
+  maxOpenRequestsPerPrincipal: ["number", "requests of one principal without an answer"],
+  maxConnections: ["number", "connections at the same time"],
+  maxPendingBytes: ["size", "of all requests that are being received"],
+  maxOutgoingBytes: ["size", "of all responses that clients have not taken yet"],
+  maxHeaderBytes: ["size", "headers of one request"],
+  maxHeaders: ["number", "the number of headers of one request"],
+  maxBatch: ["number", "messages in one request (2025-03-26 and before)"],
+};
+
+const limits = optionVariables(rows, {
+  kindOf: (_, unit) => numberKind(unit, { min: 1 }),
+  defaults: defaultHttpLimits,
+});
+
+const path = textKind("a path that begins with `/`", (text) => text.startsWith("/"));
+
+const host = variable("host", textKind("an address or a name of this machine"), {
+  meaning: "where to listen; others than this machine's own need callers who are told apart",
+  default: "127.0.0.1",
+});
+const port = variable("port", numberKind("number", { min: 0, max: 65_535 }), {
+  meaning: "the port; 0 for any free one",
+  default: "3000",
+});
+const endpoint = variable("path", path, { meaning: "the path of the MCP endpoint", default: "/mcp" });
+const allowedHosts = variable("allowedHosts", orAny(listKind("host names without port")), {
+  meaning: "accepted `Host` names; left out: the names of this machine, and `any` where others reach it",
+});
+const allowedOrigins = variable("allowedOrigins", orAny(listKind("host names without port")), {
+  meaning: "accepted names in `Origin`; left out: the names of this machine",
+});
+const corsOrigins = variable("corsOrigins", orAny(listKind("origins such as `https://app.example.com`")), {
+  meaning: "web pages of other origins that may read answers",
+});
+const maxRequestBodySize = variable("maxRequestBodySize", numberKind("size", { min: 1 }), {
+  meaning: "the largest request; left out: `HOLDFAST_MAX_BODY_BYTES` and 64KiB",
+});
+const token = textKind("visible ASCII characters without spaces", (text) => /^[\x21-\x7e]+$/.test(text));
+const adminSecret = variable("adminToken", token, {
+  meaning: "opens the [admin endpoint](#admin-endpoint) for whoever has it; `holdfast admin URL` sends it",
+  isSecret: true,
+});
+const adminPath = variable("adminPath", path, {
+  meaning: "the path of the admin endpoint",
+  default: "/admin",
+});
+
+const dashboardPlace = variable("dashboard", orSwitch(path), {
+  meaning:
+    "serves the [dashboard](dashboard.md) there, or at `/holdfast` with `true`; its operators log in with `HOLDFAST_ADMIN_TOKEN`",
+  default: "false",
+});
+const isTraceUrl = (text: string): boolean => /^https?:\/\/.*\{traceId\}/.test(text);
+const traceUrl = variable("dashboardTraceUrl", textKind("a URL with `{traceId}` in it", isTraceUrl), {
+  meaning: "where the dashboard's links to traces lead",
+});
+
+const metricsSecret = variable("metricsToken", token, {
+  meaning: "opens the endpoint for metrics for whoever has it, where the program has metrics",
+  isSecret: true,
+});
+const metricsPath = variable("metricsPath", path, {
+  meaning: "the path of the endpoint for metrics",
+  default: "/metrics",
+});
+
+export const httpVariables = [
+  host,
+  port,
+  endpoint,
+  allowedHosts,
+  allowedOrigins,
+  corsOrigins,
+  adminSecret,
+  adminPath,
+  dashboardPlace,
+  traceUrl,
+  metricsSecret,
+  metricsPath,
+  maxRequestBodySize,
+  ...limits,
+];
+
+/** The options of `serveHttp` that an environment sets. */
+export function readHttp(reader: EnvReader): HttpOptions {
+  const origins = reader.read(corsOrigins);
+  const admin = adminOf(reader);
+  const dashboard = dashboardOf(reader, admin);
+  return {
+    ...readAll(reader, { host, port, path: endpoint, allowedHosts, allowedOrigins, maxRequestBodySize }),
+    ...readOptions(reader, limits),
+    ...(origins !== undefined && { cors: { origins } }),
+    ...(admin !== undefined && { admin }),
+    ...(dashboard !== undefined && { dashboard }),
+  };
+}
+
+function adminOf(reader: EnvReader): AdminEndpointOptions | undefined {
+  const secret = reader.read(adminSecret);
+  const place = readAll(reader, { path: adminPath });
+  return secret === undefined ? undefined : { ...place, authenticate: adminToken(secret) };
+}
+
+/** Its operators are those of the admin endpoint. */
+function dashboardOf(
+  reader: EnvReader,
+  admin: AdminEndpointOptions | undefined,
+): DashboardEndpointOptions | undefined {
+  const place = reader.read(dashboardPlace) ?? false;
+  const traces = readAll(reader, { traceUrl });
+  if (place === false) return undefined;
+  if (admin === undefined) {
+    const message = "its operators log in with HOLDFAST_ADMIN_TOKEN, which is not set.";
+    reader.foundIn(dashboardPlace, new HoldfastError("configuration", message));
+  }
+  return { ...(place !== true && { path: place }), ...traces };
+}
+
+/** An endpoint for metrics but for what it shows; undefined where there is no token. */
+export function readMetrics(reader: EnvReader): Omit<MetricsEndpointOptions, "source"> | undefined {
+  const secret = reader.read(metricsSecret);
+  const place = readAll(reader, { path: metricsPath });
+  return secret === undefined ? undefined : { ...place, authenticate: adminToken(secret, "metrics") };
+}

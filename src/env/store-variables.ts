@@ -1,0 +1,101 @@
+import { encryptedStore } from "../store/encryption/encrypted-store.ts";
+import { isPostgresUrl, storeFromUrl } from "../store/from-url.ts";
+import type { TaskStore } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { readAll, type EnvReader } from "./env-reader.ts";
+import { numberKind, orNone } from "./kind.ts";
+import { switchKind, textKind } from "./text-kinds.ts";
+import { variable } from "./variable.ts";
+
+const defaultUrl = "sqlite:tasks.db";
+
+const storeUrl = variable("store", textKind("`sqlite:PATH`, `postgres://HOST/DATABASE` or `memory:`"), {
+  meaning: "where tasks are stored; a URL of Postgres takes `schema=NAME` among its parameters",
+  default: defaultUrl,
+  isSecret: true,
+});
+const migrate = variable("migrate", switchKind, {
+  meaning: "whether opening the store makes its file, or brings its schema up to date",
+  default: "true",
+});
+const busyTimeoutMs = variable("sqliteBusyTimeoutMs", numberKind("time", { min: 1 }), {
+  meaning: "how long a write waits for another program that holds the file",
+  default: "5s",
+});
+const maxBytes = variable("sqliteMaxBytes", numberKind("size", { min: 1 }), {
+  meaning: "a size that the database file may not outgrow",
+});
+const directUrl = variable(
+  "postgresDirectUrl",
+  orNone(textKind("`postgres://HOST/DATABASE`", isPostgresUrl)),
+  {
+    meaning: "past a pooler, for `LISTEN` and the queue; left out: `HOLDFAST_STORE`",
+    isSecret: true,
+  },
+);
+const maxConnections = variable("postgresMaxConnections", numberKind("number", { min: 2 }), {
+  meaning: "the most connections of this process",
+  default: "10",
+});
+const timeoutMs = variable("postgresTimeoutMs", numberKind("time", { min: 1 }), {
+  meaning: "how long the database may take to answer",
+  default: "5s",
+});
+const leaseMs = variable("postgresLeaseMs", numberKind("time", { min: 1_000 }), {
+  meaning: "when a process without a sign of life is taken for dead; all need the same",
+  default: "15s",
+});
+const queue = variable("postgresQueue", switchKind, {
+  meaning:
+    "whether one process of several is woken for new tasks; left out: where graphile-worker is installed",
+});
+
+const encryptionKeys = variable("encryptionKeys", textKind("`ID:BASE64`, with commas between several"), {
+  meaning: "encrypts what tasks are given and come to; the first key encrypts, all of them decrypt",
+  isSecret: true,
+});
+
+export const storeVariables = [
+  storeUrl,
+  encryptionKeys,
+  migrate,
+  busyTimeoutMs,
+  maxBytes,
+  directUrl,
+  maxConnections,
+  timeoutMs,
+  leaseMs,
+  queue,
+];
+
+/** The store that an environment names; throws with all that is wrong where it is refused. */
+export function readStore(reader: EnvReader): TaskStore {
+  const url = reader.read(storeUrl) ?? defaultUrl;
+  const keys = reader.read(encryptionKeys);
+  const migrates = readAll(reader, { migrate });
+  const sqlite = { ...migrates, ...readAll(reader, { busyTimeoutMs, maxBytes }) };
+  const ofPostgres = readAll(reader, { directUrl, maxConnections, timeoutMs, leaseMs, queue });
+  const store = made(reader, {
+    by: () => storeFromUrl(url, { sqlite, postgres: { ...migrates, ...ofPostgres } }),
+    // What names no store may be a URL with a password all the same.
+    refused: (error) => (error.code === "store_url" ? reader.refuse(storeUrl, url) : reader.found(error)),
+  });
+  if (keys === undefined) return store;
+  return made(reader, {
+    by: () => encryptedStore(store, { keys }),
+    refused: (error) => reader.foundIn(encryptionKeys, error),
+  });
+}
+
+function made(
+  reader: EnvReader,
+  { by, refused }: { readonly by: () => TaskStore; readonly refused: (error: HoldfastError) => void },
+): TaskStore {
+  try {
+    return by();
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    refused(error);
+    throw reader.fault() ?? error;
+  }
+}

@@ -1,0 +1,21 @@
+import type { TaskStore } from "../../store/store.ts";
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { ProcessCounts } from "./process-counts.ts";
+
+/** The writes of a store as they are, which are counted once they are durable. */
+export function countedWrite(
+  inner: Pick<TaskStore, "write">,
+  counts: Pick<ProcessCounts, "wrote">,
+): TaskStore["write"] {
+  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  function write(command: TaskCommand): Promise<CommandResult> {
+    const writing = inner.write(command);
+    writing.then(
+      (result) => counts.wrote(command, result),
+      () => undefined, // whoever wrote hears of it
+    );
+    return writing; // itself: nobody waits longer for being counted
+  }
+  return write;
+}

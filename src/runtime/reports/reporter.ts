@@ -1,0 +1,136 @@
+import type { NodeReports } from "../../store/node-reports.ts";
+import type { Slots } from "../dispatch/slots.ts";
+import type { Attempts } from "../execution/attempts.ts";
+import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
+import { Deadline } from "../deadline.ts";
+import type { Services } from "../services.ts";
+import { MinuteCounts } from "./minute-counts.ts";
+import { minuteOf, type ProcessCounts } from "./process-counts.ts";
+import { reportText, type ProcessReport } from "./process-report.ts";
+import { thisProcess, type ProcessReadings } from "./this-process.ts";
+
+/** The first report comes soon, so that a new process is seen. */
+const firstAfterMs = 1_000;
+const everyMs = 10_000;
+/** How long a stop waits for the last one. */
+const lastWithinMs = 1_000;
+
+/** For how long what was said of a minute is kept. */
+const keptMinutes = 6 * 60;
+
+export interface ReportedParts {
+  readonly slots: Pick<Slots, "used" | "limit">;
+  readonly attempts: Pick<Attempts, "active" | "waiting">;
+  readonly leaked: Pick<LeakedHandlers, "counts">;
+}
+
+/** Tells the store what happened in this process, and how it stands. What depends on the store not answering waits for nothing here. */
+export class Reporter {
+  readonly #services: Services;
+  readonly #parts: ReportedParts;
+  readonly #readings: () => ProcessReadings;
+  #process: ProcessReadings | undefined;
+  #startedAt = 0;
+  #callOff: (() => void)[] = [];
+  #writing: Promise<void> | undefined;
+  /** Whether somebody was told that the store does not take reports, which one is enough of. */
+  #failed = false;
+
+  constructor(services: Services, parts: ReportedParts, readings = thisProcess) {
+    this.#services = services;
+    this.#parts = parts;
+    this.#readings = readings;
+  }
+
+  start(): void {
+    const { clock, counts, store } = this.#services;
+    const { reports } = store;
+    if (counts === undefined || reports === undefined) return;
+    this.#process = this.#readings();
+    this.#startedAt = clock.now();
+    const report = (): void => this.#report(counts, reports);
+    this.#callOff = [clock.after(firstAfterMs, report), clock.every(everyMs, report)];
+  }
+
+  /** Says for the last time how things stand, to a store that answers. */
+  async stop(): Promise<void> {
+    const { clock, counts, store } = this.#services;
+    if (this.#process === undefined || counts === undefined || store.reports === undefined) return;
+    this.#end();
+    const deadline = new Deadline(clock, lastWithinMs);
+    await deadline.bound(this.#last(counts, store.reports));
+    deadline.callOff();
+    this.close();
+  }
+
+  async #last(counts: ProcessCounts, reports: NodeReports): Promise<void> {
+    await this.#writing;
+    this.#report(counts, reports);
+    await this.#writing;
+  }
+
+  /** Says nothing more. */
+  close(): void {
+    this.#end();
+    this.#process?.stop();
+    this.#process = undefined;
+  }
+
+  #end(): void {
+    for (const callOff of this.#callOff) callOff();
+    this.#callOff = [];
+  }
+
+  /** Unless the store has not taken yet what was said before. */
+  #report(counts: ProcessCounts, reports: NodeReports): void {
+    const { onError } = this.#services;
+    this.#writing ??= this.#write(counts, reports)
+      .then(
+        () => {
+          this.#failed = false;
+        },
+        (error: unknown) => {
+          if (!this.#failed) onError(error);
+          this.#failed = true;
+        },
+      )
+      .finally(() => {
+        this.#writing = undefined;
+      });
+  }
+
+  /** A minute that is over is said once more, and whole. */
+  async #write(counts: ProcessCounts, reports: NodeReports): Promise<void> {
+    const now = this.#services.clock.now();
+    const current = minuteOf(now);
+    const stands = this.#stands(now);
+    if (stands === undefined) return;
+    const said = new Map(counts.minutes());
+    if (!said.has(current)) said.set(current, new MinuteCounts());
+    for (const [minute, { tools, refusals }] of said) {
+      const body = reportText({ ...stands, tools, refusals });
+      await reports.write({ minute, body }, current - keptMinutes);
+      if (minute < current) counts.forget(minute);
+    }
+  }
+
+  #stands(at: number): Omit<ProcessReport, "tools" | "refusals"> | undefined {
+    const { slots, attempts, leaked } = this.#parts;
+    if (this.#process === undefined) return undefined;
+    const { host, pid, version } = this.#process;
+    return {
+      at,
+      host,
+      pid,
+      version,
+      startedAt: this.#startedAt,
+      roles: this.#services.options.roles,
+      slots: { used: slots.used, limit: slots.limit },
+      parked: attempts.waiting,
+      leaked: [...leaked.counts.values()].reduce((sum, count) => sum + count, 0),
+      active: [...attempts.active()],
+      loopDelay: this.#process.loopDelay(),
+      memoryBytes: this.#process.memoryBytes(),
+    };
+  }
+}

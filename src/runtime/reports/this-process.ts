@@ -1,0 +1,40 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { hostname } from "node:os";
+import { packageVersion } from "../../task/package-version.ts";
+import type { ProcessReport } from "./process-report.ts";
+
+/** What a report says of the process itself. */
+export interface ProcessReadings {
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  memoryBytes(): number;
+  /** How late the event loop was since this was read last; null where nothing was measured. */
+  loopDelay(): ProcessReport["loopDelay"];
+  stop(): void;
+}
+
+/** How often the event loop is looked at (ms): what is measured is the time between two looks. */
+const resolution = 20;
+const nsOfMs = 1e6;
+
+/** Measures from now on until it is stopped. */
+export function thisProcess(): ProcessReadings {
+  const histogram = monitorEventLoopDelay({ resolution });
+  histogram.enable();
+  const late = (ns: number): number => Math.max(0, Math.round((ns / nsOfMs - resolution) * 10) / 10);
+  return {
+    host: hostname(),
+    pid: process.pid,
+    version: packageVersion,
+    memoryBytes: () => process.memoryUsage.rss(),
+    loopDelay() {
+      if (histogram.count === 0) return null;
+      const [p50, p99] = [late(histogram.percentile(50)), late(histogram.percentile(99))];
+      const delay = { p50, p99, max: late(histogram.max) };
+      histogram.reset();
+      return delay;
+    },
+    stop: () => histogram.disable(),
+  };
+}

@@ -1,0 +1,24 @@
+import type { TaskStore } from "../../store/store.ts";
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { ServerMetrics, WriteOutcome } from "./metrics.ts";
+
+/** The writes of a store as they are, which are measured: each from when it was asked for until it is durable, the time in which it waited for others included. */
+export function measuredWrite(
+  inner: Pick<TaskStore, "write">,
+  metrics: Pick<ServerMetrics, "wrote">,
+): TaskStore["write"] {
+  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  function write(command: TaskCommand): Promise<CommandResult> {
+    const since = performance.now();
+    const tell = (outcome: WriteOutcome): void =>
+      metrics.wrote(command.type, performance.now() - since, outcome);
+    const writing = inner.write(command);
+    writing.then(
+      ({ ok }) => tell(ok ? "committed" : "refused"),
+      () => tell("failed"),
+    );
+    return writing; // itself: nobody waits longer for being measured
+  }
+  return write;
+}

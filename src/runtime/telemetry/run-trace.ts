@@ -1,0 +1,115 @@
+import type { JournalEnd, JournalHead } from "../../task/journal.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { TraceContext } from "../../task/trace-context.ts";
+import type { Clock } from "../clock.ts";
+import type { HandlerEnd } from "../tool/run-to-end.ts";
+import type { ServerTelemetry } from "./telemetry.ts";
+import type { AttemptOutcome, OpenSpan, ServerTracing, TracedRun, TracedWait } from "./tracing.ts";
+
+/** The trace of one run of a handler: its own span, and those of what the handler does. There is none where nothing is traced. */
+export class RunTrace {
+  readonly #tracing: ServerTracing;
+  readonly #of: TracedRun;
+  readonly #span: OpenSpan<AttemptOutcome>;
+  /** From when on nobody has told of the ends of waits (epoch ms): since the attempt before it, which told of those that it saw. */
+  readonly #since: number;
+
+  constructor(tracing: ServerTracing, of: TracedRun, since = Infinity) {
+    this.#tracing = tracing;
+    this.#of = of;
+    this.#since = since;
+    this.#span = tracing.attempt(of);
+  }
+
+  /** Of a task that an attempt has begun to run, whose request came with `trace`. It tells of the attempt before it if that could not do so itself. */
+  static ofTask(
+    telemetry: ServerTelemetry | undefined,
+    task: TaskRecord,
+    trace: TraceContext | undefined,
+  ): RunTrace | undefined {
+    if (telemetry === undefined) return undefined;
+    const { tracing } = telemetry;
+    const { id: taskId, tool, attempt, parent, attempts } = task;
+    const of: TracedRun = { tool, taskId, parentId: parent?.id, attempt, trace };
+    const before = attempts.findLast(({ number, endedAt }) => number < attempt && endedAt !== null);
+    if (before?.end === "lost" && before.number === attempt - 1)
+      tracing.lostAttempt(
+        { ...of, attempt: before.number },
+        before.startedAt,
+        before.endedAt ?? before.startedAt,
+      );
+    const endedAt = before?.endedAt ?? Infinity;
+    // One that threw did so at once after what it waited for, while one that was parked or released had nothing to go on with.
+    return new RunTrace(tracing, of, before?.end === "retried" ? endedAt + 1 : endedAt);
+  }
+
+  /** Calls `work`, whose own spans stand below that of the run. */
+  run<T>(work: () => T): T {
+    return this.#span.run(work);
+  }
+
+  /** Runs one try of a step, which has failed `tries` times before. */
+  async step<T>(key: string, tries: number, work: () => Promise<T>): Promise<T> {
+    const span = this.#tracing.step({ run: this.#of, key, tries }, this.#span);
+    try {
+      const value = await span.run(work);
+      span.end({ threw: false });
+      return value;
+    } catch (error) {
+      span.end({ threw: true, error });
+      throw error;
+    }
+  }
+
+  /** Tells of a wait when it is over; one that another attempt goes on with is told of by that. */
+  async waiting<T extends JournalEnd | void>(
+    wait: Omit<TracedWait, "endedAt" | "failed">,
+    clock: Pick<Clock, "now">,
+    end: Promise<T>,
+  ): Promise<T> {
+    let failed = true;
+    try {
+      const ended = await end;
+      failed = typeof ended === "object" && ended.error !== null;
+      return ended;
+    } finally {
+      this.#tracing.waited(this.#of, { ...wait, endedAt: clock.now(), failed });
+    }
+  }
+
+  /** The handler has replayed an entry: one that others ended while no attempt ran is told of by the first that learns it. */
+  replayed({ key, kind, method, begunAt, doneAt }: JournalHead, failed: boolean): void {
+    if ((kind !== "input" && kind !== "event") || begunAt === null || doneAt === null) return;
+    if (doneAt < this.#since) return;
+    this.#tracing.waited(this.#of, {
+      kind,
+      key,
+      method: method ?? undefined,
+      begunAt,
+      endedAt: doneAt,
+      failed,
+    });
+  }
+
+  /** The handler calls another tool: where the trace goes on for that. */
+  called(key: string, tool: string): TraceContext | undefined {
+    return this.#tracing.called(this.#of, { key, tool });
+  }
+
+  end(outcome: AttemptOutcome): void {
+    this.#span.end(outcome);
+  }
+}
+
+/** What the trace says of a handler that has ended, and whose outcome counts. */
+export function attemptOutcome(end: HandlerEnd): AttemptOutcome {
+  return {
+    end: end.outcome.kind === "result" ? "settled" : "failed",
+    ...(end.threw && { error: end.error }),
+  };
+}
+
+/** The same of one without a task: what it throws because its caller has left is no error. */
+export function directOutcome(end: HandlerEnd, caller: AbortSignal): AttemptOutcome {
+  return end.threw && caller.aborted ? { end: "cancelled" } : attemptOutcome(end);
+}

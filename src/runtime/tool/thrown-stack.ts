@@ -1,0 +1,19 @@
+/** Causes may go round in a circle. */
+const mostCauses = 10;
+/** Of each, in UTF-16 units: more than any reader of them keeps, and little enough to be joined, whatever authors put into their errors. */
+const longest = 40_000;
+
+/** The stack of whatever was thrown, with those of its causes; undefined where it has none. Never throws. */
+export function thrownStack(thrown: unknown): string | undefined {
+  const stacks: string[] = [];
+  try {
+    let at: unknown = thrown;
+    for (let depth = 0; at instanceof Error && depth < mostCauses; depth++) {
+      if (at.stack !== undefined) stacks.push(String(at.stack).slice(0, longest));
+      at = at.cause;
+    }
+  } catch {
+    // Its getters are the author's.
+  }
+  return stacks.length === 0 ? undefined : stacks.join("\ncaused by: ");
+}

@@ -1,0 +1,113 @@
+import { lookup as systemLookup, type LookupAddress } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+import { HoldfastError } from "../../task/fault.ts";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Range = [Address, number];
+
+/** What may be sent to although it is not of the public internet. */
+export interface AllowedAddresses {
+  readonly ranges: readonly Range[];
+  /** In lower case. */
+  readonly hosts: ReadonlySet<string>;
+}
+
+/** Finds all addresses of a name. */
+export type Resolve = (
+  host: string,
+  done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
+) => void;
+
+/** Ranges, addresses and host names as they are configured; throws `configuration` for what is none of them. */
+export function allowedAddresses(what: string, given: readonly string[]): AllowedAddresses {
+  const ranges: Range[] = [];
+  const hosts = new Set<string>();
+  if (!Array.isArray(given)) throw wrong(what, given);
+  for (const each of given as readonly unknown[]) {
+    if (typeof each !== "string") throw wrong(what, each);
+    const range = rangeOf(each);
+    if (range !== undefined) ranges.push(range);
+    else if (/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i.test(each)) hosts.add(each.toLowerCase());
+    else throw wrong(what, each);
+  }
+  return { ranges, hosts };
+}
+
+function rangeOf(text: string): Range | undefined {
+  if (isIP(text) !== 0) {
+    const address = ipaddr.process(text);
+    return [address, address.kind() === "ipv4" ? 32 : 128];
+  }
+  const isRange = isIP(text.slice(0, Math.max(0, text.indexOf("/")))) !== 0;
+  try {
+    return isRange ? ipaddr.parseCIDR(text) : undefined;
+  } catch {
+    return undefined; // its length is none
+  }
+}
+
+/**
+ * Why a host of a URL may not be sent to, as far as the URL says so: it is an address. In whatever notation it was written, a `URL` has
+ * it in the usual one.
+ */
+export function refusalOfHost(hostname: string, allowed: AllowedAddresses): string | undefined {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(host) === 0 || mayReach(host, allowed)) return undefined;
+  return notPublic(host);
+}
+
+/**
+ * The `lookup` of connections: a name is resolved once, all of its addresses are looked at, and the connection goes to one of these. So no second
+ * answer of a name server can be another one.
+ */
+export function checkedLookup(allowed: AllowedAddresses, resolve: Resolve = resolveAll): LookupFunction {
+  return (host, options, done) => {
+    resolve(host, (error, addresses) => {
+      const [first] = addresses;
+      if (error !== null || first === undefined) {
+        done(error ?? new Error(`${host} has no address`), "");
+        return;
+      }
+      const isNamed = allowed.hosts.has(host.toLowerCase());
+      const refused = isNamed ? undefined : addresses.find(({ address }) => !mayReach(address, allowed));
+      if (refused !== undefined) done(new Error(notPublic(refused.address)), "");
+      else if (options.all === true) done(null, [...addresses]);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+const resolveAll: Resolve = (host, done) => systemLookup(host, { all: true, order: "verbatim" }, done);
+
+/** Only what is assigned to the public internet, or is allowed by itself. */
+function mayReach(text: string, { ranges }: AllowedAddresses): boolean {
+  if (isIP(text) === 0) return false;
+  // A zone (fe80::1%eth0) is never of a public address.
+  const address = ipaddr.process(text.replace(/%.*$/, ""));
+  return ranges.some((range) => isIn(address, range)) || isPublic(address);
+}
+
+const globalUnicast: Range = ipaddr.parseCIDR("2000::/3");
+
+function isPublic(address: Address): boolean {
+  if (address.range() !== "unicast") return false;
+  return address instanceof ipaddr.IPv4 || isIn(address, globalUnicast);
+}
+
+function isIn(address: Address, [range, bits]: Range): boolean {
+  if (address instanceof ipaddr.IPv4) return range instanceof ipaddr.IPv4 && address.match(range, bits);
+  return range instanceof ipaddr.IPv6 && address.match(range, bits);
+}
+
+function notPublic(address: string): string {
+  return `${address} is no address of the public internet; allowPrivate has to name it`;
+}
+
+function wrong(what: string, given: unknown): HoldfastError {
+  const shown = typeof given === "string" ? JSON.stringify(given) : typeof given;
+  return new HoldfastError(
+    "configuration",
+    `allowPrivate of ${what} has to be a list of ranges (10.0.0.0/8), addresses and host names, not ${shown}.`,
+  );
+}

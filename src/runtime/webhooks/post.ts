@@ -1,0 +1,69 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { Message } from "./message.ts";
+
+/** What a webhook answered. */
+export interface PostAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+}
+
+/** Of an answer, no more is read than lets its connection be used again. */
+const mostAnswerBytes = 16 * 1024;
+
+/** The connections to one webhook. Redirects are not followed, and proxies of the environment not used: both would choose another address. */
+export class Poster {
+  readonly #url: URL;
+  readonly #agent: HttpAgent;
+
+  constructor(
+    url: URL,
+    { lookup, connections }: { readonly lookup: LookupFunction; readonly connections: number },
+  ) {
+    this.#url = url;
+    const options = { keepAlive: true, maxSockets: connections, lookup };
+    this.#agent = url.protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options);
+  }
+
+  /**
+   * Resolves with the beginning of an answer once all of it has come, since it has its connection until then, or once `signal` aborts, which ends what is left of it.
+   * Rejects where none begins before that.
+   */
+  post({ headers, body }: Message, signal: AbortSignal): Promise<PostAnswer> {
+    return new Promise((resolve, reject) => {
+      const request = this.#url.protocol === "https:" ? httpsRequest : httpRequest;
+      const length = String(Buffer.byteLength(body));
+      const options = {
+        method: "POST",
+        agent: this.#agent,
+        headers: { ...headers, "content-length": length },
+        signal,
+      };
+      let isAnswered = false;
+      const sent = request(this.#url, options, (answer) => {
+        isAnswered = true;
+        const { statusCode: status = 0, headers: given } = answer;
+        answer.on("close", () => resolve({ status, retryAfter: given["retry-after"] }));
+        drain(answer);
+      });
+      sent.on("error", (error) => {
+        if (!isAnswered) reject(error); // else its answer closes
+      });
+      sent.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function drain(answer: IncomingMessage): void {
+  let bytes = 0;
+  answer.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostAnswerBytes) answer.destroy();
+  });
+  answer.on("error", () => undefined); // what was to be known is known
+}

@@ -1,0 +1,196 @@
+import { isLost } from "../../store/lost-store.ts";
+import type { Outbox } from "../../store/outbox.ts";
+import type { StoredDelivery } from "../../task/delivery.ts";
+import { retryPause } from "../backoff.ts";
+import type { Services } from "../services.ts";
+import { checkedLookup } from "./allowed-addresses.ts";
+import { messageOf } from "./message.ts";
+import { Poster, type PostAnswer } from "./post.ts";
+import type { Webhook } from "./webhook-options.ts";
+import { whatNext } from "./what-next.ts";
+
+/** How long a message may take beyond its time limit before others send it. */
+const leaseBeyondMs = 10_000;
+/** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */
+const longestTimerMs = 60_000;
+const pauseAfterErrorMs = 5_000;
+/** Between messages while a webhook fails: one that is down is not asked by all that waits for it. */
+const failingPause = { firstMs: 1_000, factor: 2, maxMs: 60_000 };
+
+type SenderServices = Pick<Services, "store" | "clock" | "onError" | "events">;
+
+/**
+ * Sends what is due of one webhook, some at a time, and one at a time while it fails. What it takes from the store it has until a time, so that another process sends it
+ * where this one dies.
+ */
+export class WebhookSender {
+  readonly #hook: Webhook;
+  readonly #outbox: Outbox;
+  readonly #services: SenderServices;
+  readonly #poster: Poster;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #stopped = new AbortController();
+  #looking: Promise<void> | undefined;
+  #looksAgain = false;
+  #ends = false;
+  /** In a row. */
+  #failures = 0;
+  #notBefore = 0;
+  #callOff: () => void = () => undefined;
+
+  constructor(hook: Webhook, outbox: Outbox, services: SenderServices) {
+    this.#hook = hook;
+    this.#outbox = outbox;
+    this.#services = services;
+    const lookup = checkedLookup(hook.allowed);
+    this.#poster = new Poster(hook.url, { lookup, connections: hook.concurrency });
+  }
+
+  get name(): string {
+    return this.#hook.name;
+  }
+
+  /** Something may be due. */
+  look(): void {
+    this.#looksAgain = true;
+    this.#looking ??= this.#lookOn();
+  }
+
+  /** Takes nothing more. */
+  drain(): void {
+    this.#ends = true;
+    this.#callOff();
+  }
+
+  /** Waits for what is under way until `passed`, and leaves the rest to others. */
+  async stop(passed: Promise<void>): Promise<void> {
+    this.drain();
+    await Promise.race([this.#idle(), passed]);
+    this.#stopped.abort();
+    await this.#idle();
+    this.#poster.close();
+  }
+
+  async #idle(): Promise<void> {
+    await this.#looking;
+    await Promise.all(this.#underWay);
+  }
+
+  async #lookOn(): Promise<void> {
+    try {
+      while (this.#looksAgain && !this.#ends) {
+        this.#looksAgain = false;
+        await this.#take();
+      }
+    } catch (error) {
+      if (!isLost(error)) this.#services.onError(error); // which is said once, and not here
+      this.#lookAt(this.#services.clock.now() + pauseAfterErrorMs);
+    } finally {
+      this.#looking = undefined;
+    }
+  }
+
+  async #take(): Promise<void> {
+    const { store, clock } = this.#services;
+    const { name: hook, concurrency, timeoutMs } = this.#hook;
+    const room = (this.#failures > 0 ? 1 : concurrency) - this.#underWay.size;
+    if (room <= 0) return; // the end of one looks again
+    const due = await this.#outbox.nextDueAt(hook);
+    const now = clock.now();
+    if (due === null) return;
+    if (Math.max(due, this.#notBefore) > now) return this.#lookAt(Math.max(due, this.#notBefore));
+    if (this.#ends) return;
+    const until = now + timeoutMs + leaseBeyondMs;
+    const claim = { type: "claim_deliveries", now, hook, limit: room, until } as const;
+    const { deliveries } = await store.write<"claim_deliveries">(claim);
+    for (const delivery of deliveries) this.#track(this.#deliver(delivery));
+    if (deliveries.length > 0) this.#looksAgain = true;
+    else this.#lookAt(now + pauseAfterErrorMs); // others have it, or it cannot be read
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.then(() => {
+      this.#underWay.delete(tracked);
+      if (!this.#ends) this.look();
+    });
+    this.#underWay.add(tracked);
+  }
+
+  #lookAt(at: number): void {
+    this.#callOff();
+    if (this.#ends) return;
+    const ms = Math.min(Math.max(0, at - this.#services.clock.now()), longestTimerMs);
+    this.#callOff = this.#services.clock.after(ms, () => this.look());
+  }
+
+  /** It never rejects: what is not noted is sent again once its time is over. */
+  async #deliver(delivery: StoredDelivery): Promise<void> {
+    try {
+      if (this.#hook.tells(delivery.event)) await this.#send(delivery);
+      else await this.#end(delivery);
+    } catch (error) {
+      if (!isLost(error)) this.#services.onError(error);
+    }
+  }
+
+  async #send(delivery: StoredDelivery): Promise<void> {
+    const { clock, events } = this.#services;
+    const answer = await this.#post(delivery);
+    if (answer === "stopped") return this.#again(delivery, clock.now(), null);
+    const next = whatNext(delivery, answer, clock);
+    const of = {
+      webhook: this.#hook.name,
+      taskId: delivery.taskId,
+      status: delivery.event,
+      tries: delivery.tries,
+    };
+    if (next.is === "delivered") {
+      this.#failures = 0;
+      await this.#end(delivery);
+      events?.emit({ type: "webhook.delivered", ...of });
+      return;
+    }
+    this.#failures++;
+    this.#notBefore = clock.now() + retryPause(this.#failures, clock, failingPause);
+    const { problem, at } = next;
+    if (next.is === "stopped" && !this.#ends) {
+      this.drain(); // before others see what it has
+      events?.emit({ type: "webhook.stopped", webhook: this.#hook.name });
+    }
+    await this.#again(delivery, at, problem);
+    if (at === null) events?.emit({ type: "webhook.failed", ...of, problem });
+    else events?.emit({ type: "webhook.retried", ...of, problem, until: at });
+  }
+
+  async #post(delivery: StoredDelivery): Promise<PostAnswer | { readonly problem: string } | "stopped"> {
+    const { clock } = this.#services;
+    const late = new AbortController();
+    const callOff = clock.after(this.#hook.timeoutMs, () => late.abort());
+    const signal = AbortSignal.any([this.#stopped.signal, late.signal]);
+    try {
+      return await this.#poster.post(messageOf(delivery, this.#hook.keys, clock.now()), signal);
+    } catch (error) {
+      if (this.#stopped.signal.aborted) return "stopped";
+      if (late.signal.aborted) return { problem: `no answer within ${this.#hook.timeoutMs} ms` };
+      return { problem: problemOf(error) };
+    } finally {
+      if (!late.signal.aborted) callOff();
+    }
+  }
+
+  async #end({ seq, tries }: StoredDelivery): Promise<void> {
+    const { store, clock } = this.#services;
+    await store.write({ type: "end_delivery", now: clock.now(), seq, tries });
+  }
+
+  async #again({ seq, tries }: StoredDelivery, at: number | null, problem: string | null): Promise<void> {
+    const { store, clock } = this.#services;
+    await store.write({ type: "retry_delivery", now: clock.now(), seq, tries, at, problem });
+  }
+}
+
+/** What a connection failed with: of several addresses, with the first one. */
+function problemOf(error: unknown): string {
+  const of: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return of instanceof Error ? of.message : String(of);
+}

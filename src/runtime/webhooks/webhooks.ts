@@ -1,0 +1,94 @@
+import type { Services } from "../services.ts";
+import type { Outbox } from "../../store/outbox.ts";
+import { isLost } from "../../store/lost-store.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { deliveriesKeptMs } from "../../task/delivery.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+
+/** Changes that come together are looked for once. */
+const lookAfterMs = 100;
+/** How often it looks for what nobody told of, and drops what is too much or too old. */
+const tidyEveryMs = 60_000;
+const dropPage = 1_000;
+
+/** The webhooks of this process. One that only serves leaves it to others to send, and drops what is too much or too old all the same. */
+export class Webhooks {
+  readonly #services: Services;
+  readonly #outbox: Outbox | undefined;
+  #senders: readonly WebhookSender[] = [];
+  #callOffLook: (() => void) | undefined;
+  #callOffTidy: () => void = () => undefined;
+  #tidying: Promise<void> = Promise.resolve();
+  #ends = false;
+
+  /** Throws `configuration` for a store that keeps nothing for webhooks. */
+  constructor(services: Services) {
+    this.#services = services;
+    this.#outbox = services.store.outbox;
+    if (services.webhooks.length > 0 && this.#outbox === undefined)
+      throw new HoldfastError("configuration", "This store keeps nothing for webhooks (TaskStore.outbox).");
+  }
+
+  start(): void {
+    const { webhooks, options, clock } = this.#services;
+    const outbox = this.#outbox;
+    if (webhooks.length === 0 || outbox === undefined || this.#ends) return;
+    if (options.roles.includes("work"))
+      this.#senders = webhooks.map((hook) => new WebhookSender(hook, outbox, this.#services));
+    // Who makes what waits sees to its bound, too: there may be nobody who sends.
+    this.#callOffTidy = clock.every(tidyEveryMs, () => this.#tidy());
+    this.#tidy();
+  }
+
+  /** Tasks have changed, so that there may be something to send. */
+  changed(): void {
+    if (this.#senders.length === 0 || this.#callOffLook !== undefined || this.#ends) return;
+    this.#callOffLook = this.#services.clock.after(lookAfterMs, () => {
+      this.#callOffLook = undefined;
+      for (const sender of this.#senders) sender.look();
+    });
+  }
+
+  /** Takes nothing more. */
+  drain(): void {
+    this.#ends = true;
+    this.#callOffLook?.();
+    this.#callOffTidy();
+    for (const sender of this.#senders) sender.drain();
+  }
+
+  /** Waits for what is under way until `passed`, and leaves the rest to others. */
+  async stop(passed: Promise<void>): Promise<void> {
+    this.drain();
+    await Promise.all([this.#tidying, ...this.#senders.map((sender) => sender.stop(passed))]);
+  }
+
+  #tidy(): void {
+    for (const sender of this.#senders) sender.look();
+    this.#tidying = this.#tidying.then(() => this.#drop());
+  }
+
+  async #drop(): Promise<void> {
+    const { store, clock, options, onError, events } = this.#services;
+    let deliveries = 0;
+    try {
+      for (;;) {
+        const now = clock.now();
+        const before = now - deliveriesKeptMs;
+        const trim = {
+          type: "trim_deliveries",
+          now,
+          most: options.maxDeliveries,
+          before,
+          limit: dropPage,
+        } as const;
+        const { dropped } = await store.write<"trim_deliveries">(trim);
+        deliveries += dropped;
+        if (dropped < dropPage || this.#ends) break;
+      }
+    } catch (error) {
+      if (!isLost(error)) onError(error);
+    }
+    if (deliveries > 0) events?.emit({ type: "webhook.dropped", deliveries });
+  }
+}

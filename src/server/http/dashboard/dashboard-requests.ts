@@ -1,0 +1,192 @@
+import { systemClock } from "../../../runtime/clock.ts";
+import { HoldfastError } from "../../../task/fault.ts";
+import { packageVersion } from "../../../task/package-version.ts";
+import { assertOptionNames } from "../../../task/option-names.ts";
+import { adaptedRefusal, refusal, refusalOf } from "../admin/admin-answers.ts";
+import type { Operator } from "../admin/admin-options.ts";
+import { AdminRequests, type Administered } from "../admin/admin-requests.ts";
+import { AllowedNames } from "../allowed-names.ts";
+import { BodyReads } from "../body-reads.ts";
+import { tellHttpRefusal } from "../http-refusals.ts";
+import { bodyReadLimits } from "../limits.ts";
+import { pathOf } from "../node-request.ts";
+import type { OperatorRequests } from "../operator-endpoint.ts";
+import { OperatorGate } from "../operator-gate.ts";
+import type { ParsedBody } from "../read-body.ts";
+import { csrfCookie, noCookie, operatorCookie, strictCookie } from "./cookies.ts";
+import { csrfIn, newCsrf, repeatsCsrf } from "./csrf.ts";
+import { dashboardOptions, type DashboardOptions } from "./dashboard-handler-options.ts";
+import { Login } from "./login.ts";
+import { PageFiles } from "./page-files.ts";
+import { withPageHeaders } from "./page-headers.ts";
+
+const mostLoginBytes = 16 * 1024;
+
+/** What a dashboard is made for. */
+export interface Shown extends Administered {
+  /** Whether a link may log in, with its token in the query: only for one that is given to one operator on his own machine. */
+  readonly linksLogIn?: boolean;
+}
+
+/** Serves the page of operators, and the admin endpoint that it speaks to. */
+export class DashboardRequests implements OperatorRequests {
+  readonly path: string;
+  readonly #shown: Shown;
+  readonly #names: AllowedNames;
+  readonly #gate: OperatorGate;
+  readonly #bodies: BodyReads;
+  readonly #login: Login;
+  readonly #files: PageFiles;
+  readonly #traceUrl: string | null;
+  readonly #api: AdminRequests;
+  /** Who sent what the admin endpoint below is asked. */
+  readonly #operators = new WeakMap<Request, Operator>();
+
+  /** Throws `configuration` for options that would let everybody in, or nobody, and where the page was not built. */
+  constructor(shown: Shown, options: DashboardOptions) {
+    assertOptionNames("createDashboard", options, dashboardOptions);
+    const { path = "/holdfast", authenticate, traceUrl, allowedHosts, allowedOrigins, ...limits } = options;
+    this.path = path;
+    this.#shown = shown;
+    this.#names = new AllowedNames(
+      { ...(allowedHosts && { allowedHosts }), ...(allowedOrigins && { allowedOrigins }) },
+      undefined,
+    );
+    const any = { allowedHosts: "any", allowedOrigins: "any" } as const;
+    this.#gate = new OperatorGate("dashboard", { path, authenticate, ...any });
+    // Nobody is known yet who logs in, and his form is small.
+    this.#bodies = new BodyReads({ ...bodyReadLimits(shown, limits), maxBytes: mostLoginBytes });
+    this.#login = new Login({ path, gate: this.#gate, bodies: this.#bodies, now: () => systemClock.now() });
+    this.#files = new PageFiles(path);
+    this.#traceUrl = traceUrl === undefined ? null : checkedTraceUrl(traceUrl);
+    const { admin, options: forms, onError } = shown;
+    this.#api = new AdminRequests(
+      { admin, options: forms, onError, events: undefined },
+      {
+        path: `${path}/api`,
+        authenticate: async (request) => this.#operators.get(request),
+        ...any,
+        ...limits,
+      },
+    );
+  }
+
+  serves(pathname: string): boolean {
+    return pathname === this.path || pathname.startsWith(`${this.path}/`);
+  }
+
+  async fetch(request: Request, parsed?: ParsedBody, address = ""): Promise<Response> {
+    const { onError, events } = this.#shown;
+    const answer = await this.#answer(request, parsed, address).catch((error: unknown) =>
+      refusalOf(error, onError),
+    );
+    // Who is not logged in yet has done nothing that is to be told.
+    const isStranger = answer.status === 401 && saysWho(request);
+    if (events !== undefined && (isStranger || answer.status === 403 || answer.status === 429))
+      tellHttpRefusal(events, answer, { principal: null });
+    return withPageHeaders(answer);
+  }
+
+  close(): void {
+    this.#gate.close();
+    this.#bodies.close();
+    this.#api.close();
+  }
+
+  async #answer(request: Request, parsed: ParsedBody | undefined, address: string): Promise<Response> {
+    const pathname = pathOf(request);
+    if (!this.serves(pathname)) return refusal(404, "method_not_found", `Nothing is served at ${pathname}.`);
+    const forbidden = this.#names.refusal(request);
+    // The page is served under a name that was allowed, so it may ask under the same.
+    if (forbidden !== undefined && !this.#isOwnPage(request)) return adaptedRefusal(forbidden);
+    const [, place = ""] = pathname.slice(this.path.length).split("/");
+    if (place === "login") return this.#logIn(request, parsed, address);
+    const changes = request.method !== "GET" && request.method !== "HEAD";
+    // Whoever he is: a token that nobody can make out any more is one to be rid of.
+    if (place === "logout") return this.#logOut(request);
+    const operator = await this.#login.operatorOf(request);
+    const isIn = !(operator instanceof Response);
+    if (changes && isIn && !repeatsCsrf(request)) throw strange();
+    if (!isIn) return isPage(place) && !changes ? this.#login.instead(request, operator) : operator;
+    if (place === "api") {
+      this.#operators.set(request, operator);
+      return this.#api.fetch(request, parsed);
+    }
+    if (changes) return refusal(405, "invalid_request", "There is GET, HEAD only.", { Allow: "GET, HEAD" });
+    if (pathname === this.path) return this.#toItsFolder(request);
+    return this.#show(request, place, operator);
+  }
+
+  #show(request: Request, place: string, operator: Operator): Response {
+    if (place === "session") return this.#session(request, operator);
+    if (this.#files.isAsset(place)) return this.#files.asset(place, request);
+    if (isPage(place)) return this.#files.page(request);
+    return refusal(404, "method_not_found", `Nothing is served at ${pathOf(request)}.`);
+  }
+
+  #session(request: Request, { actor, role = "write" }: Operator): Response {
+    const known = csrfIn(request);
+    const csrf = known ?? newCsrf();
+    const scope = { path: this.path, secure: request.url.startsWith("https:") };
+    const session = { actor, role, csrf, version: packageVersion, traceUrl: this.#traceUrl };
+    return Response.json(session, {
+      headers: known === undefined ? { "Set-Cookie": strictCookie(csrfCookie, csrf, scope) } : {},
+    });
+  }
+
+  async #logIn(request: Request, parsed: ParsedBody | undefined, address: string): Promise<Response> {
+    const { method, url } = request;
+    if (method === "POST") return this.#login.byForm(request, parsed, address);
+    if (method !== "GET")
+      return refusal(405, "invalid_request", "There is GET, POST only.", { Allow: "GET, POST" });
+    const { searchParams } = new URL(url);
+    const token = searchParams.get("token");
+    if (this.#shown.linksLogIn !== true || token === null) return this.#login.page();
+    return this.#login.logIn(request, token, searchParams.get("next") ?? "", address);
+  }
+
+  #logOut(request: Request): Response {
+    if (request.method !== "POST")
+      return refusal(405, "invalid_request", "There is POST only.", { Allow: "POST" });
+    if (!repeatsCsrf(request)) throw strange();
+    const headers = new Headers();
+    for (const name of [operatorCookie, csrfCookie]) headers.append("Set-Cookie", noCookie(name, this.path));
+    return new Response(null, { status: 204, headers });
+  }
+
+  /** The page is one folder, whose address ends with a slash. */
+  #toItsFolder({ url }: Request): Response {
+    return new Response(null, { status: 302, headers: { Location: `${this.path}/${new URL(url).search}` } });
+  }
+
+  #isOwnPage({ headers }: Request): boolean {
+    const [host, origin] = [headers.get("host") ?? "", headers.get("origin") ?? ""];
+    if (!this.#names.allowsHost(host) || !URL.canParse(origin)) return false;
+    const { protocol, host: from } = new URL(origin);
+    // The port of the scheme may be left out.
+    return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === from;
+  }
+}
+
+/** Whether the script shows a page there: names with a dot are of files. */
+function isPage(place: string): boolean {
+  return !place.includes(".") && !["api", "session", "login", "logout"].includes(place);
+}
+
+function saysWho({ method, headers }: Request): boolean {
+  return method !== "GET" || headers.has("authorization") || headers.has("cookie");
+}
+
+function strange(): HoldfastError {
+  const message =
+    "The request repeats no X-CSRF-Token of the page that may change something: load the page again.";
+  return new HoldfastError("insufficient_scope", message);
+}
+
+function checkedTraceUrl(url: string): string {
+  // It becomes a link of the page.
+  if (/^https?:\/\//.test(url) && URL.canParse(url) && url.includes("{traceId}")) return url;
+  const message =
+    "traceUrl is a URL such as https://traces.example.com/trace/{traceId}, with {traceId} in it.";
+  throw new HoldfastError("configuration", message);
+}

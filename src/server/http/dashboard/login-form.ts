@@ -1,0 +1,31 @@
+import { isJsonObject } from "../../../generation/json-object.ts";
+import { adaptedRefusal, refusal } from "../admin/admin-answers.ts";
+import type { BodyReads } from "../body-reads.ts";
+import type { ParsedBody } from "../read-body.ts";
+
+export interface LoginForm {
+  readonly token: string;
+  readonly next: string;
+}
+
+/** What the form of the login page sends, be it that a framework has read it, or the refusal of anything else. */
+export async function loginForm(
+  request: Request,
+  bodies: BodyReads,
+  parsed: ParsedBody | undefined,
+): Promise<LoginForm | Response> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type))
+    return refusal(415, "invalid_request", "A login is a form: application/x-www-form-urlencoded.");
+  const fields = parsed === undefined ? await bodies.text(request) : parsed.value;
+  if (fields instanceof Response) return adaptedRefusal(fields);
+  if (isJsonObject(fields) && !(fields instanceof Uint8Array))
+    return { token: text(fields["token"]), next: text(fields["next"]) };
+  const search = new URLSearchParams(text(fields));
+  return { token: search.get("token") ?? "", next: search.get("next") ?? "" };
+}
+
+function text(value: unknown): string {
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  return typeof value === "string" ? value : "";
+}

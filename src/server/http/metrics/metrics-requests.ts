@@ -1,0 +1,70 @@
+import type { ServerEvents } from "../../../runtime/events/server-events.ts";
+import { HoldfastError } from "../../../task/fault.ts";
+import { assertOptionNames } from "../../../task/option-names.ts";
+import type { OnError } from "../../faults.ts";
+import { refusal, refusalOf } from "../admin/admin-answers.ts";
+import { withAnswerHeaders } from "../answer-headers.ts";
+import { tellHttpRefusal } from "../http-refusals.ts";
+import { pathOf } from "../node-request.ts";
+import type { OperatorRequests } from "../operator-endpoint.ts";
+import { OperatorGate } from "../operator-gate.ts";
+import { metricsHandlerOptions, type MetricsHandlerOptions } from "./metrics-handler-options.ts";
+import type { MetricsText } from "./metrics-options.ts";
+
+export interface MetricsListeners {
+  readonly onError: OnError;
+  /** Hears of strangers. */
+  readonly events: ServerEvents | undefined;
+}
+
+/** Answers the requests of those who collect metrics. */
+export class MetricsRequests implements OperatorRequests {
+  readonly path: string;
+  readonly #listeners: MetricsListeners;
+  readonly #gate: OperatorGate;
+  readonly #source: MetricsText;
+
+  /** Throws `configuration` for options that would let everybody in, or nobody. */
+  constructor(listeners: MetricsListeners, options: MetricsHandlerOptions) {
+    assertOptionNames("createMetricsHandler", options, metricsHandlerOptions);
+    const { path = "/metrics", source, authenticate, ...names } = options;
+    this.path = path;
+    this.#listeners = listeners;
+    this.#gate = new OperatorGate("metrics", { path, authenticate, ...names });
+    if (typeof source?.text !== "function") {
+      const message =
+        "The metrics endpoint needs a source: what prometheusMetrics of holdfast/prometheus gives.";
+      throw new HoldfastError("configuration", message);
+    }
+    this.#source = source;
+  }
+
+  serves(pathname: string): boolean {
+    return pathname === this.path;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { onError, events } = this.#listeners;
+    const answer = await this.#answer(request).catch((error: unknown) => refusalOf(error, onError));
+    if (events !== undefined && (answer.status === 401 || answer.status === 403))
+      tellHttpRefusal(events, answer, { principal: null });
+    return withAnswerHeaders(answer, null, undefined);
+  }
+
+  close(): void {
+    this.#gate.close();
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const pathname = pathOf(request);
+    if (!this.serves(pathname)) return refusal(404, "method_not_found", `Nothing is served at ${pathname}.`);
+    const operator = await this.#gate.admit(request);
+    if (operator instanceof Response) return operator;
+    const { method } = request;
+    if (method !== "GET" && method !== "HEAD")
+      return refusal(405, "invalid_request", "There is GET, HEAD only.", { Allow: "GET, HEAD" });
+    const text = await this.#source.text();
+    const headers = { "Content-Type": this.#source.contentType };
+    return new Response(method === "HEAD" ? null : text, { headers });
+  }
+}

@@ -1,0 +1,71 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { adaptedRefusal, refusal } from "./admin/admin-answers.ts";
+import type { AuthenticateOperator, Operator } from "./admin/admin-options.ts";
+import { AllowedNames } from "./allowed-names.ts";
+import type { FetchHandlerOptions } from "./http-options.ts";
+
+export interface OperatorGateOptions extends Pick<FetchHandlerOptions, "allowedHosts" | "allowedOrigins"> {
+  readonly path: string;
+  readonly authenticate: AuthenticateOperator;
+}
+
+/** Lets operators in to an endpoint of theirs, and nobody else. */
+export class OperatorGate {
+  readonly #endpoint: string;
+  readonly #authenticate: AuthenticateOperator;
+  readonly #names: AllowedNames;
+  #closed = false;
+
+  /** Throws `configuration` for options that would let everybody in, or nobody. */
+  constructor(
+    endpoint: "admin" | "metrics" | "dashboard",
+    { path, authenticate, ...names }: OperatorGateOptions,
+  ) {
+    this.#endpoint = endpoint;
+    if (!/^(?:\/[\w.~-]+)+$/.test(path) || new URL(path, "http://localhost").pathname !== path)
+      throw wrong(`path "${path}" of the ${endpoint} endpoint has to be one such as /${endpoint}.`);
+    if (typeof authenticate !== "function") {
+      const advice = "give authenticate, such as adminToken(process.env.ADMIN_TOKEN)";
+      throw wrong(`The ${endpoint} endpoint has an authentication of its own: ${advice}.`);
+    }
+    this.#authenticate = authenticate;
+    this.#names = new AllowedNames(names, undefined);
+  }
+
+  /** Who asks, or the refusal of the request. */
+  async admit(request: Request): Promise<Operator | Response> {
+    const forbidden = this.#names.refusal(request);
+    if (forbidden !== undefined) return adaptedRefusal(forbidden);
+    const operator = await this.#authenticate(request);
+    // JavaScript callers may say null.
+    if (operator === undefined || operator === null) return this.#unauthenticated();
+    this.#assertOperator(operator);
+    if (this.#closed) throw new HoldfastError("stopping", "The server is stopping.");
+    return operator;
+  }
+
+  /** Lets nobody in from now on. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  #unauthenticated(): Response {
+    const message = `An operator has to say who he is: with a token of the ${this.#endpoint} endpoint.`;
+    const challenge = { "WWW-Authenticate": `Bearer realm="${this.#endpoint}"` };
+    return refusal(401, "unauthenticated", message, challenge);
+  }
+
+  #assertOperator({ actor, role }: Operator): void {
+    if (typeof actor !== "string" || actor.trim() === "")
+      throw wrong(
+        `authenticate of the ${this.#endpoint} endpoint returned an operator without a name (actor).`,
+      );
+    // A slip of JavaScript authors must not let anybody act.
+    if (role !== undefined && role !== "read" && role !== "write")
+      throw wrong(`The role of an operator is "read" or "write", not ${JSON.stringify(role)}.`);
+  }
+}
+
+function wrong(message: string): HoldfastError {
+  return new HoldfastError("configuration", message);
+}

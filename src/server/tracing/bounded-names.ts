@@ -1,0 +1,37 @@
+import { PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
+import { generation as newest } from "../../generation/2026-07-28/name.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { reservedMethods } from "../author-server.ts";
+
+/** The requests of clients in all revisions, and of SEP-1686. */
+const methods: ReadonlySet<string> = new Set([
+  "initialize",
+  "ping",
+  "server/discover",
+  "subscriptions/listen",
+  "tools/list",
+  "tools/call",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "logging/setLevel",
+  ...reservedMethods,
+]);
+
+const versions: ReadonlySet<string> = new Set([newest, ...SUPPORTED_PROTOCOL_VERSIONS]);
+
+/** What a method is called in traces: a client may send any, and names are to be few. */
+export function tracedMethod(method: string): string {
+  return methods.has(method) ? method : "_OTHER";
+}
+
+/** The revision that the `_meta` of a request names; undefined where it names none that there is. */
+export function versionIn(meta: JsonObject): string | undefined {
+  const version = meta[PROTOCOL_VERSION_META_KEY];
+  return typeof version === "string" && versions.has(version) ? version : undefined;
+}

@@ -1,0 +1,82 @@
+import type { JSONRPCRequest } from "@modelcontextprotocol/server";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { metaOf } from "../../generation/meta.ts";
+import type { TaskTraces } from "../../runtime/telemetry/task-traces.ts";
+import type { RequestSpan } from "../../runtime/telemetry/tracing.ts";
+import type { TraceContext } from "../../task/trace-context.ts";
+import type { TextAnswer } from "../answer.ts";
+
+/** What a request was answered with, as far as its trace tells of it. */
+type TracedAnswer =
+  | { readonly result: object }
+  | { readonly error: { readonly code: number; readonly message: string } }
+  | TextAnswer;
+
+/** The tool of a call that is not known before the author's server has answered. */
+interface UnknownTool {
+  readonly name: string;
+  readonly learned: () => boolean;
+}
+
+export interface RequestTraceSetup {
+  readonly span: RequestSpan;
+  readonly traces: TaskTraces;
+  readonly isCall: boolean;
+  readonly unknownTool: UnknownTool | undefined;
+}
+
+/** The span of one request, from its dispatch to its answer. There is none where nothing is traced. */
+export class RequestTrace {
+  readonly #setup: RequestTraceSetup;
+
+  constructor(setup: RequestTraceSetup) {
+    this.#setup = setup;
+  }
+
+  /** Where the trace goes on for what the request makes happen. */
+  get context(): TraceContext | undefined {
+    return this.#setup.span.context;
+  }
+
+  /** Calls `work`, whose own spans stand below that of the request. */
+  run<T>(work: () => T): T {
+    return this.#setup.span.run(work);
+  }
+
+  /** The request with the context of its span in its `_meta`, for all who handle it. */
+  traced<R extends Pick<JSONRPCRequest, "params">>(request: R): R {
+    return this.context === undefined ? request : { ...request, params: this.paramsOf(request.params) };
+  }
+
+  /** Its params with the same. */
+  paramsOf(params: unknown): JsonObject {
+    const given = isJsonObject(params) ? params : {};
+    if (this.context === undefined) return given;
+    const { traceparent: _, tracestate: __, ...others } = metaOf(given);
+    return { ...given, _meta: { ...others, ...this.context } };
+  }
+
+  /** The request was about this task, which its sender may see. */
+  about(task: string): void {
+    const { span, traces } = this.#setup;
+    span.about({ id: task, trace: traces.of(task) });
+  }
+
+  answered(answer: TracedAnswer): void {
+    const { span, isCall, unknownTool } = this.#setup;
+    if ("error" in answer) {
+      const { code, message } = answer.error;
+      span.end({ code, message });
+      return;
+    }
+    const isToolError =
+      isCall && "result" in answer && "isError" in answer.result && answer.result.isError === true;
+    const tool = unknownTool?.learned() === true ? unknownTool.name : undefined;
+    span.end({ isToolError, ...(tool !== undefined && { tool }) });
+  }
+
+  /** It will not be answered: its client cancelled it, or is gone. */
+  cancelled(): void {
+    this.#setup.span.end({ isCancelled: true });
+  }
+}

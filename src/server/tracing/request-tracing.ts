@@ -1,0 +1,62 @@
+import type { TaskTraces } from "../../runtime/telemetry/task-traces.ts";
+import type { ServerTracing, TracedRequest } from "../../runtime/telemetry/tracing.ts";
+import { metaOf } from "../../generation/meta.ts";
+import { traceContextIn } from "../../task/trace-context.ts";
+import { calledTool } from "../request.ts";
+import { tracedMethod, versionIn } from "./bounded-names.ts";
+import { RequestTrace } from "./request-trace.ts";
+
+export interface RequestTracingSetup {
+  readonly tracing: ServerTracing;
+  readonly traces: TaskTraces;
+  /** Whether there is such a tool of ours. */
+  readonly isTool: (name: string) => boolean;
+}
+
+/** A request as it came in. */
+export interface IncomingRequest {
+  readonly id: string | number;
+  readonly method: string;
+  readonly params?: unknown;
+}
+
+/** How many names of tools of the author's servers are known at most, who may answer to any. */
+const mostLearnedTools = 1_000;
+
+/** Traces the requests of a server, whatever carries and answers them. */
+export class RequestTracing {
+  readonly #setup: RequestTracingSetup;
+  /** Tools of the author's servers, of which only their answers tell. */
+  readonly #learnedTools = new Set<string>();
+
+  constructor(setup: RequestTracingSetup) {
+    this.#setup = setup;
+  }
+
+  /** `version`: the revision that was agreed on, where the request does not name it. */
+  begin(request: IncomingRequest, transport: TracedRequest["transport"], version?: string): RequestTrace {
+    const { tracing, traces } = this.#setup;
+    const { id, params } = request;
+    const meta = metaOf(params);
+    const method = tracedMethod(request.method);
+    const isCall = method === "tools/call";
+    const name = isCall ? calledTool(params) : "";
+    const isKnown = isCall && (this.#setup.isTool(name) || this.#learnedTools.has(name));
+    const span = tracing.request({
+      method,
+      id,
+      transport,
+      protocolVersion: version ?? versionIn(meta),
+      trace: traceContextIn(meta),
+      tool: isKnown ? name : undefined,
+    });
+    const unknownTool = isCall && !isKnown ? { name, learned: () => this.#learn(name) } : undefined;
+    return new RequestTrace({ span, traces, isCall, unknownTool });
+  }
+
+  /** A call of the tool has a result; false where there are too many to know one more. */
+  #learn(name: string): boolean {
+    if (this.#learnedTools.size < mostLearnedTools) this.#learnedTools.add(name);
+    return this.#learnedTools.has(name);
+  }
+}

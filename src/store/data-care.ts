@@ -1,0 +1,73 @@
+import {
+  openBackup,
+  type BackupHeader,
+  type BackupSetup,
+  type MadeBackup,
+  type RestoreSetup,
+} from "./backup-file.ts";
+import type { Erased } from "./erased.ts";
+import type { StorePlace } from "./from-url.ts";
+import { backupPostgres } from "./postgres/backup-postgres.ts";
+import { compactPostgres, sizeOfPostgres } from "./postgres/compact-postgres.ts";
+import { eraseFromPostgres } from "./postgres/erase-postgres.ts";
+import { restorePostgres } from "./postgres/restore-postgres.ts";
+import { backupSqlite } from "./sqlite/backup-sqlite.ts";
+import { compactSqlite, sizeOfSqlite } from "./sqlite/compact-sqlite.ts";
+import { eraseFromSqlite } from "./sqlite/erase-sqlite.ts";
+import { restoreSqlite } from "./sqlite/restore-sqlite.ts";
+
+/** Makes a backup of a store, whose owners go on to write, in a file that is not there yet. */
+export async function backupStore(place: StorePlace, file: string, setup: BackupSetup): Promise<MadeBackup> {
+  if (place.kind === "sqlite") return backupSqlite(place.path, file, setup);
+  return backupPostgres(place.url, place.options, file, setup);
+}
+
+/**
+ * Makes a store of a backup, which is checked to its end first, where there is none. It is not to be opened while others have the original open, except with `beside`.
+ */
+export async function restoreStore(
+  place: StorePlace,
+  file: string,
+  how: RestoreSetup,
+): Promise<BackupHeader> {
+  const backup = await openBackup(file);
+  if (place.kind === "sqlite") await restoreSqlite(place.path, backup, how);
+  else await restorePostgres(place.url, place.options, backup, how);
+  return backup.header;
+}
+
+export interface Compaction {
+  /** Whether nobody else has the store open. */
+  readonly isAlone: boolean;
+  /** Whether the database may be written anew although others wait for that. */
+  readonly full: boolean;
+}
+
+/** What a store takes on disk, in bytes. */
+export async function sizeOfStore(place: StorePlace): Promise<number> {
+  if (place.kind === "sqlite") return sizeOfSqlite(place.path);
+  return sizeOfPostgres(place);
+}
+
+/** Gives the free space of a store back; resolves with what could not be done and why, or null. Only for one of its owners. */
+export async function compactStore(place: StorePlace, { isAlone, full }: Compaction): Promise<string | null> {
+  const rewrites = isAlone || full;
+  if (place.kind === "postgres") await compactPostgres(place, rewrites);
+  else if (!compactSqlite(place.path, rewrites))
+    return "Not all space was given back: others read or write for long. Run the command again.";
+  return rewrites
+    ? null
+    : "Servers have the store open: what is free in the database was left for new tasks. With --full it is given back, and they wait meanwhile.";
+}
+
+export interface Erasure extends Erased {
+  /** False where others kept the database from being written anew: its free space may have what was deleted. */
+  readonly isClean: boolean;
+}
+
+/** Deletes what a store has of a principal, but for tasks that have not ended, so that nothing of it is left in the database. Only for one of its owners. */
+export async function erasePrincipal(place: StorePlace, principal: string): Promise<Erasure> {
+  if (place.kind === "postgres") return eraseFromPostgres(place, principal);
+  const erased = eraseFromSqlite(place.path, principal);
+  return { ...erased, isClean: compactSqlite(place.path, true) };
+}

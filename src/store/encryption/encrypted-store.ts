@@ -1,0 +1,125 @@
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { Lifecycle } from "../lifecycle.ts";
+import type { TaskStore } from "../store.ts";
+import { sealedCommand } from "./command-forms.ts";
+import { encryptedAdmin, encryptedLogs, encryptedMessages } from "./encrypted-parts.ts";
+import { encryptedSessions } from "./encrypted-sessions.ts";
+import type { Encryption } from "./encryption.ts";
+import { readKeys, type EncryptionKey } from "./encryption-keys.ts";
+import { each } from "./form.ts";
+import { keyedEncryption } from "./keyed-encryption.ts";
+import { opened, openedReads } from "./opened-reads.ts";
+import { openedResult } from "./result-forms.ts";
+import { journalEnd, record } from "./task-forms.ts";
+
+export interface EncryptionOptions {
+  /** The first one encrypts, all of them decrypt. As text: `id:base64,id2:base64`, the form of `HOLDFAST_ENCRYPTION_KEYS`. */
+  readonly keys: readonly EncryptionKey[] | string;
+}
+
+/**
+ * A store whose texts are encrypted (AES-256-GCM) before `inner` gets them, and decrypted as they are read: what tasks were given, asked, said and came to is never in clear
+ * in its database, its files and its notifications. Ids, names of tools, principals, states and times are. What was stored before, in clear, is read as it is. Throws
+ * `configuration` for keys that are none.
+ *
+ * ```ts
+ * import { createTasks } from "holdfast";
+ * import { sqliteStore } from "holdfast/sqlite";
+ * import { encryptedStore } from "holdfast/store";
+ *
+ * const keys = process.env["HOLDFAST_ENCRYPTION_KEYS"] ?? "";
+ * const tasks = createTasks({ store: encryptedStore(sqliteStore("tasks.db"), { keys }) });
+ * ```
+ */
+export function encryptedStore(inner: TaskStore, options: EncryptionOptions): TaskStore {
+  return storeWith(inner, keyedEncryption(inner, readKeys(options.keys)));
+}
+
+/** All that a store can have, so that what is added to the port has to be added here, one way or another. */
+type AllMembers = { readonly [K in keyof Required<TaskStore>]: TaskStore[K] };
+
+/** A store whose texts go through an encryption. */
+export function storeWith(inner: TaskStore, encryption: Encryption): TaskStore {
+  const { sealing, opening } = encryption;
+  const lifecycle = new Lifecycle();
+  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  async function write(command: TaskCommand): Promise<CommandResult> {
+    if (command.type === "keep_secret") return encryption.keepSecret(command);
+    const result = await inner.write(sealedCommand(command, sealing));
+    return openedResult(command.type, result, opening);
+  }
+  const all: AllMembers = {
+    ...openedReads(inner, opening),
+    open: (owner) =>
+      lifecycle.open(async () => {
+        await inner.open(owner);
+        try {
+          await encryption.start();
+        } catch (error) {
+          await inner.close();
+          throw error;
+        }
+      }),
+    close: () => lifecycle.close(() => inner.close()),
+    renew: () => inner.renew(),
+    rejoin: inner.rejoin && (() => inner.rejoin?.() ?? Promise.resolve()),
+    setHandlers: (handlers) => inner.setHandlers(handlers),
+    write,
+    find: (wire) => inner.find(wire),
+    withKeys: (...keys) => inner.withKeys(...keys),
+    journalEnds: async (id, keys) => opened(id, each(journalEnd), await inner.journalEnds(id, keys), opening),
+    list: async (...page) => (await inner.list(...page)).map((task) => record(task, opening)),
+    hasClaimable: (handlers) => inner.hasClaimable(handlers),
+    orphanedHandlers: () => inner.orphanedHandlers(),
+    queued: (handler, limit) => inner.queued(handler, limit),
+    due: (now, limit) => inner.due(now, limit),
+    nextSweepAt: (after) => inner.nextSweepAt(after),
+    sharesLoad: inner.sharesLoad,
+    hashKey: () => encryption.hashKey(),
+    sessions: inner.sessions && encryptedSessions(inner.sessions, encryption),
+    logs: inner.logs && encryptedLogs(inner.logs, encryption),
+    admin: inner.admin && encryptedAdmin(inner.admin, encryption),
+    outbox: inner.outbox,
+    reports: inner.reports,
+    messages: inner.messages && encryptedMessages(inner.messages, encryption),
+    subscribe: (listener) => inner.subscribe(listener),
+    onWork: inner.onWork && ((listener) => inner.onWork?.(listener) ?? none),
+    onListening: inner.onListening && ((listener) => inner.onListening?.(listener)),
+    onCommit: inner.onCommit && ((listener) => inner.onCommit?.(listener)),
+  };
+  return withoutUndefined(all);
+}
+
+const none = (): void => undefined;
+
+/** What the inner store leaves out, this one leaves out too. */
+function withoutUndefined({
+  rejoin,
+  sharesLoad,
+  sessions,
+  logs,
+  admin,
+  outbox,
+  reports,
+  messages,
+  onListening,
+  onCommit,
+  hashKey,
+  ...others
+}: AllMembers): TaskStore {
+  return {
+    ...others,
+    ...(rejoin && { rejoin }),
+    ...(sharesLoad !== undefined && { sharesLoad }),
+    ...(sessions && { sessions }),
+    ...(logs && { logs }),
+    ...(admin && { admin }),
+    ...(outbox && { outbox }),
+    ...(reports && { reports }),
+    ...(messages && { messages }),
+    ...(onListening && { onListening }),
+    ...(onCommit && { onCommit }),
+    ...(hashKey && { hashKey }),
+  };
+}

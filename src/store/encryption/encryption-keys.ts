@@ -1,0 +1,67 @@
+import { createSecretKey, type KeyObject } from "node:crypto";
+import { HoldfastError } from "../../task/fault.ts";
+
+/** A key of an encrypted store. */
+export interface EncryptionKey {
+  /** Names the key in what it encrypts: 1 to 32 of `A-Z`, `a-z`, `0-9`, `_` and `-`. It is no secret. */
+  readonly id: string;
+  /** 32 random bytes, or their base64 (`openssl rand -base64 32`). */
+  readonly key: Uint8Array | string;
+}
+
+/** Keys by their ids, the one that encrypts first. */
+export type KeyRing = ReadonlyMap<string, KeyObject>;
+
+const keyBytes = 32;
+const idForm = /^[\w-]{1,32}$/;
+const base64Form = /^[A-Za-z\d+/_-]{43}=?$/;
+
+/**
+ * The keys of a list, or of a text such as `id:base64,id2:base64`. Throws `configuration` for what is none, without what stands there instead of a
+ * key.
+ */
+export function readKeys(given: readonly EncryptionKey[] | string): KeyRing {
+  const keys = typeof given === "string" ? keysIn(given) : given;
+  const isList: boolean = Array.isArray(keys);
+  if (!isList || keys.length === 0) throw wrong("There are none: give at least one, as { id, key }.");
+  const ring = new Map<string, KeyObject>();
+  for (const [index, each] of keys.entries()) {
+    const { id, key } = asKey(each, `Number ${index + 1}`);
+    if (ring.has(id)) throw wrong(`Two of them have the id "${id}".`);
+    ring.set(id, createSecretKey(bytesOf(id, key)));
+  }
+  return ring;
+}
+
+function keysIn(text: string): readonly EncryptionKey[] {
+  return text
+    .split(/[,\s]+/)
+    .filter((part) => part !== "")
+    .map((part, index) => {
+      const colon = part.indexOf(":");
+      if (colon === -1) throw wrong(`Number ${index + 1} is not of the form ID:KEY.`);
+      return { id: part.slice(0, colon), key: part.slice(colon + 1) };
+    });
+}
+
+function asKey(given: EncryptionKey, which: string): EncryptionKey {
+  const { id, key } = given;
+  if (typeof id !== "string" || !idForm.test(id))
+    throw wrong(`${which} has no id of 1 to 32 letters, digits, "_" and "-".`);
+  if (typeof key !== "string" && !(key instanceof Uint8Array))
+    throw wrong(`"${id}" is neither bytes nor base64.`);
+  return given;
+}
+
+function bytesOf(id: string, key: Uint8Array | string): Uint8Array {
+  if (typeof key === "string" && !base64Form.test(key))
+    throw wrong(`"${id}" is not the base64 of ${keyBytes} bytes. Make one with "openssl rand -base64 32".`);
+  // base64 and base64url alike
+  const bytes = typeof key === "string" ? Buffer.from(key, "base64") : key;
+  if (bytes.length === keyBytes) return bytes;
+  throw wrong(`"${id}" has ${bytes.length} bytes and not ${keyBytes}.`);
+}
+
+function wrong(problem: string): HoldfastError {
+  return new HoldfastError("configuration", `The encryption keys cannot be used. ${problem}`);
+}

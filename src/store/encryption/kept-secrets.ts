@@ -1,0 +1,64 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { CommandResult } from "../../task/command-result.ts";
+import type { TaskCommand } from "../../task/command.ts";
+import type { TaskStore } from "../store.ts";
+import { Unopened, type Cipher } from "./cipher.ts";
+
+type KeepSecret = Omit<TaskCommand<"keep_secret">, "type">;
+
+/**
+ * The secrets of an encrypted store. A secret never changes, so that it is kept once more for each key, under a name of its own: it can be read as long as one key is
+ * there that was there when it was last asked for. Where none is, it is another one from then on. Rejects with `configuration` where the first key is not the one that its id named before.
+ */
+export class KeptSecrets {
+  readonly #inner: TaskStore;
+  readonly #cipher: Cipher;
+
+  constructor(inner: TaskStore, cipher: Cipher) {
+    this.#inner = inner;
+    this.#cipher = cipher;
+  }
+
+  async keep(command: KeepSecret): Promise<CommandResult<"keep_secret">> {
+    const { name, value } = command;
+    const names = [name, ...this.#cipher.keyIds.map((id) => nameFor(name, id))];
+    for (const each of names) {
+      const found = this.#opened(await this.#ask({ ...command, name: each, value: null }));
+      if (found !== undefined) return this.#keptForAll(command, found);
+    }
+    if (value === null) return { ok: true, value };
+    for (const each of [name, nameFor(name, this.#cipher.keyId)]) {
+      const kept = this.#opened(await this.#ask({ ...command, name: each, value: this.#cipher.seal(value) }));
+      if (kept !== undefined) return this.#keptForAll(command, kept);
+    }
+    throw new HoldfastError(
+      "configuration",
+      `The encryption keys cannot be used. The store has been used with another key under the id "${this.#cipher.keyId}": give a new key an id of its own.`,
+    );
+  }
+
+  async #keptForAll(command: KeepSecret, value: string): Promise<CommandResult<"keep_secret">> {
+    for (const id of this.#cipher.keyIds)
+      await this.#ask({ ...command, name: nameFor(command.name, id), value: this.#cipher.seal(value, id) });
+    return { ok: true, value };
+  }
+
+  async #ask(command: KeepSecret): Promise<string | null> {
+    const { value } = await this.#inner.write<"keep_secret">({ ...command, type: "keep_secret" });
+    return value;
+  }
+
+  #opened(text: string | null): string | undefined {
+    if (text === null) return undefined;
+    try {
+      return this.#cipher.open(text);
+    } catch (error) {
+      if (error instanceof Unopened) return undefined;
+      throw error;
+    }
+  }
+}
+
+function nameFor(name: string, keyId: string): string {
+  return `${name}@${keyId}`;
+}

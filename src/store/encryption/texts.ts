@@ -1,0 +1,107 @@
+import { cutError } from "../../task/attempts.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { encryptedText, isSealed } from "../../task/sealed.ts";
+import type { CallerDetails } from "../../task/record.ts";
+import { Unopened, type Cipher } from "./cipher.ts";
+import type { Texts } from "./form.ts";
+
+/** What stands instead of a text of a record that cannot be decrypted. */
+export const unopenedWords = "(encrypted with a key that is not here)";
+
+/** Encrypts all texts. */
+export function sealing({ seal }: Pick<Cipher, "seal">): Texts {
+  const sealed = (text: string): string => seal(text);
+  return {
+    body: sealed,
+    words: sealed,
+    attemptError: sealed,
+    failure: sealed,
+    lineBody: sealed,
+    caller: (caller) => ({ claims: { sealed: seal(JSON.stringify(caller)) } }),
+  };
+}
+
+/** Decrypts all texts. `open` throws `Unopened` for what cannot be decrypted, and so does that of bodies. */
+export function opening({ open }: Pick<Cipher, "open">): Texts {
+  const words = (text: string): string => {
+    try {
+      return open(text);
+    } catch (error) {
+      if (error instanceof Unopened) return unopenedWords;
+      throw error;
+    }
+  };
+  return {
+    body: open,
+    words,
+    // The store could not cut it.
+    attemptError: (text) => cutError(words(text)),
+    failure: (text) => openedFailure(text, open),
+    lineBody: open,
+    caller: (caller) => {
+      const text = sealedCaller(caller);
+      return text === undefined ? caller : (JSON.parse(open(text)) as CallerDetails);
+    },
+  };
+}
+
+/** For whoever has no keys of an encrypted store: what is encrypted goes from task to task as it is, and nothing else can be given to one but a status text of our own. */
+export const sealingWithoutKeys: Texts = {
+  body: onlySealed,
+  words: (text) => text,
+  attemptError: (text) => text,
+  failure: onlySealed,
+  lineBody: onlySealed,
+  caller: (caller) => caller,
+};
+
+/** The same for what is read: bodies are as they are stored, so that a task can be run again with them. */
+export const openingWithoutKeys: Texts = {
+  body: (text) => text,
+  words: placeholder,
+  attemptError: placeholder,
+  failure: (text) => (isSealed(text) ? text : openedFailure(text, () => JSON.stringify(encryptedText))),
+  lineBody: (text, list) =>
+    !isSealed(text)
+      ? text
+      : JSON.stringify(
+          list === "log" ? { level: "info", text: encryptedText } : { type: "text", text: encryptedText },
+        ),
+  caller: (caller) => caller,
+};
+
+/** Of a store that is not encrypted. */
+export const inClear: Texts = {
+  body: (text) => text,
+  words: (text) => text,
+  attemptError: (text) => text,
+  failure: (text) => text,
+  lineBody: (text) => text,
+  caller: (caller) => caller,
+};
+
+function onlySealed(text: string): string {
+  if (isSealed(text)) return text;
+  throw new HoldfastError(
+    "configuration",
+    "This store is encrypted: what is to be given to a task needs its keys, in HOLDFAST_ENCRYPTION_KEYS.",
+  );
+}
+
+function placeholder(text: string): string {
+  return isSealed(text) ? encryptedText : text;
+}
+
+/** A caller's details, where they are sealed. */
+function sealedCaller({ claims }: CallerDetails): string | undefined {
+  const sealed = claims?.["sealed"];
+  return typeof sealed === "string" && isSealed(sealed) ? sealed : undefined;
+}
+
+/** How a store puts the body of a task that failed into the journal of the one that called it: as it is, which is no JSON while it is sealed. */
+const failureForm = /^(\{"reason":"\w+","\w+":)(enc1:[\w:-]+)\}$/;
+
+function openedFailure(text: string, open: (text: string) => string): string {
+  const [, begin, sealed] = failureForm.exec(text) ?? [];
+  return begin === undefined || sealed === undefined ? open(text) : `${begin}${open(sealed)}}`;
+}

@@ -1,0 +1,126 @@
+import type { Erased } from "../erased.ts";
+import { idOf } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { compactTables, withSchema } from "./compact-postgres.ts";
+import type { Database, Queries, SqlValue } from "./database.ts";
+import type { Names } from "./names.ts";
+import { firstNumber } from "./whole-schema.ts";
+import { principalKey, totalKey } from "./usage-sql.ts";
+
+/** Tasks of one transaction: so long others wait. */
+const atOnce = 200;
+
+/**
+ * Deletes all rows of a principal's tasks that have ended, its sessions, and what owners still tell each other of those; then the tables are written anew, and what the database knows of
+ * their values. `isClean` is false where the role may not do the latter.
+ */
+export async function eraseFromPostgres(
+  place: { readonly url: string; readonly options: { readonly schema?: string } },
+  principal: string,
+): Promise<Erased & { readonly isClean: boolean }> {
+  return withSchema(place, async (database, names) => {
+    const counts = new Map<string, number>();
+    const ended = `SELECT id FROM ${names.task} WHERE principal = $1 AND state IN ('settled', 'cancelled')`;
+    const ids = (await database.query(ended, [toStored(principal)])).map(idOf);
+    for (let from = 0; from < ids.length; from += atOnce)
+      await inTransaction(database, (queries) =>
+        eraseTasks(queries, names, { ids: ids.slice(from, from + atOnce), principal }, counts),
+      );
+    await inTransaction(database, (queries) => eraseRest(queries, names, principal, counts));
+    const rest = `SELECT id FROM ${names.task} WHERE principal = $1 ORDER BY id LIMIT 100`;
+    const left = (await database.query(rest, [toStored(principal)])).map(idOf);
+    await compactTables(database, names, true);
+    return { rows: Object.fromEntries(counts), left, isClean: await forgetStatistics(database) };
+  });
+}
+
+interface ErasedTasks {
+  readonly ids: readonly string[];
+  readonly principal: string;
+}
+
+async function eraseTasks(
+  queries: Queries,
+  names: Names,
+  { ids, principal }: ErasedTasks,
+  counts: Map<string, number>,
+): Promise<void> {
+  // Servers delete what has expired, and count it.
+  const there = `SELECT id FROM ${names.task} WHERE id = ANY($1) ORDER BY id FOR UPDATE`;
+  const stored = (await queries.query(there, [ids.map(toStored)])).map(idOf).map(toStored);
+  // Those that other tasks made are counted under nobody.
+  const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
+  const children = firstNumber((await queries.query(below, [stored]))[0]);
+  const { message, line, event, journal, outcome, request, child, action, task } = names;
+  const kinds = { message, line, event, journal, outcome, request, child, action, task };
+  for (const [kind, table] of Object.entries(kinds)) {
+    const key = kind === "child" || kind === "task" ? "id" : "task_id";
+    await remove(queries, kind, `DELETE FROM ${table} WHERE ${key} = ANY($1)`, [stored], counts);
+  }
+  const counted = stored.length - children;
+  for (const key of [totalKey, principalKey(principal)]) {
+    await queries.query(
+      `INSERT INTO ${names.usage} AS counts (key, slot, unfinished, retained) VALUES ($1, 0, 0, -$2::bigint)
+        ON CONFLICT (key, slot) DO UPDATE SET retained = counts.retained + excluded.retained`,
+      [key, counted],
+    );
+  }
+}
+
+async function eraseRest(
+  queries: Queries,
+  names: Names,
+  principal: string,
+  counts: Map<string, number>,
+): Promise<void> {
+  const own = `SELECT id FROM ${names.session} WHERE principal = $1`;
+  const sessions = (await queries.query(own, [toStored(principal)])).map(idOf).map(toStored);
+  await remove(queries, "session", `DELETE FROM ${names.session} WHERE id = ANY($1)`, [sessions], counts);
+  // Also of tasks that are gone, and what was to be told of the end of those that were cancelled for this.
+  const deliveries = `DELETE FROM ${names.delivery} WHERE principal = $1`;
+  await remove(queries, "delivery", deliveries, [toStored(principal)], counts);
+  // Of one that is gone nobody knows whose it was, and nobody needs what it was told.
+  await queries.query(
+    `DELETE FROM ${names.told} AS told WHERE session = ANY($1) OR (message IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM ${names.session} AS session WHERE session.id = told.session))`,
+    [sessions],
+  );
+  // Processes that serve one hear that it is gone.
+  await queries.query(
+    `INSERT INTO ${names.told} (owner, session) SELECT '', id FROM unnest($1::text[]) AS id`,
+    [sessions],
+  );
+  const none = `DELETE FROM ${names.usage} WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM ${names.task} WHERE principal = $2)`;
+  await queries.query(none, [principalKey(principal), toStored(principal)]);
+}
+
+async function remove(
+  queries: Queries,
+  kind: string,
+  sql: string,
+  values: readonly SqlValue[],
+  counts: Map<string, number>,
+): Promise<void> {
+  const [row] = await queries.query(`WITH gone AS (${sql} RETURNING 1) SELECT count(*) FROM gone`, values);
+  counts.set(kind, (counts.get(kind) ?? 0) + firstNumber(row));
+}
+
+async function inTransaction(database: Database, work: (queries: Queries) => Promise<void>): Promise<void> {
+  const transaction = await database.begin();
+  try {
+    await work(transaction);
+    await transaction.commit();
+  } finally {
+    await transaction.rollback();
+  }
+}
+
+/** The planner keeps frequent values of columns; the tables were just analyzed again, and the old ones are written over. False where the role may not. */
+async function forgetStatistics(database: Database): Promise<boolean> {
+  try {
+    await database.query("VACUUM (FULL) pg_catalog.pg_statistic");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,13 @@
+import type { Names } from "../names.ts";
+
+/** What processes say of each minute. Those of the version before say nothing. */
+export function reports({ report }: Names): string {
+  return `
+CREATE TABLE ${report} (
+  owner text COLLATE "C" NOT NULL,
+  minute bigint NOT NULL,
+  body text NOT NULL,
+  PRIMARY KEY (minute, owner)
+);
+`;
+}

@@ -1,0 +1,63 @@
+import { deliveryRowOf } from "../delivery-row.ts";
+import type { OutboxWrite } from "../outbox.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { SqlValue } from "./database.ts";
+import type { OutboxStatements } from "./outbox-sql.ts";
+
+type Value = string | number | null;
+
+/** What the commands of a group do to the outbox, in rows of values for one statement each. */
+export class OutboxWrites {
+  readonly #rows: Record<OutboxWrite["do"], Value[][]> = {
+    keep_delivery: [],
+    claim_delivery: [],
+    retry_delivery: [],
+    resend_delivery: [],
+    end_delivery: [],
+    drop_delivery: [],
+  };
+
+  add(write: OutboxWrite): void {
+    this.#rows[write.do].push(rowOf(write));
+  }
+
+  get isEmpty(): boolean {
+    return Object.values(this.#rows).every((rows) => rows.length === 0);
+  }
+
+  send(send: (statement: string, ...values: SqlValue[]) => void, sql: OutboxStatements): void {
+    const statements: Readonly<Record<OutboxWrite["do"], string>> = {
+      keep_delivery: sql.insertDeliveries,
+      claim_delivery: sql.takeDeliveries,
+      retry_delivery: sql.retryDeliveries,
+      resend_delivery: sql.resendDeliveries,
+      end_delivery: sql.endDeliveries,
+      drop_delivery: sql.dropDeliveries,
+    };
+    for (const [name, rows] of Object.entries(this.#rows)) {
+      const [first] = rows;
+      if (first === undefined) continue;
+      const columns = first.map((_, place) => rows.map((row) => row[place] ?? null));
+      send(statements[name as OutboxWrite["do"]], ...columns);
+    }
+  }
+}
+
+function rowOf(write: OutboxWrite): Value[] {
+  switch (write.do) {
+    case "keep_delivery":
+      return deliveryRowOf(write.delivery, toStored);
+    case "claim_delivery":
+      return [write.seq, write.until];
+    case "retry_delivery": {
+      const { seq, tries, at, failure } = write;
+      return [seq, tries, at, failure?.at ?? null, failure === undefined ? null : toStored(failure.problem)];
+    }
+    case "resend_delivery":
+      return [write.seq, write.now];
+    case "end_delivery":
+      return [write.seq, write.tries];
+    case "drop_delivery":
+      return [write.seq];
+  }
+}

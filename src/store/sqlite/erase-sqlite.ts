@@ -1,0 +1,61 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Erased } from "../erased.ts";
+import { idOf } from "../row.ts";
+import { toStored } from "../stored-text.ts";
+import { beginWrite } from "./begin-write.ts";
+import { ChangeLog } from "./change-log.ts";
+import { withWritable } from "./compact-sqlite.ts";
+import * as erase from "./erase-sql.ts";
+import { prepareRows } from "./row-statement.ts";
+
+/** How long it waits for the turn of a writer. */
+const turnMs = 10_000;
+/** Tasks of one transaction: so long others wait. */
+const atOnce = 200;
+
+/**
+ * Deletes all rows of a principal's tasks that have ended, and of those below them, its sessions, and what owners still tell each other. Who has something of them is told to
+ * read again. Until the database is written anew, free pages have what was deleted.
+ */
+export function eraseFromSqlite(path: string, principal: string): Erased {
+  return withWritable(path, (db) => {
+    // What is freed is overwritten.
+    db.exec("PRAGMA secure_delete = ON");
+    const counts = new Map<string, number>();
+    const ids = prepareRows(db, erase.selectEnded).all(toStored(principal)).map(idOf);
+    for (let from = 0; from < ids.length; from += atOnce) {
+      inTransaction(db, () => eraseTasks(db, ids.slice(from, from + atOnce), counts));
+    }
+    inTransaction(db, () => {
+      for (const [table, sql] of Object.entries(erase.deletesOfPrincipal))
+        add(counts, table, db.prepare(sql).run(toStored(principal)).changes);
+      // What others have not read of it they learn from a gap.
+      new ChangeLog(db, "").appendGap();
+      db.exec(erase.deleteTold);
+    });
+    const left = prepareRows(db, erase.selectLeft).all(toStored(principal)).map(idOf);
+    return { rows: Object.fromEntries(counts), left };
+  });
+}
+
+function eraseTasks(db: DatabaseSync, ids: readonly string[], counts: Map<string, number>): void {
+  for (const [table, sql] of Object.entries(erase.deletesOfTask)) {
+    const statement = db.prepare(sql);
+    for (const id of ids) add(counts, table, statement.run(toStored(id)).changes);
+  }
+}
+
+function add(counts: Map<string, number>, table: string, changes: number | bigint): void {
+  counts.set(table, (counts.get(table) ?? 0) + Number(changes));
+}
+
+function inTransaction(db: DatabaseSync, write: () => void): void {
+  beginWrite(db, turnMs);
+  try {
+    write();
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}

@@ -1,0 +1,9 @@
+/** What processes say of each minute. */
+export const reports = `
+CREATE TABLE report (
+  owner TEXT NOT NULL,
+  minute INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (minute, owner)
+) STRICT;
+`;

@@ -1,0 +1,104 @@
+import { statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { hostname } from "node:os";
+import { HoldfastError } from "../../task/fault.ts";
+import { columnsOf, text } from "../row.ts";
+import { connect } from "./connect.ts";
+import { isAnyLocked, isLocked } from "./owner-lock.ts";
+import { prepareRows } from "./row-statement.ts";
+import { primaryCode, sqliteCode } from "./sqlite-error.ts";
+import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
+import { unusable } from "./unusable.ts";
+
+/** The database that a backup was made of. */
+export interface Original {
+  readonly host: string;
+  readonly path: string;
+  /** What tells the file from another one that takes its place. */
+  readonly file: string;
+}
+
+/** How long it waits while an owner brings the log in order. */
+const busyMs = 1_000;
+
+// The mark is a table of its own, in restored databases alone: no schema has it, so that backups of all versions can have one.
+const createMark = `
+  DROP TABLE IF EXISTS restored_from;
+  CREATE TABLE restored_from (host TEXT NOT NULL, path TEXT NOT NULL, file TEXT NOT NULL) STRICT;`;
+const insertMark = "INSERT INTO restored_from (host, path, file) VALUES (?, ?, ?)";
+const selectIsMarked = "SELECT name FROM sqlite_schema WHERE name = 'restored_from'";
+const selectMark = "SELECT host, path, file FROM restored_from";
+const dropMark = "DROP TABLE IF EXISTS restored_from";
+
+const at = columnsOf(["host", "path", "file"]);
+
+/** Says in a database of which it is a copy; undefined: that it may run beside that one. */
+export function markOriginal(db: DatabaseSync, original: Original | undefined): void {
+  if (original === undefined) {
+    db.exec(dropMark);
+    return;
+  }
+  db.exec(createMark);
+  db.prepare(insertMark).run(original.host, original.path, original.file);
+}
+
+/**
+ * Throws `store_locked` while living owners have the database that this one was restored from a backup of: both would run the same tasks. Once nobody has, it is a database
+ * like any other. Only for who keeps others from becoming an owner.
+ */
+export function refuseBesideOriginal(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
+  const original = originalIn(path);
+  if (original === undefined) return;
+  const owners = ownersOf(original, path);
+  if (owners.length > 0) {
+    throw new HoldfastError(
+      "store_locked",
+      `${path} was restored from a backup of ${original.path}, which is in use by ${describeOwners(owners)}: both would run the same tasks. End it first. Where they are to run beside each other, restore it anew with --beside.`,
+    );
+  }
+  withDatabase(path, false, (db) => db.exec(dropMark));
+}
+
+function originalIn(path: string): Original | undefined {
+  try {
+    return withDatabase(path, true, readMark);
+  } catch (error) {
+    // What only a writing connection can read was left by a crash.
+    const code = primaryCode(error);
+    if (code !== sqliteCode.busy && code !== sqliteCode.readonly) throw unusable(path, error);
+    return withDatabase(path, false, readMark);
+  }
+}
+
+function readMark(db: DatabaseSync): Original | undefined {
+  if (prepareRows(db, selectIsMarked).get() === undefined) return undefined;
+  const row = prepareRows(db, selectMark).get();
+  if (row === undefined) return undefined;
+  return { host: text(row, at.host), path: text(row, at.path), file: text(row, at.file) };
+}
+
+/** Processes of this machine that have the original open. */
+function ownersOf({ host, path: original, file }: Original, path: string): readonly KnownOwner[] {
+  if (host !== hostname() || original === path) return [];
+  const stats = statSync(original, { throwIfNoEntry: false, bigint: true });
+  if (stats === undefined || String(stats.ino) !== file || !isAnyLocked(original)) return [];
+  try {
+    return withDatabase(original, true, (db) =>
+      new SqliteOwners(db).all().filter(({ id, retired }) => !retired && isLocked(original, id)),
+    );
+  } catch (error) {
+    // Whoever has it open has brought its log in order.
+    if (primaryCode(error) === sqliteCode.readonly) return [];
+    throw unusable(original, error);
+  }
+}
+
+function withDatabase<T>(path: string, readOnly: boolean, use: (db: DatabaseSync) => T): T {
+  const db = connect(path, { readOnly, timeout: busyMs });
+  try {
+    return use(db);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,44 @@
+import { deliveryColumns, knownDeliveries, storedDeliveryColumns } from "../delivery-row.ts";
+
+const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
+const all = storedDeliveryColumns.join(", ");
+
+export const insertDelivery = `INSERT INTO delivery (${deliveryColumns.join(", ")}) VALUES (${places(deliveryColumns)})`;
+export const updateDeliveryTaken = "UPDATE delivery SET due_at = ?, tries = tries + 1 WHERE seq = ?";
+export const updateDeliveryDue = "UPDATE delivery SET due_at = ? WHERE seq = ? AND tries = ?";
+export const updateDeliveryFailed =
+  "UPDATE delivery SET due_at = ?, failed_at = ?, problem = ? WHERE seq = ? AND tries = ?";
+export const updateDeliveryResent = "UPDATE delivery SET due_at = ? WHERE seq = ?";
+export const deleteEndedDelivery = "DELETE FROM delivery WHERE seq = ? AND tries = ?";
+export const deleteDelivery = "DELETE FROM delivery WHERE seq = ?";
+
+export const selectDueDeliveries = `
+  SELECT ${all} FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at <= ? AND ${knownDeliveries} ORDER BY due_at, seq LIMIT ? + 0`;
+export const selectGivenUpDeliveries = `
+  SELECT ${all} FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at IS NULL AND ${knownDeliveries} ORDER BY seq LIMIT ? + 0`;
+/** Among the oldest ones: those before a time, and those that have more than so many behind them. */
+export const selectExcessDeliveries = `
+  SELECT seq FROM (SELECT seq, at FROM delivery ORDER BY seq LIMIT ?3 + 0)
+  WHERE at < ?1 OR seq <= coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ?2 + 0), -1)`;
+
+export const selectNextDelivery = `
+  SELECT due_at FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at IS NOT NULL AND ${knownDeliveries} ORDER BY due_at LIMIT 1`;
+/** The next one: one seek for each. */
+export const selectNextHook =
+  "SELECT hook FROM delivery INDEXED BY delivery_due WHERE hook > ? ORDER BY hook LIMIT 1";
+export const countWaitingDeliveries = `
+  SELECT count(*) AS count FROM (
+    SELECT 1 FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NOT NULL LIMIT ? + 0)`;
+export const countGivenUpDeliveries = `
+  SELECT count(*) AS count FROM (
+    SELECT 1 FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NULL LIMIT ? + 0)`;
+/** Of a task, among the newest ones. */
+export const selectDeliveriesOfTask = `
+  SELECT ${all} FROM delivery
+  WHERE seq > coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ?2 + 0), -1) AND task_id = ?1 ORDER BY seq`;
+export const selectLastFailure = `
+  SELECT failed_at, problem FROM delivery INDEXED BY delivery_failed
+  WHERE hook = ? AND failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT 1`;

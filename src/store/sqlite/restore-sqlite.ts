@@ -1,0 +1,110 @@
+import type { DatabaseSync } from "node:sqlite";
+import { createWriteStream, existsSync, renameSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { HoldfastError } from "../../task/fault.ts";
+import { assertNodeVersion } from "../../task/node-version.ts";
+import type { Backup, RestoreSetup } from "../backup-file.ts";
+import { connect } from "./connect.ts";
+import { applicationId, assertOurs, number, userVersion } from "./database-header.ts";
+import { databasePath, syncDirectory } from "./database-path.ts";
+import { migrations } from "./migrate.ts";
+import { keepClosed } from "./open-database.ts";
+import { markOriginal, type Original } from "./original-mark.ts";
+import { isAnyLocked } from "./owner-lock.ts";
+import { unusable } from "./unusable.ts";
+
+/**
+ * Makes a database of a backup, in a file that is not there yet, whose owners are all dead. With `beside` it may be opened while others have the original open. Rejects with
+ * `configuration` where the file is there, with `store_locked` while processes have the one open that was there, and with `store_unusable` for a backup that cannot be used.
+ */
+export async function restoreSqlite(
+  path: string,
+  backup: Backup,
+  { beside, signal }: RestoreSetup,
+): Promise<void> {
+  assertNodeVersion(process.versions.node);
+  const original = originalIn(backup);
+  const file = databasePath(path);
+  const opening = keepClosed(file);
+  const partial = `${file}.restoring`;
+  try {
+    assertFree(file);
+    await rm(partial, { force: true }); // of a restore that was killed
+    await pipeline(backup.data(), createWriteStream(partial, { flags: "wx", mode: 0o600 }), { signal });
+    finish(partial, backup, beside ? undefined : original);
+    await sync(partial);
+    renameSync(partial, file);
+    syncDirectory(dirname(file));
+  } catch (error) {
+    throw unusable(file, error);
+  } finally {
+    await rm(partial, { force: true });
+    opening.release();
+  }
+}
+
+function originalIn({ header }: Backup): Original {
+  const { host, path, file } = header.original;
+  if (header.store !== "sqlite" || host === undefined || path === undefined || file === undefined) {
+    throw new HoldfastError(
+      "configuration",
+      "The backup is of a store in Postgres: restore it to postgres://HOST/DATABASE.",
+    );
+  }
+  return { host, path, file };
+}
+
+function assertFree(file: string): void {
+  const taken = ["", "-wal", "-shm", "-journal"].map((end) => file + end).find((name) => existsSync(name));
+  if (taken !== undefined) {
+    throw new HoldfastError(
+      "configuration",
+      `${taken} is there already: a backup is restored to a new file. Move the old one away, with all files whose names begin with it.`,
+    );
+  }
+  if (isAnyLocked(file)) {
+    throw new HoldfastError(
+      "store_locked",
+      `Processes still run that had ${file} open before it was moved or removed. End them first.`,
+    );
+  }
+}
+
+/** The database is what the backup says, and says itself where it is from. */
+function finish(path: string, { header }: Backup, original: Original | undefined): void {
+  const db = connect(path, {});
+  try {
+    assertOurs(db, path, migrations.length);
+    const isWhole =
+      number(db, "PRAGMA application_id") === applicationId &&
+      userVersion(db) === header.schema &&
+      db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"] === "ok" &&
+      number(db, "SELECT count(*) FROM task") === header.tasks;
+    if (!isWhole)
+      throw new HoldfastError(
+        "store_unusable",
+        "The database in the backup is damaged. Nothing was restored.",
+      );
+    forgetReports(db);
+    markOriginal(db, original);
+  } finally {
+    db.close();
+  }
+}
+
+/** They say how processes stood that had the original open. */
+function forgetReports(db: DatabaseSync): void {
+  const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'report'").get();
+  if (table !== undefined) db.exec("DELETE FROM report");
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r+");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

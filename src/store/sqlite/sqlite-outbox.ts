@@ -1,0 +1,130 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { StoredDelivery } from "../../task/delivery.ts";
+import { deliveriesIn, deliveryRowOf, failureOf } from "../delivery-row.ts";
+import type { DeliveryQuery, ExcessQuery, OutboxWrite, WaitingDeliveries } from "../outbox.ts";
+import { columnsOf, integer, integerOrNull, text, type Row } from "../row.ts";
+import { toStored } from "../stored-text.ts";
+import * as sql from "./outbox-sql.ts";
+import { prepareRows, type RowStatement } from "./row-statement.ts";
+
+const seqAt = columnsOf(["seq"]);
+const dueAt = columnsOf(["due_at"]);
+const hookAt = columnsOf(["hook"]);
+const countAt = columnsOf(["count"]);
+
+/** Statements that are prepared when they are first needed: most processes have no webhooks. */
+class Statements {
+  readonly #db: DatabaseSync;
+  readonly #reads = new Map<string, RowStatement>();
+  readonly #writes = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  all(statement: string, ...values: SQLInputValue[]): Row[] {
+    return this.#read(statement).all(...values);
+  }
+
+  get(statement: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#read(statement).get(...values);
+  }
+
+  run(statement: string, ...values: SQLInputValue[]): void {
+    const prepared = this.#writes.get(statement) ?? this.#db.prepare(statement);
+    this.#writes.set(statement, prepared);
+    prepared.run(...values);
+  }
+
+  #read(statement: string): RowStatement {
+    const prepared = this.#reads.get(statement) ?? prepareRows(this.#db, statement);
+    this.#reads.set(statement, prepared);
+    return prepared;
+  }
+}
+
+/** What waits for webhooks, on the writing connection. */
+export class SqliteOutboxTable {
+  readonly #sql: Statements;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = new Statements(db);
+  }
+
+  deliveries({ hook, now, limit }: DeliveryQuery): readonly StoredDelivery[] {
+    return deliveriesIn(
+      now === null
+        ? this.#sql.all(sql.selectGivenUpDeliveries, hook, limit)
+        : this.#sql.all(sql.selectDueDeliveries, hook, now, limit),
+    );
+  }
+
+  excess({ most, before, limit }: ExcessQuery): readonly number[] {
+    return this.#sql
+      .all(sql.selectExcessDeliveries, before, most, limit)
+      .map((row) => integer(row, seqAt.seq));
+  }
+
+  write(write: OutboxWrite): void {
+    switch (write.do) {
+      case "keep_delivery":
+        return this.#sql.run(sql.insertDelivery, ...deliveryRowOf(write.delivery, toStored));
+      case "claim_delivery":
+        return this.#sql.run(sql.updateDeliveryTaken, write.until, write.seq);
+      case "retry_delivery": {
+        const { seq, tries, at, failure } = write;
+        if (failure === undefined) return this.#sql.run(sql.updateDeliveryDue, at, seq, tries);
+        const { at: failedAt, problem } = failure;
+        return this.#sql.run(sql.updateDeliveryFailed, at, failedAt, toStored(problem), seq, tries);
+      }
+      case "resend_delivery":
+        return this.#sql.run(sql.updateDeliveryResent, write.now, write.seq);
+      case "end_delivery":
+        return this.#sql.run(sql.deleteEndedDelivery, write.seq, write.tries);
+      case "drop_delivery":
+        return this.#sql.run(sql.deleteDelivery, write.seq);
+    }
+  }
+}
+
+/** What is read of it. */
+export class SqliteOutbox {
+  readonly #sql: Statements;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = new Statements(db);
+  }
+
+  nextDueAt(hook: string): number | null {
+    const row = this.#sql.get(sql.selectNextDelivery, hook);
+    return row === undefined ? null : integerOrNull(row, dueAt.due_at);
+  }
+
+  counts(most: number): WaitingDeliveries[] {
+    const counts: WaitingDeliveries[] = [];
+    for (let row = this.#next(""); row !== undefined;) {
+      const hook = text(row, hookAt.hook);
+      counts.push({
+        hook,
+        waiting: this.#count(sql.countWaitingDeliveries, hook, most),
+        givenUp: this.#count(sql.countGivenUpDeliveries, hook, most),
+        lastFailure: failureOf(this.#sql.get(sql.selectLastFailure, hook)),
+      });
+      row = this.#next(hook);
+    }
+    return counts;
+  }
+
+  ofTask(taskId: string, lookedThrough: number): readonly StoredDelivery[] {
+    return deliveriesIn(this.#sql.all(sql.selectDeliveriesOfTask, toStored(taskId), lookedThrough));
+  }
+
+  #next(hook: string): Row | undefined {
+    return this.#sql.get(sql.selectNextHook, hook);
+  }
+
+  #count(statement: string, hook: string, most: number): number {
+    const row = this.#sql.get(statement, hook, most);
+    return row === undefined ? 0 : integer(row, countAt.count);
+  }
+}

@@ -1,0 +1,33 @@
+import type { Expiry } from "./expiry.ts";
+import type { Progress, TaskRecord } from "./record.ts";
+
+/** The part of a record that its creator decides; the rest follows from it. */
+export type NewTask = Pick<
+  TaskRecord,
+  | "id"
+  | "wireId"
+  | "generation"
+  | "scope"
+  | "principal"
+  | "method"
+  | "tool"
+  | "idempotencyKey"
+  | "requestHash"
+  | "requiredScopes"
+  | "expiry"
+  | "runUntil"
+  | "pollIntervalMs"
+  | "statusMessage"
+  | "notifies"
+>;
+
+/** What the handler can change while it runs; a member that is left out stays as it is. */
+export interface TaskChanges {
+  readonly statusMessage?: string | null;
+  readonly pollIntervalMs?: number;
+  readonly expiry?: Expiry;
+  /** A value below the task's own is passed over, with its total and message; an equal one replaces these two. */
+  readonly progress?: Progress;
+  /** Whether the task waits for its client, for questions that are not in the journal. */
+  readonly waiting?: boolean;
+}

@@ -1,0 +1,31 @@
+/** Where a trace goes on, in the form of W3C Trace Context, in which `_meta` carries it and a task stores it. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+  readonly baggage?: string;
+}
+
+/** The keys of `_meta` that carry it. */
+export const traceContextKeys = ["traceparent", "tracestate", "baggage"] as const;
+
+/** A later version than 00 may have more fields behind these. */
+const traceparentForm =
+  /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-[\da-f-]{0,100})?$/;
+/** What W3C asks to be passed on at least, in bytes; it is stored with each task. */
+const longestTracestate = 512;
+const longestBaggage = 8_192;
+
+/** The trace context that the sender of a request put into its `_meta`; undefined where there is none, or none that is valid. */
+export function traceContextIn(meta: Readonly<Record<string, unknown>>): TraceContext | undefined {
+  const { traceparent, tracestate, baggage } = meta;
+  if (typeof traceparent !== "string" || !traceparentForm.test(traceparent)) return undefined;
+  return {
+    traceparent,
+    ...(isShort(tracestate, longestTracestate) && { tracestate }),
+    ...(isShort(baggage, longestBaggage) && { baggage }),
+  };
+}
+
+function isShort(value: unknown, most: number): value is string {
+  return typeof value === "string" && value.length <= most;
+}

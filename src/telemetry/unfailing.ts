@@ -1,0 +1,44 @@
+import {
+  diag,
+  INVALID_SPAN_CONTEXT,
+  trace as traceApi,
+  TraceFlags,
+  type Context,
+  type Span,
+  type SpanOptions,
+  type TimeInput,
+  type Tracer,
+} from "@opentelemetry/api";
+
+/**
+ * What `work` returns, or `otherwise`: samplers, processors, views and propagators are what the users of an SDK have written, and what they throw is to reach
+ * no request and no task. OpenTelemetry's own log hears of it.
+ */
+export function unfailing<T>(work: () => T, otherwise: T): T {
+  try {
+    return work();
+  } catch (error) {
+    diag.error("holdfast: telemetry failed", error);
+    return otherwise;
+  }
+}
+
+/** Begins a span; where that fails, what would stand below it stands below its parent. */
+export function startSpan(tracer: Tracer, name: string, options: SpanOptions, parent: Context): Span {
+  const above = (): Span => traceApi.wrapSpanContext(traceApi.getSpanContext(parent) ?? INVALID_SPAN_CONTEXT);
+  return unfailing(() => tracer.startSpan(name, options, parent), undefined) ?? above();
+}
+
+/**
+ * The same of what belongs to a task, of whose trace the span of its first request has decided whether it is sampled: where it is not, none is begun, and what
+ * would stand below it goes on in its parent's context.
+ */
+export function startSpanOfTask(tracer: Tracer, name: string, options: SpanOptions, parent: Context): Span {
+  const above = traceApi.getSpan(parent);
+  const isLeftOut = above !== undefined && (above.spanContext().traceFlags & TraceFlags.SAMPLED) === 0;
+  return isLeftOut && !above.isRecording() ? above : startSpan(tracer, name, options, parent);
+}
+
+export function endSpan(span: Span, at?: TimeInput): void {
+  unfailing(() => span.end(at), undefined);
+}

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import type { TaskStore } from "../store/store.ts";
+import type { StoredDelivery } from "../task/delivery.ts";
+import { resultOutcome } from "../task/outcome.ts";
+import { assertMembers } from "./assert-members.ts";
+import { createQueued, createRunning, noon } from "./sample-task.ts";
+import { ownerCases, storeCases } from "./store-case.ts";
+
+const notifies = ["billing"];
+const outcome = resultOutcome({ content: [] });
+const far = 10_000_000;
+
+/** Takes what is due of a webhook. */
+async function take(
+  store: TaskStore,
+  given: { hook?: string; now?: number; limit?: number; until?: number } = {},
+): Promise<readonly StoredDelivery[]> {
+  const { hook = "billing", now = noon + far, limit = 99 } = given;
+  const { until = now + 60_000 } = given;
+  return (await store.write({ type: "claim_deliveries", now, hook, limit, until })).deliveries;
+}
+
+/** What webhooks are told, in its order. */
+async function told(store: TaskStore, hook = "billing"): Promise<string> {
+  return (await take(store, { hook })).map(({ event, taskId }) => `${taskId} ${event}`).join(", ");
+}
+
+async function cancelled(store: TaskStore, name: string, now = noon): Promise<void> {
+  await store.write({ ...createQueued(name, { notifies }), now });
+  await store.write({ type: "cancel", now, id: `task-${name}` });
+}
+
+export const outboxCases = [
+  ...storeCases("outbox", {
+    "webhooks are told of each status of a task, and of nothing else": async ({ store }) => {
+      if (store.outbox === undefined) return;
+      await store.write(createRunning("a", { notifies }));
+      const held = { now: noon + 1, id: "task-a", token: "t1" };
+      await store.write({ type: "update", ...held, changes: { statusMessage: "half", pollIntervalMs: 5 } });
+      await store.write({ type: "mark", ...held });
+      const input = { key: "ok", method: "elicitation/create", params: "{}" } as const;
+      await store.write({ type: "open_input", ...held, input, requestHash: "h", deadlineAt: null });
+      const answers = [{ key: "ok", value: "{}" }];
+      await store.write({ type: "answer_inputs", now: noon + 2, id: "task-a", answers });
+      await store.write({ type: "release", ...held });
+      await store.write({ type: "start", now: noon + 3, id: "task-a", token: "t2" });
+      await store.write({ type: "settle", now: noon + 4, id: "task-a", token: "t2", outcome });
+      await store.write({ type: "settle", now: noon + 5, id: "task-a", token: "t2", outcome });
+      const all = await take(store);
+      assert.deepEqual(
+        all.map(({ event, at }) => [event, at - noon]),
+        [
+          ["created", 0],
+          ["input_required", 1],
+          ["working", 2],
+          ["completed", 4],
+        ],
+      );
+      const last = all.at(-1);
+      const task = await store.get("task-a");
+      assertMembers(last, { hook: "billing", taskId: "task-a", tool: "publish", principal: "ann" });
+      assertMembers(last, { generation: "2026-07-28", version: task?.version, tries: 1, problem: null });
+      assert.deepEqual(task?.notifies, notifies);
+    },
+    "a task that failed, was cancelled, expired or was deleted is told, whoever did it": async ({
+      store,
+    }) => {
+      if (store.outbox === undefined) return;
+      for (const name of ["a", "b"]) await store.write(createRunning(name, { notifies }));
+      await store.write(createQueued("c", { notifies }));
+      const failed = resultOutcome({ content: [], isError: true });
+      await store.write({ type: "settle", now: noon + 1, id: "task-a", token: "t1", outcome: failed });
+      await store.write({
+        type: "cancel",
+        now: noon + 2,
+        id: "task-b",
+        by: { actor: "ann", action: "cancel" },
+      });
+      const error = { kind: "error", body: "{}" } as const;
+      await store.write({ type: "fail", now: noon + 3, id: "task-c", outcome: error, statusMessage: "no" });
+      await store.write({ type: "delete", now: noon + 4, id: "task-c" });
+      await store.write({ type: "delete_expired", now: noon + 99 * 24 * 3_600_000, limit: 9 });
+      assert.equal(
+        await told(store),
+        "task-a created, task-b created, task-c created, task-a failed, task-b cancelled, task-c failed, task-c deleted",
+      );
+    },
+    "each webhook of a task is told, and none of a task without": async ({ store }) => {
+      if (store.outbox === undefined) return;
+      await store.write(createQueued("a", { notifies: ["billing", "audit"] }));
+      await store.write(createQueued("b"));
+      await store.write({ type: "cancel", now: noon, id: "task-b" });
+      assert.equal(await told(store), "task-a created");
+      assert.equal(await told(store, "audit"), "task-a created");
+      assert.equal(await told(store, "other"), "");
+      assert.equal((await store.get("task-b"))?.notifies, undefined);
+    },
+    "what is taken is due again when its time is over, and gone once it has ended": async ({ store }) => {
+      if (store.outbox === undefined) return;
+      await cancelled(store, "a");
+      assert.equal(await store.outbox.nextDueAt("billing"), noon);
+      assert.deepEqual(await take(store, { now: noon - 1 }), []);
+      const [first] = await take(store, { now: noon, limit: 1, until: noon + 50 });
+      assertMembers(first, { event: "created", tries: 1, dueAt: noon + 50 });
+      const [second, ...none] = await take(store, { now: noon + 1, until: noon + 70 });
+      assert.deepEqual([second?.event, none.length], ["cancelled", 0]);
+      assert.equal(await store.outbox.nextDueAt("billing"), noon + 50);
+      const [again] = await take(store, { now: noon + 50, until: noon + 60 });
+      assertMembers(again, { seq: first?.seq, tries: 2 });
+      // The first one's end comes too late: others have taken it.
+      await store.write({ type: "end_delivery", now: noon + 51, seq: first?.seq ?? 0, tries: 1 });
+      assert.equal(await store.outbox.nextDueAt("billing"), noon + 60);
+      await store.write({ type: "end_delivery", now: noon + 51, seq: first?.seq ?? 0, tries: 2 });
+      await store.write({ type: "end_delivery", now: noon + 51, seq: second?.seq ?? 0, tries: 1 });
+      assert.equal(await store.outbox.nextDueAt("billing"), null);
+      assert.deepEqual(await store.outbox.counts(9), []);
+    },
+    "what failed is due at its time, is given up, and can be sent again": async ({ store }) => {
+      if (store.outbox === undefined) return;
+      await cancelled(store, "a");
+      const [first, second] = await take(store, { now: noon });
+      const seq = first?.seq ?? 0;
+      await store.write({
+        type: "retry_delivery",
+        now: noon + 1,
+        seq,
+        tries: 1,
+        at: noon + 9,
+        problem: "\u0000 503",
+      });
+      const other = { seq: second?.seq ?? 0, tries: 1 };
+      await store.write({ type: "retry_delivery", now: noon + 2, ...other, at: noon + 3, problem: null });
+      assert.equal(await store.outbox.nextDueAt("billing"), noon + 3);
+      const lastFailure = { at: noon + 1, problem: "\u0000 503" };
+      const counted = { hook: "billing", waiting: 2, givenUp: 0, lastFailure };
+      assert.deepEqual(await store.outbox.counts(9), [counted]);
+      await store.write({ type: "retry_delivery", now: noon + 4, seq, tries: 1, at: null, problem: "gone" });
+      await store.write({ type: "end_delivery", now: noon + 4, ...other });
+      assert.equal(await store.outbox.nextDueAt("billing"), null);
+      assert.equal(await told(store), "");
+      const givenUp = { waiting: 0, givenUp: 1, lastFailure: { at: noon + 4, problem: "gone" } };
+      assert.deepEqual(await store.outbox.counts(9), [{ hook: "billing", ...givenUp }]);
+      const resend = { type: "resend_deliveries", now: noon + 5, hook: "billing", limit: 9 } as const;
+      assert.deepEqual(await store.write(resend), { ok: true, resent: 1 });
+      assert.deepEqual(await store.write(resend), { ok: true, resent: 0 });
+      const [sent] = await take(store, { now: noon + 5 });
+      assertMembers(sent, { seq, tries: 2, problem: "gone" });
+    },
+    "what waits of one task is found among the newest": async ({ store }) => {
+      if (store.outbox === undefined) return;
+      for (const name of ["a", "b"]) await cancelled(store, name);
+      const [first] = await take(store, { now: noon, limit: 1 });
+      const failed = { seq: first?.seq ?? 0, tries: 1, at: null, problem: "503" };
+      await store.write({ type: "retry_delivery", now: noon + 2, ...failed });
+      const all = await store.outbox.ofTask("task-a", 99);
+      assert.deepEqual(
+        all.map(({ event, dueAt, tries, problem }) => [event, dueAt, tries, problem]),
+        [
+          ["created", null, 1, "503"],
+          ["cancelled", noon, 0, null],
+        ],
+      );
+      const newest = await store.outbox.ofTask("task-a", 3);
+      assert.deepEqual(
+        newest.map(({ event }) => event),
+        ["cancelled"],
+      );
+      assert.deepEqual(await store.outbox.ofTask("task-c", 99), []);
+    },
+    "the oldest are dropped where there are too many, or where they are too old": async ({ store }) => {
+      if (store.outbox === undefined) return;
+      for (const [index, name] of ["a", "b", "c"].entries()) await cancelled(store, name, noon + index);
+      const trim = async (most: number, before: number, limit = 99): Promise<number> =>
+        (await store.write({ type: "trim_deliveries", now: noon, most, before, limit })).dropped;
+      assert.equal(await trim(6, noon), 0);
+      assert.equal(await trim(3, noon, 1), 1);
+      assert.equal(await trim(4, noon), 1);
+      assert.equal(await trim(99, noon + 2), 2);
+      assert.equal(await told(store), "task-c created, task-c cancelled");
+      const [counts] = await store.outbox.counts(1);
+      assert.equal(counts?.waiting, 1);
+    },
+  }),
+  ...ownerCases("outbox", {
+    "owners share what is due, and take what an owner that is gone had taken": async ({ store, join }) => {
+      if (store.outbox === undefined) return;
+      const other = await join();
+      for (const name of ["a", "b", "c", "d"]) await store.write(createQueued(name, { notifies }));
+      const now = noon + 1;
+      const taken = await Promise.all([take(store, { now, limit: 2 }), take(other.store, { now, limit: 2 })]);
+      const seqs = taken.flat().map(({ seq }) => seq);
+      assert.equal(new Set(seqs).size, seqs.length);
+      const later = await take(other.store, { now: now + 60_000 });
+      assert.deepEqual(
+        new Set(later.map(({ taskId }) => taskId)),
+        new Set(["task-a", "task-b", "task-c", "task-d"]),
+      );
+    },
+  }),
+];

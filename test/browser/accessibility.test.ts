@@ -1,0 +1,139 @@
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { chromiumOfFile, patience } from "./chromium-of-file.ts";
+import { Site, type SiteNode } from "./site.ts";
+import { Visitor } from "./visitor.ts";
+
+const chromium = chromiumOfFile();
+
+interface Found {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** What is wrong with the page as it is shown, by the rules of axe, or since it is wider than the window. */
+async function problemsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<Found>("axe.run()");
+  const beyond = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+  return [
+    ...violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary = "" }) => `${id}: ${html}\n${failureSummary}`),
+    ),
+    ...(beyond > 0 ? [`It is ${beyond} px wider than the window.`] : []),
+  ];
+}
+
+/** Tasks in every state that a page can show, by their words. */
+async function severalTasks(site: Site, node: SiteNode): Promise<ReadonlyMap<string, string>> {
+  const tasks = new Map<string, string>();
+  for (const [tool, word] of [
+    ["quick", "completed"],
+    ["publish", "failed"],
+    ["deploy", "asks"],
+    ["campaign", "running"],
+  ] as const)
+    tasks.set(word, await node.start(tool, word));
+  await site.logged("(waits)", "running");
+  await expect(node.start("quick", "refused", "stranger")).rejects.toThrow();
+  return tasks;
+}
+
+interface View {
+  readonly name: string;
+  readonly path: string;
+  /** Resolves when what is to be looked at is shown. */
+  readonly shown: (visitor: Visitor) => Promise<unknown>;
+}
+
+function viewsOf(tasks: ReadonlyMap<string, string>): readonly View[] {
+  const ofTask = (word: string, shown: View["shown"]): View => ({
+    name: word,
+    path: `/tasks/${tasks.get(word)}`,
+    shown,
+  });
+  return [
+    { name: "list", path: "/", shown: (visitor) => visitor.row("campaign").waitFor() },
+    {
+      name: "many",
+      path: "/?tool=quick",
+      shown: async ({ page }) => {
+        await page.getByRole("button", { name: "Change all that are listed…" }).click();
+        await page.getByRole("button", { name: "Show what would change" }).click();
+        await page.getByText("would be cancelled").waitFor();
+      },
+    },
+    ofTask("completed", (visitor) => visitor.row("Attempt 1 completed").waitFor()),
+    ofTask("failed", (visitor) => visitor.page.getByText("Where attempt 2 threw").click()),
+    ofTask("running", (visitor) =>
+      visitor.page.getByRole("region", { name: "Tasks that it called" }).waitFor(),
+    ),
+    ofTask("asks", async ({ page }) => {
+      await page.getByRole("form").getByRole("button", { name: "Accept" }).click();
+      await page.getByText("This is needed.").first().waitFor();
+    }),
+    ofTask("completed", ({ page }) => page.getByRole("button", { name: "Run again…" }).click()),
+    { name: "tools", path: "/tools", shown: (visitor) => visitor.row("publish").waitFor() },
+    {
+      name: "failures",
+      path: "/tools?tool=publish",
+      shown: (visitor) => visitor.row("The mirror refused").waitFor(),
+    },
+    { name: "nodes", path: "/nodes", shown: (visitor) => visitor.row("Alive").waitFor() },
+    {
+      name: "refusals",
+      path: "/refusals",
+      shown: (visitor) => visitor.row("unauthorized server/discover").waitFor(),
+    },
+    { name: "actions", path: "/actions", shown: (visitor) => visitor.row("Paused").waitFor() },
+  ];
+}
+
+it.each([
+  { theme: "light", width: 1_280 },
+  { theme: "dark", width: 1_280 },
+  { theme: "light", width: 360 },
+] as const)(
+  "nothing is in the way of anybody in the $theme theme, $width px wide",
+  patience,
+  async (look) => {
+    const site = await Site.inNewFolder();
+    const node = await site.serve();
+    const views = viewsOf(await severalTasks(site, node));
+    const stranger = await Visitor.open(chromium(), node.origin, { as: "nobody", ...look });
+    await stranger.logIn("a guess");
+    await stranger.page.getByRole("alert").waitFor();
+    expect.soft(await problemsOf(stranger.page)).toEqual([]);
+
+    const visitor = await Visitor.open(chromium(), node.origin, { path: "/tools", ...look });
+    const { page } = visitor;
+    await page.getByRole("button", { name: "Pause quick" }).click();
+    await page.getByText("No task of quick is started").waitFor();
+    for (const { name, path, shown } of views) {
+      await page.goto(visitor.urlOf(path));
+      await shown(visitor);
+      expect.soft([name, ...(await problemsOf(page))]).toEqual([name]);
+    }
+  },
+);
+
+it("moves nothing for who wants less motion", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const views = viewsOf(await severalTasks(site, node)).filter(({ name }) => name !== "actions");
+  const visitor = await Visitor.open(chromium(), node.origin, { reducedMotion: true });
+  const { page } = visitor;
+  for (const { name, path, shown } of views) {
+    await page.goto(visitor.urlOf(path));
+    await shown(visitor);
+    const moving = await page.evaluate<string[]>(`
+      [...document.querySelectorAll("*")].flatMap((element) => [null, "::before", "::after", "::backdrop"].map((part) => getComputedStyle(element, part)))
+        .filter(({ animationName, transitionDuration, scrollBehavior }) =>
+          animationName !== "none" || !/^0s(, 0s)*$/.test(transitionDuration) || scrollBehavior !== "auto")
+        .map(({ animationName, transitionDuration }) => animationName + " " + transitionDuration)`);
+    expect([name, ...moving]).toEqual([name]);
+  }
+});

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { chromiumOfFile, patience } from "./chromium-of-file.ts";
+import { Site } from "./site.ts";
+import { Visitor } from "./visitor.ts";
+
+const chromium = chromiumOfFile();
+
+it("shows how tasks come, go on and end, without being loaded again", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const visitor = await Visitor.open(chromium(), node.origin);
+  const { page } = visitor;
+  await page.getByText("There are no tasks yet.").waitFor();
+  await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
+  await page.evaluate("window.isSame = true");
+
+  const id = await node.start("report", "june");
+  await visitor.row(id).filter({ hasText: "Running" }).waitFor();
+  await visitor.row(id).filter({ hasText: "Half of june is written" }).waitFor();
+  site.openGate("june");
+  await visitor.row(id).filter({ hasText: "Completed" }).waitFor();
+  await page.getByRole("button", { name: "Completed 1" }).waitFor();
+  expect(await page.evaluate("window.isSame")).toBe(true);
+});
+
+it("says that its server is gone, and goes on with the next one at the same address", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const visitor = await Visitor.open(chromium(), node.origin);
+  const { page } = visitor;
+  visitor.expectFaults(/net::ERR_/);
+  visitor.expectFaults(/ 503 /); // it opens its store
+  const id = await node.start("report", "june");
+  await visitor.row(id).filter({ hasText: "Running" }).waitFor();
+  await site.logged("(waits)", "june");
+  await page.evaluate("window.isSame = true");
+
+  await node.kill();
+  await page.getByRole("status").filter({ hasText: "Connecting" }).waitFor();
+  expect(await visitor.row(id).isVisible()).toBe(true);
+  site.openGate("june");
+  await site.serve(node.port);
+  await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
+  await visitor.row(id).filter({ hasText: "Completed" }).waitFor();
+  const next = await node.start("quick", "after");
+  await visitor.row(next).filter({ hasText: "Completed" }).waitFor();
+  expect(await page.evaluate("window.isSame")).toBe(true);
+});

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { chromiumOfFile, patience } from "./chromium-of-file.ts";
+import { tokens } from "./operators.ts";
+import { Site } from "./site.ts";
+import { Visitor } from "./visitor.ts";
+
+const chromium = chromiumOfFile();
+
+it("shows strangers the login page alone, and logs in who knows a token", patience, async () => {
+  const site = await Site.inNewFolder();
+  const { origin } = await site.serve();
+  const visitor = await Visitor.open(chromium(), origin, { as: "nobody", path: "/tools" });
+  const { page } = visitor;
+  expect(await page.locator("script, [rel=stylesheet]").count()).toBe(0);
+  for (const place of ["/app.js", "/app.css", "/session", "/api/tasks"]) {
+    const answer = await page.request.get(visitor.urlOf(place));
+    expect([place, answer.status()]).toEqual([place, 401]);
+  }
+  await visitor.logIn("a guess");
+  await page.getByRole("alert").waitFor();
+  expect(await page.getByRole("alert").textContent()).toBe("Nobody is known by this token.");
+
+  await visitor.logIn(tokens.write);
+  await page.getByRole("heading", { name: "Tools" }).waitFor();
+  expect(visitor.path).toBe("/tools");
+  expect(await page.getByText("ann", { exact: true }).isVisible()).toBe(true);
+  expect(await page.evaluate("document.cookie")).toBe("");
+
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.getByLabel("Token of an operator").waitFor();
+  await page.goto(visitor.urlOf("/"));
+  await page.getByLabel("Token of an operator").waitFor();
+});
+
+it("goes on where a link led that was followed before the login", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const id = await node.start("quick", "linked");
+  const visitor = await Visitor.open(chromium(), node.origin, { path: `/tasks/${id}` });
+  await visitor.page.getByRole("heading", { name: "quick" }).waitFor();
+  expect(visitor.path).toBe(`/tasks/${id}`);
+});

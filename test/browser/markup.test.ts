@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import { chromiumOfFile, patience } from "./chromium-of-file.ts";
+import { markup } from "./markup.ts";
+import { Site } from "./site.ts";
+import { Visitor } from "./visitor.ts";
+
+const chromium = chromiumOfFile();
+
+/** What is in the page that came from nobody but a text. The page has none of these of its own. */
+const strange =
+  "img, iframe, object, embed, base, form[action], [onerror], [onfocus], script:not([src]), a[href^='javascript:']";
+
+it("shows texts of tools and callers as text, whatever they would be as markup", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const ids = new Map<string, string>();
+  for (const word of ["ends", "asks", "fails"]) ids.set(word, await node.start("markup", word, markup));
+  const visitor = await Visitor.open(chromium(), node.origin);
+  const { page } = visitor;
+  const isText = async (least: number): Promise<void> => {
+    await expect.poll(() => page.getByText(markup).count()).toBeGreaterThanOrEqual(least);
+    expect(await page.locator(strange).count()).toBe(0);
+  };
+
+  for (const id of ids.values()) await visitor.row(id).waitFor();
+  await isText(3);
+  await page.goto(
+    visitor.urlOf(
+      `/?${new URLSearchParams({ principal: markup, text: markup, node: markup, tool: markup }).toString()}`,
+    ),
+  );
+  await page.getByText("No task is like that.").waitFor();
+  expect(await page.getByLabel("Caller").inputValue()).toBe(markup);
+
+  await page.goto(visitor.urlOf(`/tasks/${ids.get("ends")}`));
+  await visitor.heading("markup Completed").waitFor();
+  await isText(6);
+  await page.goto(visitor.urlOf(`/tasks/${ids.get("fails")}`));
+  await visitor.heading("markup Failed").waitFor();
+  await page.getByText("Where attempt 1 threw").click();
+  await isText(6);
+
+  await page.goto(visitor.urlOf(`/tasks/${ids.get("asks")}`));
+  await visitor.heading("markup Needs input").waitFor();
+  await isText(6);
+  const form = page.getByRole("form");
+  for (const field of await form.getByRole("textbox").all()) await field.fill(markup);
+  await form.getByRole("button", { name: "Accept" }).click();
+  await visitor.heading("markup Completed").waitFor();
+
+  await page.goto(visitor.urlOf("/tools?tool=markup"));
+  await page.getByRole("heading", { name: "Failures by message" }).waitFor();
+  await isText(1);
+  await page.goto(visitor.urlOf("/actions"));
+  await visitor.row("Answered a task").getByText("Detail").click();
+  expect(await page.locator(strange).count()).toBe(0);
+  for (const path of [`/tasks/${encodeURIComponent(markup)}`, `/tools?tool=${encodeURIComponent(markup)}`]) {
+    visitor.expectFaults(/status of 404/);
+    await page.goto(visitor.urlOf(path));
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    expect(await page.locator(strange).count()).toBe(0);
+  }
+});

@@ -1,0 +1,118 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import type { Registry } from "../../../src/runtime/tool/registry.ts";
+import { FreshDatabase } from "../../postgres/test-database.ts";
+import { withClient } from "../../postgres/with-client.ts";
+import { admin, adminJson, call, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
+
+/** In texts of JSON, and ends of lines to some. */
+const odd = "a\u2028b\u2029c\nd\r\ne \u0000 \ud800 \"'";
+
+const works = (tools: Registry): void => {
+  tools.add("work", {}, async (_args, task) => {
+    await task.log("info", odd);
+    const made = await task.step("make", () => odd);
+    return { content: [{ type: "text", text: made }] };
+  });
+};
+
+/** Another schema, for a store restored from `place`, whose folder has the backups. */
+async function another(place: Place): Promise<Place> {
+  return { ...(await somePlace("Postgres")), cwd: place.cwd };
+}
+
+const schemaOf = (place: Place): string => new URL(place.url).searchParams.get("schema") ?? "";
+
+it(
+  "backs a schema up while its server goes on, and makes another one of that",
+  { timeout: 60_000 },
+  async () => {
+    const place = await somePlace("Postgres");
+    const runtime = await serve(place, works);
+    const first = await call(runtime, "work", { odd });
+    const completed = { state: "completed", outcome: { body: { content: [{ text: odd }] } } };
+    await expect.poll(() => adminJson(place, "show", first)).toMatchObject(completed);
+    const all = async (of: Place): Promise<string> => admin(of, "export");
+    const before = await all(place);
+    expect(await admin(place, "backup", "tasks.backup")).toMatch(/^backed up 1 task to tasks\.backup: /);
+    const later = await call(runtime, "work", {});
+    await expect.poll(() => adminJson(place, "show", later)).toMatchObject({ state: "completed" });
+
+    const copy = await another(place);
+    expect(await admin(copy, "restore", "tasks.backup", "--beside")).toMatch(
+      /^restored 1 task as they stood at /,
+    );
+    expect(await all(copy)).toBe(before);
+    // Its server goes on from there.
+    const second = await serve(copy, works);
+    const task = await call(second, "work", {});
+    await expect.poll(() => adminJson(copy, "show", task)).toMatchObject(completed);
+    expect(await adminJson(copy, "counts")).toMatchObject({ tools: [{ completed: 2 }] });
+  },
+);
+
+it(
+  "is not opened while others have the original open, be it in another database",
+  { timeout: 60_000 },
+  async () => {
+    const place = await somePlace("Postgres");
+    const runtime = await serve(place, works);
+    await call(runtime, "work", {});
+    await admin(place, "backup", "tasks.backup");
+    const database = await FreshDatabase.create();
+    onTestFinished(() => database.drop());
+    const copies: readonly Place[] = [await another(place), { ...place, url: database.url }];
+    for (const copy of copies) {
+      await admin(copy, "restore", "tasks.backup");
+      const { code, stderr } = await runAdmin(copy, "list");
+      expect([code, stderr]).toEqual([
+        6,
+        expect.stringMatching(
+          new RegExp(
+            `restored from a backup of schema ${schemaOf(place)} of database .*, which is in use by process ${process.pid} on`,
+          ),
+        ),
+      ]);
+    }
+    await runtime.stop();
+    for (const copy of copies)
+      expect(await adminJson(copy, "list")).toMatchObject({ tasks: [{ tool: "work" }] });
+    await serve(place, works);
+    for (const copy of copies)
+      expect(await adminJson(copy, "list")).toMatchObject({ tasks: [{ tool: "work" }] });
+  },
+);
+
+it("takes no schema that has tables, no backup of another kind, and leaves nothing of one that is refused", async () => {
+  const place = await somePlace("Postgres");
+  const runtime = await serve(place, works);
+  await call(runtime, "work", {});
+  await admin(place, "backup", "tasks.backup");
+  const refused = async (
+    of: Place,
+    ...words: readonly string[]
+  ): Promise<readonly [number | null, string]> => {
+    const { code, stderr } = await runAdmin(of, ...words);
+    return [code, stderr];
+  };
+  expect(await refused(place, "restore", "tasks.backup")).toEqual([2, expect.stringContaining("has tables")]);
+  expect(await refused(place, "backup", "tasks.backup")).toEqual([
+    2,
+    expect.stringContaining("is there already"),
+  ]);
+  const copy = await another(place);
+  const file = { ...place, url: `sqlite:${join(place.cwd, "tasks.db")}` };
+  expect(await refused(file, "restore", "tasks.backup")).toEqual([
+    2,
+    expect.stringContaining("store in Postgres"),
+  ]);
+  const bytes = await readFile(join(place.cwd, "tasks.backup"));
+  await writeFile(join(place.cwd, "cut"), bytes.subarray(0, -100));
+  expect(await refused(copy, "restore", "cut")).toEqual([6, expect.stringContaining("was cut or changed")]);
+  expect(await refused(copy, "backup", "none")).toEqual([6, expect.stringContaining("has no schema")]);
+  await withClient(place.url.replace(/\?.*$/, ""), async (client) => {
+    const found = await client.query("select 1 from pg_namespace where nspname = $1", [schemaOf(copy)]);
+    expect(found.rows).toEqual([]);
+  });
+});

@@ -1,0 +1,271 @@
+import { randomBytes } from "node:crypto";
+import { watch } from "node:fs";
+import { copyFile, mkdir, readdir, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import type { Registry } from "../../../src/runtime/tool/registry.ts";
+import { migrations } from "../../../src/store/sqlite/migrate.ts";
+import { runChild } from "../../store/sqlite/child.ts";
+import { openInChild } from "../../store/sqlite/owner-child.ts";
+import { writeOlderSchema } from "../../store/sqlite/older-schema.ts";
+import { createQueued, sampleRequest } from "../../contract/sample-task.ts";
+import { someOwner } from "../../store/sqlite/some-owner.ts";
+import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import { folder, startHoldfast } from "../run-cli.ts";
+import { runMain } from "../run-main.ts";
+import { admin, adminJson, call, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
+
+const works = (tools: Registry): void => void tools.add("work", {}, () => ({ content: [] }));
+
+/** A store at another path of the same folder. */
+function beside({ cwd }: Place, name: string): { readonly url: string; readonly cwd: string } {
+  return { url: `sqlite:${join(cwd, name)}`, cwd };
+}
+
+async function run(
+  place: { readonly url: string; readonly cwd: string },
+  ...words: readonly string[]
+): Promise<readonly [number | null, string]> {
+  const { code, stdout, stderr } = await runMain(["admin", place.url, ...words], { cwd: place.cwd });
+  return [code, stdout + stderr];
+}
+
+it("backs a store up while its server goes on, and makes another store of that", async () => {
+  const place = await somePlace("SQLite");
+  const runtime = await serve(place, works);
+  const first = await call(runtime, "work");
+  await expect.poll(() => adminJson(place, "show", first)).toMatchObject({ state: "completed" });
+  const said = await admin(place, "backup", "tasks.backup");
+  expect(said).toMatch(/^backed up 1 task to tasks\.backup: [\d.]+ KiB, [\d.]+s\n$/);
+  const file = join(place.cwd, "tasks.backup");
+  const { mode, size } = await stat(file);
+  expect(mode & 0o777).toBe(0o600);
+  expect(await adminJson(place, "backup", "second.backup")).toEqual({
+    file: join(place.cwd, "second.backup"),
+    tasks: 1,
+    bytes: expect.closeTo(size, -3),
+    seconds: expect.any(Number),
+  });
+  await call(runtime, "work");
+  await runtime.stop();
+
+  const copy = beside(place, "copy/tasks.db");
+  const [code, restored] = await run(copy, "restore", "tasks.backup");
+  expect([code, restored]).toEqual([
+    0,
+    expect.stringMatching(/^restored 1 task as they stood at \d{4}-.*Z\n$/),
+  ]);
+  expect((await stat(join(place.cwd, "copy/tasks.db"))).mode & 0o777).toBe(0o600);
+  const shown = await run(copy, "show", first, "--json");
+  expect(JSON.parse(shown[1])).toMatchObject({ id: first, state: "completed" });
+  expect(JSON.parse((await run(copy, "list", "--json"))[1])).toMatchObject({ tasks: [{ id: first }] });
+  expect((await readdir(place.cwd)).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
+it("has what several writers were told before it began, and none of their writes fails", async () => {
+  const { cwd, url } = await somePlace("SQLite");
+  const program = new URL("../../store/sqlite/write-forever.ts", import.meta.url);
+  const writers = [1, 2, 3].map(() => runChild(program, [join(cwd, "tasks.db")]));
+  onTestFinished(async () => void (await Promise.all(writers.map((writer) => writer.kill("SIGKILL")))));
+  for (const writer of writers) expect(await writer.line()).toBe("open");
+  const told = await Promise.all(
+    writers.map(async (writer) => Promise.all(Array.from({ length: 100 }, () => writer.line()))),
+  );
+  // Those of several writers have the same names: the later one of a name was told that it is there.
+  expect(await run({ url, cwd }, "backup", "tasks.backup")).toEqual([0, expect.any(String)]);
+  for (const writer of writers) expect(await writer.line()).toMatch(/^(kept|lost)/);
+  await Promise.all(writers.map((writer) => writer.kill("SIGKILL")));
+  const copy = { url: `sqlite:${join(cwd, "copy.db")}`, cwd };
+  expect(await run(copy, "restore", "tasks.backup")).toEqual([0, expect.any(String)]);
+  const kept = new Set(told.flat().flatMap((line) => /^kept (\S+)$/.exec(line)?.[1] ?? []));
+  expect(kept.size).toBeGreaterThan(30);
+  const { tasks } = JSON.parse((await run(copy, "list", "--json", "--limit", "100000"))[1]) as {
+    readonly tasks: readonly { readonly id: string }[];
+  };
+  expect([...kept].filter((id) => !tasks.some((task) => task.id === id))).toEqual([]);
+});
+
+it("is not opened while others have the original open, and afterwards like any other", async () => {
+  const place = await somePlace("SQLite");
+  const server = await openInChild(join(place.cwd, "tasks.db"));
+  await server.ask("run task");
+  await admin(place, "backup", "tasks.backup");
+  const [copy, twin] = [beside(place, "copy.db"), beside(place, "twin.db")];
+  await run(copy, "restore", "tasks.backup");
+  await run(twin, "restore", "tasks.backup", "--beside");
+  const [code, refusal] = await run(copy, "list");
+  expect([code, refusal]).toEqual([
+    6,
+    expect.stringMatching(
+      new RegExp(
+        `copy\\.db was restored from a backup of .*/tasks\\.db, which is in use by process ${server.pid} on .*--beside`,
+      ),
+    ),
+  ]);
+  expect(await run(copy, "list")).toEqual([code, refusal]);
+  expect(await run(twin, "list")).toEqual([0, expect.stringContaining("running")]);
+  await server.kill("SIGKILL");
+  expect(await run(copy, "list")).toEqual([0, expect.stringContaining("running")]);
+  // Nor is the mark there any more.
+  const again = await openInChild(join(place.cwd, "tasks.db"));
+  expect(await run(copy, "list")).toEqual([0, expect.stringContaining("running")]);
+  await again.end();
+});
+
+it("gives what ran at the time of the backup to a server of the restored store, as after a crash", async () => {
+  const place = await somePlace("SQLite");
+  const forever = Promise.withResolvers<void>();
+  const runtime = await serve(place, (tools) =>
+    tools.add("work", {}, async () => {
+      await forever.promise;
+      return { content: [] };
+    }),
+  );
+  const task = await call(runtime, "work");
+  await expect.poll(() => adminJson(place, "show", task)).toMatchObject({ state: "running" });
+  await admin(place, "backup", "tasks.backup");
+  forever.resolve();
+  await runtime.stop();
+  const copy = { ...(await somePlace("SQLite")), cwd: place.cwd };
+  await run(copy, "restore", "tasks.backup");
+  await serve(copy, (tools) =>
+    tools.add("work", { annotations: { idempotentHint: true } }, () => ({
+      content: [{ type: "text", text: "again" }],
+    })),
+  );
+  await expect
+    .poll(() => adminJson(copy, "show", task), { timeout: 20_000 })
+    .toMatchObject({
+      attempt: 2,
+      outcome: { body: { content: [{ text: "again" }] } },
+    });
+});
+
+it("refuses a backup that was cut or changed, and what is none, and leaves nothing behind", async () => {
+  const place = await somePlace("SQLite");
+  const runtime = await serve(place, works);
+  for (let calls = 0; calls < 20; calls++) await call(runtime, "work");
+  await runtime.stop();
+  await admin(place, "backup", "whole");
+  const at = (name: string): string => join(place.cwd, name);
+  const whole = await readFile(at("whole"));
+  for (const keep of [0, 40, 500, whole.length - 200, whole.length - 1]) {
+    await copyFile(at("whole"), at("bad"));
+    await truncate(at("bad"), keep);
+    const [code, text] = await run(beside(place, "copy.db"), "restore", "bad");
+    expect([keep, code, text]).toEqual([
+      keep,
+      6,
+      expect.stringMatching(/bad (was cut or changed|is no backup)/),
+    ]);
+  }
+  for (const at_ of [12, 400, whole.length / 2, whole.length - 30].map(Math.floor)) {
+    const changed = Buffer.from(whole);
+    changed[at_] = (changed[at_] ?? 0) ^ 1;
+    await writeFile(at("bad"), changed);
+    const [code, text] = await run(beside(place, "copy.db"), "restore", "bad");
+    expect([at_, code, text]).toEqual([
+      at_,
+      6,
+      expect.stringMatching(/bad (was cut or changed|is no backup)/),
+    ]);
+  }
+  expect(await run(beside(place, "copy.db"), "restore", "tasks.db")).toEqual([
+    6,
+    expect.stringContaining("is no backup"),
+  ]);
+  expect(await run(beside(place, "copy.db"), "restore", "missing")).toEqual([
+    2,
+    expect.stringContaining("ENOENT"),
+  ]);
+  expect((await readdir(place.cwd)).filter((name) => name.startsWith("copy"))).toEqual([]);
+});
+
+it("overwrites nothing", async () => {
+  const place = await somePlace("SQLite");
+  const runtime = await serve(place, works);
+  await call(runtime, "work");
+  await writeFile(join(place.cwd, "taken"), "mine");
+  expect(await run(place, "backup", "taken")).toEqual([2, expect.stringContaining("is there already")]);
+  expect(await readFile(join(place.cwd, "taken"), "utf8")).toBe("mine");
+  expect(await run(place, "backup", "no/folder")).toEqual([2, expect.stringContaining("cannot be written")]);
+  await admin(place, "backup", "tasks.backup");
+  expect(await run(place, "restore", "tasks.backup")).toEqual([
+    2,
+    expect.stringContaining("is there already"),
+  ]);
+  // The server goes on with the file that was moved.
+  await mkdir(join(place.cwd, "old"));
+  for (const end of ["", "-wal", "-shm"])
+    await rename(join(place.cwd, `tasks.db${end}`), join(place.cwd, `old/tasks.db${end}`));
+  expect(await run(place, "restore", "tasks.backup")).toEqual([
+    6,
+    expect.stringContaining("Processes still run"),
+  ]);
+  await runtime.stop().catch(() => undefined);
+});
+
+it("leaves nothing behind when it is interrupted", { timeout: 60_000 }, async () => {
+  const { cwd, url } = await somePlace("SQLite");
+  const store = sqliteStore(join(cwd, "tasks.db"));
+  await store.open(someOwner());
+  const request = {
+    ...sampleRequest,
+    arguments: JSON.stringify({ text: randomBytes(500_000).toString("hex") }),
+  };
+  for (let n = 0; n < 60; n++) await store.write({ ...createQueued(String(n)), request });
+  await store.close();
+  const before = await readdir(cwd);
+  const begun = Promise.withResolvers<void>();
+  const watcher = watch(cwd, (_event, name) => {
+    if (name?.startsWith(".holdfast-backup") === true) begun.resolve();
+  });
+  onTestFinished(() => watcher.close());
+  const command = startHoldfast(["admin", url, "backup", "tasks.backup"], { cwd });
+  await begun.promise;
+  command.kill("SIGTERM");
+  expect(await command.ended).toMatchObject({
+    code: 143,
+    stderr: expect.stringContaining("no backup was made"),
+  });
+  expect(await readdir(cwd)).toEqual(before);
+});
+
+it("keeps the schema of an older version, which the server that opens it migrates", async () => {
+  const cwd = await folder();
+  const old = { url: "old.db", cwd };
+  writeOlderSchema(join(cwd, "old.db"), migrations.length - 1, [], () => undefined);
+  expect(await run(old, "backup", "old.backup")).toEqual([0, expect.stringContaining("0 tasks")]);
+  const copy = { url: "copy.db", cwd };
+  expect(JSON.parse((await run(copy, "restore", "old.backup", "--json"))[1])).toMatchObject({
+    tasks: 0,
+    schema: migrations.length - 1,
+    beside: false,
+  });
+  expect(await run(copy, "list")).toEqual([6, expect.stringContaining("older Holdfast")]);
+  const place = { ...(await somePlace("SQLite")), ...copy };
+  expect((await runAdmin(place, "list")).code).toBe(6);
+});
+
+it("says where it cannot be done", async () => {
+  const cwd = await folder();
+  expect(await run({ url: "https://host/admin", cwd }, "backup", "x")).toEqual([
+    2,
+    expect.stringContaining("name the store itself"),
+  ]);
+  expect(await run({ url: "new.db", cwd }, "restore", ".")).toEqual([
+    2,
+    expect.stringContaining("cannot be read"),
+  ]);
+  expect(await run({ url: "memory:", cwd }, "backup", "x")).toEqual([2, expect.stringContaining("memory:")]);
+  expect(await run({ url: "missing.db", cwd }, "backup", "x")).toEqual([
+    6,
+    expect.stringContaining("There is no file"),
+  ]);
+  await writeFile(join(cwd, "empty.db"), "");
+  expect(await run({ url: "empty.db", cwd }, "backup", "x")).toEqual([
+    6,
+    expect.stringContaining("it is empty"),
+  ]);
+  expect(await readdir(cwd)).toEqual(["empty.db"]);
+});

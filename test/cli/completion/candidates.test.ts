@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import { candidates, wordsOf } from "../../../src/cli/completion/candidates.ts";
+import type { Context } from "../../../src/cli/context.ts";
+import { makeProgram } from "../../../src/cli/program.ts";
+
+const url = "http://127.0.0.1:3000/mcp";
+
+const known = {
+  servers: async () => [url, "reports", "node server.js"],
+  tools: async (server: string | undefined) =>
+    server === "reports" ? ["publish"] : ["publish", "greet", "--evil", "be\u001bl", "$(reboot)"],
+  tasks: async () => ["01a2", "01b3"],
+};
+
+const io = { stdout: { write: () => true }, stderr: { write: () => true } };
+const program = makeProgram({ io, output: { json: true } } as unknown as Context, () => undefined);
+
+it.each([
+  ["holdfast ca", ["call", "cancel"]],
+  ["/usr/bin/holdfast compl", ["completion"]],
+  ["holdfast call ", [url, "reports", "node server.js"]],
+  ["holdfast call re", ["reports"]],
+  [`holdfast call ${url} `, ["publish", "greet", "$(reboot)"]],
+  ["holdfast call reports p", ["publish"]],
+  ["holdfast tools reports ", ["publish"]],
+  ["holdfast call 'node server.js' gr", ["greet"]],
+  ["holdfast call 'node", ["node server.js"]],
+  ["holdfast call reports publish ", []],
+  ["holdfast call reports publish --de", ["--detach"]],
+  ["holdfast call --timeout 5 re", ["reports"]],
+  ["holdfast call --timeout ", []],
+  ["holdfast call greet -- node ", []],
+  ["holdfast result ", ["last", "01a2", "01b3"]],
+  ["holdfast result 01a", ["01a2"]],
+  ["holdfast result 01a2 --ser", ["--server"]],
+  ["holdfast result 01a2 --server re", ["reports"]],
+  [
+    "holdfast ls --",
+    ["--json", "--config", "--token", "--header", "--all", "--refresh", "--server", "--help"],
+  ],
+  ["holdfast help ans", ["answer"]],
+  ["holdfast completion ", ["bash", "zsh", "fish"]],
+  ["holdfast journal ", ["ls", "export"]],
+  ["holdfast journal export --o", ["--output"]],
+  ["holdfast admin ", []],
+  ["holdfast admin tasks.db ret", ["retry"]],
+  ["holdfast admin tasks.db retry --dry", ["--dry-run"]],
+  ["holdfast admin tasks.db show ", []],
+  ["holdfast --ver", ["--version"]],
+  ["holdfast nothing ", []],
+])("%s", async (line, words) => {
+  expect(await candidates(program, wordsOf(line), known)).toEqual(words);
+});
+
+it("begins with all commands", async () => {
+  const all = await candidates(program, wordsOf("holdfast "), known);
+  expect(all).toEqual([...program.commands.map((command) => command.name()), "help"]);
+});

@@ -1,0 +1,151 @@
+import { connect, logIn, logOut, memoryLogins, TaskClientError, type LogInOptions } from "holdfast/client";
+import { expect, it } from "vitest";
+import { logInBy } from "../../../src/client/auth/log-in.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { connected, loud, shouted, visits } from "./connected.ts";
+import { protectedBy } from "./protected.ts";
+
+it("logs in with a browser, as a client that it registers, and calls tools then", async () => {
+  const { url, oauth } = await protectedBy({ metadataDocuments: false });
+  const store = memoryLogins();
+  const login = await logIn(url, { store, onAddress: visits, scope: "tools" });
+  expect(login).toMatchObject({ issuer: oauth.issuer, resource: url, scope: "tools" });
+  expect(oauth.last("/token").get("resource")).toBe(url);
+  expect(oauth.last("/authorize").get("code_challenge_method")).toBe("S256");
+  expect(oauth.times("/register")).toBe(1);
+  expect(await shouted(await connected(url, store))).toEqual(loud);
+});
+
+it("is described by a document where the server takes that", async () => {
+  const { url, oauth } = await protectedBy();
+  const store = memoryLogins();
+  const clientMetadataUrl = "https://desk.example.com/client.json";
+  await logIn(url, { store, onAddress: visits, clientMetadataUrl });
+  expect(oauth.last("/authorize").get("client_id")).toBe(clientMetadataUrl);
+  expect(oauth.times("/register")).toBe(0);
+  expect(await shouted(await connected(url, store))).toEqual(loud);
+});
+
+it("logs in as a client that is known already", async () => {
+  const { url, oauth } = await protectedBy({ registration: false });
+  oauth.clients.set("desk", { id: "desk", redirectUris: [] });
+  const store = memoryLogins();
+  await logIn(url, { store, onAddress: visits, client: { id: "desk" } });
+  expect(await shouted(await connected(url, store))).toEqual(loud);
+});
+
+it("says so where it would have to be known already", async () => {
+  const { url } = await protectedBy({ registration: false });
+  for (const flow of ["browser", "device"] as const) {
+    await expect(logIn(url, { store: memoryLogins(), onAddress: visits, flow })).rejects.toMatchObject({
+      code: "unauthorized",
+      message: expect.stringContaining("registers no clients") as string,
+    });
+  }
+});
+
+it("logs in as itself, and again when the token ends", async () => {
+  const { url, oauth } = await protectedBy();
+  oauth.clients.set("robot", { id: "robot", secret: "s3cret", redirectUris: [] });
+  const store = memoryLogins();
+  await logIn(url, { store, flow: "client", client: { id: "robot", secret: "s3cret" } });
+  const client = await connected(url, store);
+  expect(await shouted(client)).toEqual(loud);
+  oauth.expireAll();
+  expect(await shouted(client)).toEqual(loud);
+  expect(oauth.times("/token")).toBe(2);
+});
+
+it("logs in with a code that the user enters elsewhere", async () => {
+  const { url, oauth } = await protectedBy();
+  const store = memoryLogins();
+  const clock = new FakeClock();
+  clock.hold();
+  const code = Promise.withResolvers<string>();
+  const loggedIn = logInBy(clock, new URL(url), {
+    store,
+    flow: "device",
+    onAddress: (address) => code.resolve(address.code ?? ""),
+  });
+  const userCode = await code.promise;
+  (await clock.nap(1_000)).wake();
+  const second = await clock.nap(1_000); // since the user has not entered it yet
+  oauth.decideOn(userCode, "approved");
+  second.wake();
+  await loggedIn;
+  expect(oauth.times("/token")).toBe(2);
+  expect(await shouted(await connected(url, store))).toEqual(loud);
+});
+
+it("says when the user refuses, with a code and without", async () => {
+  const { url, oauth } = await protectedBy();
+  const store = memoryLogins();
+  oauth.decides = "denies";
+  await expect(logIn(url, { store, onAddress: visits })).rejects.toMatchObject({
+    code: "unauthorized",
+    message: expect.stringContaining("The user said no") as string,
+  });
+  const clock = new FakeClock();
+  const onAddress: LogInOptions["onAddress"] = ({ code = "" }) => oauth.decideOn(code, "denied");
+  const refused = logInBy(clock, new URL(url), { store, flow: "device", onAddress });
+  await expect(refused).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+it("takes no answer without the right state, and waits on", async () => {
+  const { url } = await protectedBy();
+  const store = memoryLogins();
+  let status = 0;
+  await logIn(url, {
+    store,
+    onAddress: async (address) => {
+      const forged = new URL(address.url.searchParams.get("redirect_uri") ?? "");
+      forged.searchParams.set("code", "stolen");
+      forged.searchParams.set("state", "guessed");
+      status = (await fetch(forged)).status;
+      await visits(address);
+    },
+  });
+  expect(status).toBe(400);
+});
+
+it("gives up when nobody logs in in time, or nobody waits any more", async () => {
+  const { url } = await protectedBy();
+  const store = memoryLogins();
+  const late = logIn(url, { store, onAddress: () => undefined, timeoutMs: 1 });
+  await expect(late).rejects.toMatchObject({ code: "timeout" });
+  const controller = new AbortController();
+  const reason = new Error("Ctrl-C");
+  const stopped = logIn(url, {
+    store,
+    signal: controller.signal,
+    onAddress: () => controller.abort(reason),
+  });
+  await expect(stopped).rejects.toBe(reason);
+});
+
+it("refuses another issuer than the one that was asked for", async () => {
+  const { url } = await protectedBy();
+  const issuer = "https://login.example.com";
+  const refused = logIn(url, { store: memoryLogins(), onAddress: visits, issuer });
+  await expect(refused).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+it("logs out, and the tokens are worth nothing any more", async () => {
+  const { url, oauth } = await protectedBy();
+  const store = memoryLogins();
+  const { accessToken } = await logIn(url, { store, onAddress: visits });
+  expect(await logOut(url, { store })).toBe("revoked");
+  await expect(oauth.verifyAccessToken(accessToken)).rejects.toThrow();
+  expect(await logOut(url, { store })).toBe("none");
+  const refused = await connect(url, { auth: store }).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(TaskClientError);
+  expect(refused).toMatchObject({ code: "unauthorized" });
+});
+
+it("forgets a login also where tokens cannot be revoked", async () => {
+  const { url } = await protectedBy({ revocation: false });
+  const store = memoryLogins();
+  await logIn(url, { store, onAddress: visits });
+  expect(await logOut(url, { store })).toBe("deleted");
+  expect(await logOut(url, { store })).toBe("none");
+});

@@ -1,0 +1,266 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { configFromEnv } from "../../src/env/config-from-env.ts";
+import type { Environment } from "../../src/env/env-reader.ts";
+import { serverVariables } from "../../src/env/variables.ts";
+import { fileNameOf } from "../../src/env/variable.ts";
+import { settingsOf as postgresSettings } from "../../src/store/postgres/options.ts";
+import { settingsOf as sqliteSettings } from "../../src/store/sqlite/options.ts";
+import { HoldfastError } from "../../src/task/fault.ts";
+
+/** What is said of an environment that is refused. */
+function problemsOf(env: Environment): string[] {
+  try {
+    configFromEnv(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(HoldfastError);
+    expect(error).toMatchObject({ code: "configuration" });
+    return error instanceof HoldfastError ? error.message.split("\n") : [];
+  }
+  throw new Error("Nothing was refused.");
+}
+
+async function fileWith(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-env-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "secret");
+  await writeFile(path, text);
+  return path;
+}
+
+it("says nothing of what is not set, so that the author's own options hold", () => {
+  const { tasks, http } = configFromEnv({ PATH: "/bin", HOLDFAST_CONCURRENCY: "", HOLDFAST_PORT: undefined });
+  expect(Object.keys(tasks)).toEqual(["store"]);
+  expect(http).toEqual({});
+});
+
+it("reads numbers, lengths of time, sizes, lists and switches", () => {
+  const { tasks, http } = configFromEnv({
+    HOLDFAST_STORE: "memory:",
+    HOLDFAST_ROLES: "work, serve",
+    HOLDFAST_CONCURRENCY: " 8 ",
+    HOLDFAST_KEEP: "1.5h",
+    HOLDFAST_TTL: "none",
+    HOLDFAST_POLL_INTERVAL: "250",
+    HOLDFAST_STOP_DEADLINE: "30s",
+    HOLDFAST_MAX_UNFINISHED: "none",
+    HOLDFAST_MAX_BODY_BYTES: "8MiB",
+    HOLDFAST_MAX_JOURNAL_BYTES: "1000000",
+    HOLDFAST_CALLS_PER_MINUTE: "none",
+    HOLDFAST_MAX_LOOP_DELAY: "2s",
+    HOLDFAST_MAX_LISTENS_PER_PRINCIPAL: "5",
+    HOLDFAST_HOST: "0.0.0.0",
+    HOLDFAST_PORT: "0",
+    HOLDFAST_PATH: "/tools",
+    HOLDFAST_ALLOWED_HOSTS: "reports.example.com, localhost",
+    HOLDFAST_ALLOWED_ORIGINS: "any",
+    HOLDFAST_CORS_ORIGINS: "https://app.example.com",
+    HOLDFAST_MAX_REQUEST_BODY_SIZE: "9MiB",
+    HOLDFAST_SESSION_IDLE: "2h",
+  });
+  const { store: _, ...options } = tasks;
+  expect(options).toEqual({
+    roles: ["work", "serve"],
+    concurrency: 8,
+    keepMs: 5_400_000,
+    ttlMs: null,
+    pollIntervalMs: 250,
+    stopDeadlineMs: 30_000,
+    maxUnfinished: null,
+    maxBodyBytes: 8 * 1024 ** 2,
+    maxJournalBytes: 1_000_000,
+    rates: { callsPerMinute: null, maxLoopDelayMs: 2_000 },
+    maxListensPerPrincipal: 5,
+  });
+  expect(http).toEqual({
+    host: "0.0.0.0",
+    port: 0,
+    path: "/tools",
+    allowedHosts: ["reports.example.com", "localhost"],
+    allowedOrigins: "any",
+    cors: { origins: ["https://app.example.com"] },
+    maxRequestBodySize: 9 * 1024 ** 2,
+    sessionIdleMs: 7_200_000,
+  });
+});
+
+it.each([
+  ["HOLDFAST_CONCURRENCY", "many", 'takes a whole number from 1 on, not "many".'],
+  ["HOLDFAST_CONCURRENCY", "0", 'takes a whole number from 1 on, not "0".'],
+  ["HOLDFAST_MAX_NESTING", "2000", 'takes a whole number from 1 to 1000, not "2000".'],
+  [
+    "HOLDFAST_KEEP",
+    "10ms",
+    'takes a length of time from 1s on (30s, 5m, 48h, 7d, or milliseconds), not "10ms".',
+  ],
+  ["HOLDFAST_TTL", "-1", 'takes a length of time, or "none" (30s, 5m, 48h, 7d, or milliseconds), not "-1".'],
+  ["HOLDFAST_KEEP", "1.5ms", 'not "1.5ms".'],
+  ["HOLDFAST_MAX_BODY_BYTES", "4MB", 'takes a size above 0 (512KiB, 4MiB, 1GiB, or bytes), not "4MB".'],
+  ["HOLDFAST_ROLES", "server", 'takes "serve", "work", or "serve,work", not "server".'],
+  ["HOLDFAST_PORT", "tcp://10.0.0.1:80", 'takes a whole number from 0 to 65535, not "tcp://10.0.0.1:80".'],
+  ["HOLDFAST_PATH", "mcp", 'takes a path that begins with "/", not "mcp".'],
+  ["HOLDFAST_MIGRATE", "yes", 'takes "true" or "false", not "yes".'],
+  [
+    "HOLDFAST_ALLOWED_HOSTS",
+    "a,,b",
+    'takes host names without port, with commas between them, or "any", not "a,,b".',
+  ],
+])("refuses %s=%s and says what it takes", (name, value, said) => {
+  const [problem = "", ...others] = problemsOf({ [name]: value });
+  expect(problem.startsWith(`${name} `)).toBe(true);
+  expect(problem.endsWith(said)).toBe(true);
+  expect(others).toEqual([]);
+});
+
+it("says all that is wrong at once", () => {
+  const problems = problemsOf({ HOLDFAST_STORE: "tasks.db", HOLDFAST_PORT: "x", HOLDFAST_CONCURENCY: "8" });
+  expect(problems).toEqual([
+    "3 environment variables are wrong:",
+    "HOLDFAST_CONCURENCY is no variable of Holdfast. Did you mean HOLDFAST_CONCURRENCY?",
+    'HOLDFAST_PORT takes a whole number from 0 to 65535, not "x".',
+    'HOLDFAST_STORE takes "sqlite:PATH", "postgres://HOST/DATABASE" or "memory:".',
+  ]);
+});
+
+it("finds names that mean nothing, and leaves those of others and of the command line alone", () => {
+  expect(problemsOf({ HOLDFAST_ADMIN_TOKEN_FIEL: "x" })).toEqual([
+    "HOLDFAST_ADMIN_TOKEN_FIEL is no variable of Holdfast. Did you mean HOLDFAST_ADMIN_TOKEN_FILE?",
+  ]);
+  expect(problemsOf({ HOLDFAST_REGION: "10.0.0.1" })).toEqual([
+    "HOLDFAST_REGION is no variable of Holdfast.",
+  ]);
+  configFromEnv({ HOLDFAST_TOKEN: "t", HOLDFAST_STATE: "/s", MY_HOLDFAST_X: "1", holdfast_x: "1" });
+});
+
+it("says in their variables' names what does not fit together", () => {
+  expect(problemsOf({ HOLDFAST_MIN_TTL: "60d" })).toEqual([
+    "HOLDFAST_MIN_TTL is 5184000000 and larger than HOLDFAST_MAX_TTL, which is 2592000000.",
+  ]);
+  expect(problemsOf({ HOLDFAST_MAX_PENDING_BYTES: "1MiB" })[0]).toMatch(
+    /^HOLDFAST_MAX_PENDING_BYTES has to be at least HOLDFAST_MAX_REQUEST_BODY_SIZE/,
+  );
+  expect(problemsOf({ HOLDFAST_STALL_TIMEOUT: "60d" })[0]).toMatch(/^HOLDFAST_STALL_TIMEOUT has to be /);
+  const pooled = { HOLDFAST_STORE: "postgres://db/tasks", HOLDFAST_POSTGRES_QUEUE: "true" };
+  expect(problemsOf({ ...pooled, HOLDFAST_POSTGRES_DIRECT_URL: "none" })[0]).toContain(
+    "set HOLDFAST_POSTGRES_DIRECT_URL",
+  );
+});
+
+it("shows no secret", () => {
+  const problems = problemsOf({
+    HOLDFAST_STORE: "postgress://app:s3cret/1@db/tasks",
+    HOLDFAST_ADMIN_TOKEN: "s3cret with spaces",
+  });
+  expect(problems).toHaveLength(3);
+  expect(problems.join()).not.toContain("s3cret");
+});
+
+it("reads secrets from files", async () => {
+  const path = await fileWith("of-operators\n");
+  const { http } = configFromEnv({ HOLDFAST_ADMIN_TOKEN_FILE: path, HOLDFAST_ADMIN_PATH: "/ops" });
+  expect(http.admin?.path).toBe("/ops");
+  const ask = (token: string): Request =>
+    new Request("http://localhost/ops", { headers: { authorization: `Bearer ${token}` } });
+  expect(await http.admin?.authenticate(ask("of-operators"))).toEqual({ actor: "operator" });
+  expect(await http.admin?.authenticate(ask("of-others"))).toBeUndefined();
+});
+
+it("says which file of a secret cannot be used", async () => {
+  const empty = await fileWith("\n");
+  expect(problemsOf({ HOLDFAST_ADMIN_TOKEN_FILE: empty })).toEqual([
+    `HOLDFAST_ADMIN_TOKEN_FILE names ${empty}, which is empty.`,
+  ]);
+  expect(problemsOf({ HOLDFAST_STORE_FILE: `${empty}-not` })).toEqual([
+    `HOLDFAST_STORE_FILE names ${empty}-not, which cannot be read (ENOENT).`,
+  ]);
+  expect(problemsOf({ HOLDFAST_ADMIN_TOKEN: "a", HOLDFAST_ADMIN_TOKEN_FILE: empty })).toEqual([
+    "HOLDFAST_ADMIN_TOKEN and HOLDFAST_ADMIN_TOKEN_FILE are both set: leave one of them out.",
+  ]);
+});
+
+it("lets whoever has a token of its own collect metrics, and nobody without one", async () => {
+  const { http, metrics } = configFromEnv({ HOLDFAST_METRICS_TOKEN: "of-prometheus" });
+  expect(http).toEqual({});
+  const asked = new Request("http://localhost/metrics", {
+    headers: { authorization: "Bearer of-prometheus" },
+  });
+  expect(await metrics?.authenticate(asked)).toEqual({ actor: "metrics" });
+  expect(configFromEnv({ HOLDFAST_METRICS_PATH: "/m" }).metrics).toBeUndefined();
+});
+
+it("refuses a secret that did not arrive", () => {
+  for (const name of ["HOLDFAST_ENCRYPTION_KEYS", "HOLDFAST_ADMIN_TOKEN_FILE", "HOLDFAST_STORE"])
+    expect(problemsOf({ [name]: " " })).toEqual([
+      `${name} is set, and empty. Give it a value, or leave it out.`,
+    ]);
+});
+
+it("says what is wrong with keys, and shows none", () => {
+  const [problem = ""] = problemsOf({ HOLDFAST_ENCRYPTION_KEYS: "first:c2hvcnQ=" });
+  expect(problem).toMatch(/^HOLDFAST_ENCRYPTION_KEYS: .*"first" is not the base64 of 32 bytes/);
+  expect(problem).not.toContain("c2hvcnQ");
+});
+
+it("refuses a direct URL that is none of Postgres, and does not show it", () => {
+  for (const url of ["u:pass-9@db/tasks", "http://u:pass-9@db/tasks", "postgres://u:pass-9@db:99999/tasks"]) {
+    const env = { HOLDFAST_STORE: "postgres://db/tasks", HOLDFAST_POSTGRES_DIRECT_URL: url };
+    expect(problemsOf(env)).toEqual([
+      'HOLDFAST_POSTGRES_DIRECT_URL takes "postgres://HOST/DATABASE", or "none".',
+    ]);
+  }
+});
+
+it.each([
+  ["HOLDFAST_POSTGRES_TIMEOUT", "postgres://db/tasks"],
+  ["HOLDFAST_POSTGRES_LEASE", "postgres://db/tasks"],
+  ["HOLDFAST_SQLITE_BUSY_TIMEOUT", "sqlite:tasks.db"],
+])("refuses in %s what no timer takes", (name, store) => {
+  expect(problemsOf({ HOLDFAST_STORE: store, [name]: "30d" })).toEqual([expect.stringContaining(name)]);
+  expect(() => configFromEnv({ HOLDFAST_STORE: store, [name]: "1h" })).not.toThrow();
+});
+
+it("serves the dashboard to the operators of the admin endpoint, and to nobody else", async () => {
+  const admin = { HOLDFAST_ADMIN_TOKEN: "of-operators" };
+  expect(configFromEnv({ ...admin }).http.dashboard).toBeUndefined();
+  expect(configFromEnv({ ...admin, HOLDFAST_DASHBOARD: "false" }).http.dashboard).toBeUndefined();
+  expect(configFromEnv({ ...admin, HOLDFAST_DASHBOARD: "true" }).http.dashboard).toEqual({});
+  const traceUrl = "https://traces.example.com/trace/{traceId}";
+  expect(
+    configFromEnv({ ...admin, HOLDFAST_DASHBOARD: "/ops", HOLDFAST_DASHBOARD_TRACE_URL: traceUrl }).http
+      .dashboard,
+  ).toEqual({ path: "/ops", traceUrl });
+  expect(problemsOf({ HOLDFAST_DASHBOARD: "true" })).toEqual([
+    "HOLDFAST_DASHBOARD: its operators log in with HOLDFAST_ADMIN_TOKEN, which is not set.",
+  ]);
+  expect(problemsOf({ ...admin, HOLDFAST_DASHBOARD: "yes" })).toEqual([
+    'HOLDFAST_DASHBOARD takes "true" or "false", or a path that begins with "/", not "yes".',
+  ]);
+});
+
+it("opens no admin endpoint where there is no token", () => {
+  expect(configFromEnv({ HOLDFAST_ADMIN_PATH: "/ops" }).http).toEqual({});
+});
+
+it("has one name for one thing", () => {
+  const names = serverVariables.flatMap((each) =>
+    each.isSecret ? [each.name, fileNameOf(each)] : [each.name],
+  );
+  expect(new Set(names).size).toBe(names.length);
+});
+
+it("says the stores' own defaults", () => {
+  const said = (name: string): unknown => {
+    const found = serverVariables.find((each) => each.name === name);
+    return found?.kind.read(found.default);
+  };
+  const sqlite = sqliteSettings({});
+  const postgres = postgresSettings("postgres://db/tasks", {});
+  expect(said("HOLDFAST_SQLITE_BUSY_TIMEOUT")).toBe(sqlite.busyTimeoutMs);
+  expect(said("HOLDFAST_MIGRATE")).toBe(sqlite.migrate);
+  expect(said("HOLDFAST_MIGRATE")).toBe(postgres.migrate);
+  expect(said("HOLDFAST_POSTGRES_MAX_CONNECTIONS")).toBe(postgres.maxConnections);
+  expect(said("HOLDFAST_POSTGRES_TIMEOUT")).toBe(postgres.timeoutMs);
+  expect(said("HOLDFAST_POSTGRES_LEASE")).toBe(postgres.leaseMs);
+});

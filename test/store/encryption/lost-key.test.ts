@@ -1,0 +1,61 @@
+import type { Tasks } from "holdfast";
+import { memoryDatabase, memoryStore } from "holdfast/memory";
+import { encryptedStore, type TaskStore } from "holdfast/store";
+import { expect, it } from "vitest";
+import { Peer, serve, text } from "../../server/peer.ts";
+
+type Wrap = (store: TaskStore) => TaskStore;
+
+const withKey =
+  (id: string, byte: number): Wrap =>
+  (store) =>
+    encryptedStore(store, { keys: [{ id, key: Buffer.alloc(32, byte) }] });
+const inClear: Wrap = (store) => store;
+
+function tools(tasks: Tasks): void {
+  tasks.tool("hangs", {}, (_, task) => task.step("hangs", () => new Promise<never>(() => undefined)));
+  tasks.tool("works", {}, async (_, task) => text(await task.step("work", () => "done")));
+}
+
+/** A task that a server with the key "k1" left when it stopped, and another server on the same store. */
+async function leftTo(wrap: Wrap): Promise<{ peer: Peer; hangs: string; works: string; errors: unknown[] }> {
+  const database = memoryDatabase();
+  const before = withKey("k1", 1)(memoryStore(database));
+  const first = await serve({ tools, options: { store: before } });
+  const leaving = new Peer(first.http.url);
+  const hangs = await leaving.start("hangs", {});
+  const works = await leaving.start("works", {});
+  await leaving.ended(works);
+  await first.http.close();
+  const { http, errors } = await serve({ tools, options: { store: wrap(memoryStore(database)) } });
+  return { peer: new Peer(http.url), hangs, works, errors };
+}
+
+const problems: readonly (readonly [string, Wrap, string])[] = [
+  ["the key is lost", withKey("k2", 2), 'it is encrypted with the key "k1", which is not here'],
+  ["the server has no keys", inClear, "this server has no keys to decrypt its arguments"],
+];
+
+for (const [name, wrap, problem] of problems) {
+  it(`where ${name}, its tasks fail when they are to run, and others go on`, async () => {
+    const { peer, hangs, works, errors } = await leftTo(wrap);
+    const failed = await peer.until(hangs, "failed");
+    expect(JSON.stringify(failed)).toContain("cannot");
+    await expect.poll(() => errors.map(String).join(" ")).toContain(problem);
+    // What it came to cannot be read: that is an error, and no result.
+    expect(JSON.stringify(await peer.send("tasks/get", { taskId: works }))).not.toContain("done");
+    expect(JSON.stringify(await peer.ended(await peer.start("works", {})))).toContain("done");
+  });
+}
+
+it("says that a key is not the one that its id names", async () => {
+  const database = memoryDatabase();
+  const first = withKey("k1", 1)(memoryStore(database));
+  await first.open({ id: "a", handlers: [] });
+  await first.close();
+  const other = withKey("k1", 2)(memoryStore(database));
+  await expect(other.open({ id: "b", handlers: [] })).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringContaining('"k1"') as string,
+  });
+});

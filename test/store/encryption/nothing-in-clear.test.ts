@@ -1,0 +1,87 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { postgresStore } from "holdfast/postgres";
+import { sqliteStore } from "holdfast/sqlite";
+import { encryptedStore, type TaskStore } from "holdfast/store";
+import { expect, onTestFinished, test } from "vitest";
+import { exportJournal } from "../../../src/store/export-journal.ts";
+import { requestHash } from "../../../src/runtime/request-hash.ts";
+import { OwnServer } from "../../postgres/own-server.ts";
+import { withClient } from "../../postgres/with-client.ts";
+import { mark, markedArguments, markedLife } from "./marked-life.ts";
+
+const keys = [{ id: "k1", key: Buffer.alloc(32, 7) }];
+/** By which whoever guesses the arguments would find that they were these. */
+const guess = requestHash("full", markedArguments);
+
+/** The files of a folder that have one of the texts, of all that are in it. */
+async function filesWith(folder: string, ...texts: readonly string[]): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  expect(files.length).toBeGreaterThan(1);
+  const read = await Promise.all(
+    // A database removes files of its own while it runs.
+    files.map(async (path) => ({ path, bytes: await readFile(path).catch(() => Buffer.alloc(0)) })),
+  );
+  return read.filter(({ bytes }) => texts.some((text) => bytes.includes(text))).map(({ path }) => path);
+}
+
+/** What the next process has of a task. */
+async function readBack(store: TaskStore, id: string): Promise<string> {
+  await store.open({ id: "reader", handlers: [] });
+  try {
+    return JSON.stringify(await exportJournal(store, id));
+  } finally {
+    await store.close();
+  }
+}
+
+async function folderOfTest(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-encrypted-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+test("a SQLite file, what lies beside it and a copy of it have nothing of what was said", async () => {
+  const folder = await folderOfTest();
+  const path = join(folder, "tasks.db");
+  const id = await markedLife(encryptedStore(sqliteStore(path), { keys }), async () => {
+    expect(await readdir(folder)).toContain("tasks.db-wal");
+    expect(await filesWith(folder, mark, guess)).toEqual([]);
+    const db = new DatabaseSync(path);
+    db.prepare("VACUUM INTO ?").run(join(folder, "copy.db"));
+    db.close();
+  });
+  expect(await filesWith(folder, mark, guess)).toEqual([]);
+  expect(await readBack(encryptedStore(sqliteStore(path), { keys }), id)).toContain(mark);
+  expect(await readBack(encryptedStore(sqliteStore(join(folder, "copy.db")), { keys }), id)).toContain(mark);
+});
+
+test("without encryption both are found, in the same places", async () => {
+  const folder = await folderOfTest();
+  await markedLife(sqliteStore(join(folder, "tasks.db")), async () => undefined);
+  expect(await filesWith(folder, mark)).not.toEqual([]);
+  expect(await filesWith(folder, guess)).not.toEqual([]);
+});
+
+test("a Postgres server has nothing of it in any of its files", { timeout: 120_000 }, async () => {
+  await using server = await OwnServer.start();
+  const { url } = server;
+  const store = (): TaskStore => encryptedStore(postgresStore(url), { keys });
+  const dataOf = async (): Promise<string> => {
+    const found: string[] = [];
+    await withClient(url, async (client) => {
+      await client.query("checkpoint");
+      const { rows } = await client.query<{ data_directory: string }>("show data_directory");
+      found.push(...rows.map(({ data_directory }) => data_directory));
+    });
+    return found[0] ?? "";
+  };
+  const id = await markedLife(store(), async () => {
+    expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
+  });
+  expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
+  expect(await readBack(store(), id)).toContain(mark);
+});

@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { TaskTraces } from "../../src/runtime/telemetry/task-traces.ts";
+import type { TaskRequest } from "../../src/task/record.ts";
+import { caller } from "./recorded-spans.ts";
+
+const request: TaskRequest = {
+  origin: { requestId: 1, capabilities: {}, trace: caller },
+  arguments: "{}",
+  prepared: null,
+};
+
+/** Traces of at most two tasks, and what was read of the store. */
+function traces(read: () => Promise<TaskRequest | undefined>): { known: TaskTraces; reads: string[] } {
+  const reads: string[] = [];
+  const known = new TaskTraces({ request: (id) => (reads.push(id), read()) }, 2);
+  return { known, reads };
+}
+
+it("reads the trace of a task once, also where it is asked for at the same time, or has none", async () => {
+  const { known, reads } = traces(async () => request);
+  expect(await Promise.all([known.of("a"), known.of("a")])).toEqual([caller, caller]);
+  expect(known.of("a")).toBe(caller);
+  const none = traces(async () => undefined);
+  expect(await none.known.of("gone")).toBeUndefined();
+  expect(none.known.of("gone")).toBeUndefined();
+  expect([reads, none.reads]).toEqual([["a"], ["gone"]]);
+});
+
+it("forgets the oldest", async () => {
+  const { known, reads } = traces(async () => request);
+  for (const id of ["a", "b", "c", "d"]) known.keep(id, undefined);
+  expect([known.of("c"), known.of("d")]).toEqual([undefined, undefined]);
+  expect(reads).toEqual([]);
+  expect(await known.of("a")).toEqual(caller);
+});
+
+it("knows no trace where the store fails, and asks it again", async () => {
+  const { known, reads } = traces(async () => {
+    throw new Error("The disk is full.");
+  });
+  expect(await known.of("a")).toBeUndefined();
+  expect(await known.of("a")).toBeUndefined();
+  expect(reads).toEqual(["a", "a"]);
+});
+
+it("keeps no baggage, of which callers may send a lot", async () => {
+  const tracestate = "vendor=1";
+  const trace = { ...caller, tracestate, baggage: `tenant=${"x".repeat(8_000)}` };
+  const { known } = traces(async () => ({ ...request, origin: { ...request.origin, trace } }));
+  known.keep("made", trace);
+  expect(known.of("made")).toEqual({ ...caller, tracestate });
+  expect(await known.of("read")).toEqual({ ...caller, tracestate });
+  expect(known.of("read")).toEqual({ ...caller, tracestate });
+});

@@ -1,0 +1,142 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import {
+  allowedAddresses,
+  checkedLookup,
+  refusalOfHost,
+  type Resolve,
+} from "../../src/runtime/webhooks/allowed-addresses.ts";
+import { Poster } from "../../src/runtime/webhooks/post.ts";
+
+const none = allowedAddresses("test", []);
+
+/** The host of a URL as it is written, in what `URL` makes of it. */
+const hostOf = (written: string): string => new URL(`https://${written}/`).hostname;
+
+test.each([
+  "127.0.0.1",
+  "127.1",
+  "2130706433",
+  "0x7f000001",
+  "0177.0.0.1",
+  "0",
+  "10.1.2.3",
+  "172.16.0.1",
+  "172.31.255.255",
+  "192.168.1.1",
+  "169.254.169.254",
+  "100.64.0.1",
+  "100.127.255.254",
+  "192.0.0.8",
+  "192.0.2.1",
+  "198.18.0.1",
+  "198.51.100.1",
+  "203.0.113.1",
+  "192.88.99.1",
+  "224.0.0.1",
+  "240.0.0.1",
+  "255.255.255.255",
+  "[::]",
+  "[::1]",
+  "[::127.0.0.1]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:a00:1]",
+  "[::ffff:0:127.0.0.1]",
+  "[64:ff9b::10.0.0.1]",
+  "[64:ff9b:1::1]",
+  "[100::1]",
+  "[2001::1]",
+  "[2001:db8::1]",
+  "[2002:7f00:1::]",
+  "[3fff::1]",
+  "[4000::1]",
+  "[fc00::1]",
+  "[fd00:ec2::254]",
+  "[fe80::1]",
+  "[fec0::1]",
+  "[ff02::1]",
+])("%s is not sent to", (written) => {
+  expect(refusalOfHost(hostOf(written), none)).toMatch(/is no address of the public internet/);
+});
+
+test.each([
+  "1.1.1.1",
+  "8.8.8.8",
+  "172.32.0.1",
+  "[2606:4700::1111]",
+  "[2a00:1450:4001::1]",
+  "[::ffff:8.8.8.8]",
+])("%s is", (written) => expect(refusalOfHost(hostOf(written), none)).toBeUndefined());
+
+test("what is allowed by itself may be sent to, and nothing beside it", () => {
+  const allowed = allowedAddresses("test", ["10.0.0.0/8", "127.0.0.1", "fd00::/8"]);
+  const refused = ["10.9.9.9", "127.0.0.1", "127.0.0.2", "[fd00::1]", "[::1]", "192.168.0.1"].map(
+    (written) => refusalOfHost(hostOf(written), allowed) !== undefined,
+  );
+  expect(refused).toEqual([false, false, true, false, true, true]);
+});
+
+test.each([["10.0.0.0/40"], [""], ["a b"], [7], ["*"]])("%o is no range, address or host", (given) => {
+  expect(() => allowedAddresses("webhook main", [given as string])).toThrow(/allowPrivate of webhook main/);
+});
+
+/** What a name resolves to, one list after the other, as a name server that changes its mind answers. */
+function names(...answers: readonly (readonly string[])[]): {
+  readonly resolve: Resolve;
+  readonly asked: () => number;
+} {
+  let asked = 0;
+  const resolve: Resolve = (_, done) => {
+    const answer = answers[Math.min(asked++, answers.length - 1)] ?? [];
+    done(
+      null,
+      answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+    );
+  };
+  return { resolve, asked: () => asked };
+}
+
+/** What is connected to, or why nothing is. */
+function looked(allow: readonly string[], resolve: Resolve, host = "hooks.example"): Promise<unknown> {
+  return new Promise((done) => {
+    checkedLookup(allowedAddresses("test", allow), resolve)(host, { all: true }, (error, found) =>
+      done(error === null ? found : error.message),
+    );
+  });
+}
+
+test("a name with one address that is not public is not sent to, whatever its others are", async () => {
+  expect(await looked([], names(["8.8.8.8", "10.0.0.1"]).resolve)).toMatch(/^10\.0\.0\.1 is no address/);
+  expect(await looked([], names(["8.8.8.8", "::1"]).resolve)).toMatch(/^::1 is no address/);
+  expect(await looked([], names(["8.8.8.8"]).resolve)).toEqual([{ address: "8.8.8.8", family: 4 }]);
+  expect(await looked(["10.0.0.0/8"], names(["10.0.0.1"]).resolve)).toHaveLength(1);
+  expect(await looked(["hooks.example"], names(["10.0.0.1"]).resolve)).toHaveLength(1);
+  expect(await looked(["other.example"], names(["10.0.0.1"]).resolve)).toMatch(/allowPrivate/);
+  expect(await looked([], (_, done) => done(null, []))).toBe("hooks.example has no address");
+});
+
+test("the connection goes to what was looked at, and not to what the name resolves to then", async () => {
+  const server = createServer((_, answer) => void answer.writeHead(200).end()).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  const message = { headers: {}, body: "{}" };
+  const url = new URL(`http://hooks.example:${port}/`);
+  const post = async (allow: readonly string[], resolve: Resolve): Promise<number> => {
+    const poster = new Poster(url, {
+      lookup: checkedLookup(allowedAddresses("test", allow), resolve),
+      connections: 1,
+    });
+    try {
+      return (await poster.post(message, AbortSignal.timeout(10_000))).status;
+    } finally {
+      poster.close();
+    }
+  };
+  // Looked up once: a second answer, which would be refused, is not asked for.
+  const changing = names(["127.0.0.1"], ["10.0.0.1"]);
+  expect(await post(["127.0.0.1"], changing.resolve)).toBe(200);
+  expect(changing.asked()).toBe(1);
+  await expect(post([], names(["127.0.0.1"]).resolve)).rejects.toThrow(/no address of the public internet/);
+  await new Promise((resolve) => server.close(resolve));
+});
