@@ -45,7 +45,9 @@ function withoutCode(page: string): string {
 
 function* localLinks(): Generator<{ from: string; link: string; path: string; anchor: string }> {
   for (const [from, page] of pages) {
-    for (const [, link = ""] of withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+    const text = withoutCode(page);
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g), ...text.matchAll(/\bsrc(?:set)?="([^"]+)"/g)];
+    for (const [, link = ""] of links) {
       if (/^[a-z]+:/.test(link)) continue;
       const [target = "", anchor = ""] = link.split("#");
       const path = target === "" ? from : posix.join(posix.dirname(from), target).replace(/\/$/, "");
