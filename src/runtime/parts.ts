@@ -51,7 +51,8 @@ export function makeParts(services: Services): Parts {
   const onUnheld = (task: TaskRecord): void => void cancelled.tell(task);
   const newer = new NewerTasks(services);
   const paused = new PausedTools();
-  const yields = (): boolean => newer.yields;
+  // Who ends a cancelled task that nobody runs tells its handler, which needs a process that has it and runs it.
+  const yields = (): boolean => newer.yields || !services.options.roles.includes("work");
   const sweeper = new Sweeper(services, { yields, onWoken: () => dispatcher.wake(), onUnheld });
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
   const onParked = (task: TaskRecord): void => {

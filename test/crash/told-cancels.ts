@@ -49,7 +49,11 @@ export function toldCancels(jobs: readonly Job[], lines: readonly LogLine[]): To
   });
   const missed = due
     .filter(({ own }) => !own.some(({ event }) => event === "told"))
-    .map(({ task, cancel }) => `the handler of ${task} was not told of its cancel at ${cancel.since}`);
+    .map(
+      ({ task, cancel, core, endedAt, own }) =>
+        `the handler of ${task} was not told of its cancel at ${cancel.since}, by ${cancel.url}${core ? " in 2025-11-25" : ""}, with which it ended at ${endedAt}: ` +
+        own.map(({ event, key, pid, at }) => `${event} ${key} in ${pid} at ${at}`).join(", "),
+    );
   return { checked: due.length, missed };
 }
 

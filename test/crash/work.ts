@@ -62,9 +62,15 @@ export class Work {
     }
   }
 
-  /** What a server shows of a task that has ended. */
-  async endAt({ rpc, core }: Server, { core: isCore, taskId = "" }: Job): Promise<string> {
-    return isCore ? endOf(await core.get(taskId), taskId, core) : JSON.stringify(await rpc.get(taskId));
+  /** What a server shows of a task that has ended. One that closes an idle connection as it is used again is asked on another. */
+  async endAt(server: Server, job: Job): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await readEnd(server, job);
+      } catch (error) {
+        if (tries === 3 || !isReset(error)) throw error;
+      }
+    }
   }
 
   async #drive(job: Job, rpc: Rpc, signal: AbortSignal): Promise<void> {
@@ -109,4 +115,13 @@ export class Work {
   #note(error: unknown): void {
     if (error instanceof RpcError && !this.#mayRefuse(error)) this.violations.push(error.message);
   }
+}
+
+async function readEnd({ rpc, core }: Server, { core: isCore, taskId = "" }: Job): Promise<string> {
+  return isCore ? endOf(await core.get(taskId), taskId, core) : JSON.stringify(await rpc.get(taskId));
+}
+
+function isReset(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: unknown } };
+  return cause?.code === "ECONNRESET" || cause?.code === "UND_ERR_SOCKET";
 }

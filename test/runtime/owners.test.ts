@@ -168,6 +168,51 @@ describe("processes on one store", () => {
     expect((await a.ended(id)).task.state).toBe("cancelled");
   });
 
+  it("leave the end of a cancel first to those that run handlers, so that its handler hears of it", async () => {
+    const host = new Host();
+    const seen: string[] = [];
+    const asks: Handler = async (_, task) => {
+      await task.elicit("q", question).catch((error: unknown) => {
+        seen.push(`stopped in ${task.attempt}`);
+        throw error;
+      });
+      return text("done");
+    };
+    const hangs: Handler = () => new Promise(() => undefined);
+    const tools = { asks, hangs };
+    const options = { concurrency: 1, maxParkedFrames: 0 };
+    const { process: serving } = await host.start({ tools, options: { roles: ["serve"] } });
+    const { process: working } = await host.start({ tools, options });
+    const id = await working.callId("asks");
+    await working.until(id, ({ task }) => task.state === "queued" && task.waiting);
+    await working.callId("hangs"); // in the only slot
+    await serving.cancel(id);
+    // Each second owners look for what others have scheduled.
+    for (let seconds = 0; seconds < 4; seconds++) await host.clock.advance(second);
+    await host.clock.advance(second - 1);
+    expect((await serving.get(id)).task.state).toBe("queued");
+    const isRead = Promise.withResolvers<void>();
+    host.clock.after(1, () => void serving.get(id).then(() => isRead.resolve()));
+    await host.clock.advance(1);
+    await isRead.promise;
+    expect((await serving.ended(id)).task.state).toBe("cancelled");
+    for (let round = 0; round < 20; round++) await rest();
+    expect(seen).toEqual(["stopped in 2"]);
+    expect([...serving.errors, ...working.errors]).toEqual([]);
+  });
+
+  it("end a cancelled task a little later where none of them runs handlers", async () => {
+    const host = new Host();
+    const tools = { hangs: (() => new Promise(() => undefined)) as Handler };
+    const { process: serving } = await host.start({ tools, options: { roles: ["serve"] } });
+    const { process: working, crash } = await host.start({ tools });
+    const id = await working.callId("hangs");
+    await serving.cancel(id);
+    crash();
+    await host.clock.advance(10 * second);
+    expect((await serving.ended(id)).task.state).toBe("cancelled");
+  });
+
   it("leave a task to the one that has its tool, and fail it where none has", async () => {
     const host = new Host();
     const { process: older } = await host.start(named("older"));

@@ -26,7 +26,7 @@ export interface DispatcherSetup {
   readonly slots: Slots;
   readonly attempts: Attempts;
   readonly leaked: LeakedHandlers;
-  readonly sweeper: Pick<Sweeper, "ended">;
+  readonly sweeper: Pick<Sweeper, "end">;
   readonly newer: NewerTasks;
   readonly paused: PausedTools;
 }
@@ -278,7 +278,7 @@ export class Dispatcher {
     const { store, clock } = services;
     const { id, token } = task;
     const now = clock.now();
-    if (plan.do === "end") await sweeper.ended(task);
+    if (plan.do === "end") await sweeper.end(task);
     else if (plan.do === "cancel") await store.write({ type: "cancel", now, id });
     else if (token !== null) {
       const { outcome, statusMessage } = plan;

@@ -11,7 +11,7 @@ const batch = 200;
 /** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
-/** How much later than their time tasks are woken where others are to come first. */
+/** How long after its time a task is left to others where they are to come first. */
 const yieldedMs = 1_000;
 /** The status text of a task that is cancelled by itself. */
 const callerLeft = "The caller left and did not call again.";
@@ -22,7 +22,7 @@ export interface SweeperServices extends Pick<Services, "store" | "clock" | "onE
 }
 
 export interface SweeperListeners {
-  /** Whether other processes are to come first to the tasks whose time has come. */
+  /** Whether other processes are to come first to the tasks whose time has come: those that can tell or run their handlers. */
   readonly yields?: () => boolean;
   /** Called when tasks were woken. */
   readonly onWoken?: () => void;
@@ -68,11 +68,21 @@ export class Sweeper {
 
   /** The task, ended where its life is over and no sweep has come to it yet (A-30). */
   async ended(task: TaskRecord): Promise<TaskRecord> {
-    const { store, clock } = this.#services;
-    const now = clock.now();
-    if (!hasExpired(task, now)) return task;
-    await this.#end(task.id, now);
-    return (await store.get(task.id)) ?? task;
+    const now = this.#services.clock.now();
+    const { cancelBy } = task;
+    const isLeft = cancelBy !== null && cancelBy <= now && cancelBy > now - this.#yieldMs;
+    if (!hasExpired(task, now) || isLeft) return task;
+    await this.end(task);
+    return (await this.#services.store.get(task.id)) ?? task;
+  }
+
+  /** Ends a task whose life is over, also where others are to come first. */
+  async end({ id }: TaskRecord): Promise<void> {
+    await this.#end(id, this.#services.clock.now());
+  }
+
+  get #yieldMs(): number {
+    return this.#listeners.yields?.() === true ? yieldedMs : 0;
   }
 
   #arm(at: number): void {
@@ -96,13 +106,13 @@ export class Sweeper {
   async #sweepOnce(): Promise<void> {
     const { store, clock, onError } = this.#services;
     try {
-      const yieldMs = this.#listeners.yields?.() === true ? yieldedMs : 0;
-      const sweptUntil = await this.#endDue();
+      const yieldMs = this.#yieldMs;
+      const sweptUntil = await this.#endDue(yieldMs);
       await Promise.all([this.#wakeDue(yieldMs), this.#deleteDue()]); // in one commit
       // What could not be ended is still due: to try again at once would be a loop without a pause.
       if (sweptUntil === undefined) this.consider(clock.now() + pauseAfterErrorMs);
       else {
-        const next = await store.nextSweepAt(sweptUntil - yieldMs);
+        const next = await store.nextSweepAt(sweptUntil);
         this.consider(next === null ? null : next + yieldMs);
       }
     } catch (error) {
@@ -112,19 +122,20 @@ export class Sweeper {
   }
 
   /** Resolves with the time until which all due tasks have ended, or undefined where one has to be tried again. */
-  async #endDue(): Promise<number | undefined> {
+  async #endDue(yieldMs: number): Promise<number | undefined> {
     const { store, clock } = this.#services;
     const failed = new Set<string>();
     for (;;) {
       const now = clock.now();
+      const until = now - yieldMs;
       const passedOver = failed.size + this.#unreadable.size;
-      const found = await store.due(now, batch + passedOver);
+      const found = await store.due(until, batch + passedOver);
       const due = found.filter((id) => !failed.has(id) && !this.#unreadable.has(id));
       const ended = await Promise.all(due.map((id) => this.#end(id, now)));
       // One that cannot be ended must not keep the others alive.
       for (const [index, id] of due.entries()) if (ended[index] === false) failed.add(id);
       const storeFails = due.length > 0 && !ended.includes(true);
-      if (due.length < batch || storeFails || this.#stopped) return failed.size > 0 ? undefined : now;
+      if (due.length < batch || storeFails || this.#stopped) return failed.size > 0 ? undefined : until;
     }
   }
 
