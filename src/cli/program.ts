@@ -68,6 +68,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--all", "also those that ended earlier, and that their servers still keep")
     .option("--refresh", "ask each server for the state of its tasks")
     .option("--server <server>", "only tasks of this server")
+    .addOption(seconds("how long each server may take with --refresh, 30 by default"))
     .action(async (options: ListOptions) => end(await list(context, { options })));
 
   const aboutTask = (name: string, description: string): Command =>
@@ -180,11 +181,15 @@ function command(program: Command, name: string, description: string): Command {
 }
 
 function timeout(): Option {
-  return new Option("--timeout <seconds>", "stop waiting; the task goes on").argParser((text) => {
-    const seconds = Number(text);
-    if (text.trim() === "" || !(seconds >= 0))
+  return seconds("stop waiting; the task goes on");
+}
+
+function seconds(description: string): Option {
+  return new Option("--timeout <seconds>", description).argParser((text) => {
+    const value = Number(text);
+    if (text.trim() === "" || !(value >= 0))
       throw new InvalidArgumentError("It has to be a number of at least 0.");
-    return seconds;
+    return value;
   });
 }
 

@@ -1,4 +1,3 @@
-import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ListedTaskJson, ListJson } from "../output/json-shapes.ts";
@@ -6,13 +5,15 @@ import { taskRows, taskTable, type ListedTask } from "../output/task-list.ts";
 import { resolveServer } from "../server/find-server.ts";
 import { listedMs } from "../state/seen-tasks.ts";
 import type { KnownTask } from "../state/state.ts";
-import { Stopped, UsageError } from "../errors.ts";
-import { withTask } from "./with-task.ts";
+import { UsageError } from "../errors.ts";
+import { refreshTasks } from "./refresh-tasks.ts";
 
 export interface ListOptions extends ServerOptions {
   /** Lists also those that ended more than a week ago, and with `--json` all that have ended. */
   readonly all?: true;
   readonly refresh?: true;
+  /** How long each server may take with `refresh`, in seconds. */
+  readonly timeout?: number;
   /** Lists only the tasks of this server. */
   readonly server?: string;
 }
@@ -34,11 +35,11 @@ export async function list(
     isListed(task, { all: options.all === true, output, now: io.now() }),
   );
   for (const file of damaged) output.note(`holdfast: ${file} cannot be read, and is left out`);
-  const listed: ListedTask[] = [];
-  for (const task of tasks) {
-    const asks = options.refresh === true && !task.isOver;
-    listed.push({ task, refreshed: asks ? await refreshed(task, context, options) : {} });
-  }
+  const asked =
+    options.refresh === true ? tasks.filter(({ call, isOver }) => !isOver && call.taskId !== null) : [];
+  const isOneOfSeveral = server === undefined;
+  const refreshed = await refreshTasks(context, asked, { ...options, isOneOfSeveral });
+  const listed = tasks.map((task): ListedTask => ({ task, refreshed: refreshed.get(task) ?? {} }));
   if (output.json) {
     const document: ListJson = { tasks: listed.map(asJson) };
     await output.printJson(document);
@@ -80,34 +81,4 @@ function asJson({ task: { id, call, server, seen, isOver }, refreshed: now }: Li
     startedAt: new Date(startedAt).toISOString(),
     ...(isOver && seen !== undefined ? { status: seen.status, isOver: true } : now),
   };
-}
-
-/** The current status; an unreachable server is a status too, so that the rest is still listed. */
-async function refreshed(
-  { id, call }: KnownTask,
-  context: Context,
-  options: ListOptions,
-): Promise<Pick<ListedTaskJson, "status" | "statusMessage">> {
-  if (call.taskId === null) return {};
-  const isOneOfSeveral = options.server === undefined;
-  try {
-    return await withTask(
-      context,
-      { id, options: { ...options, isOneOfSeveral } },
-      async ({ handle, signal, saw }) => {
-        const task = await handle.get({ signal });
-        saw(handle.reference, task);
-        const { status, statusMessage } = task;
-        return { status, ...(statusMessage !== undefined && { statusMessage }) };
-      },
-    );
-  } catch (error) {
-    if (error instanceof Stopped) throw error;
-    if (!(error instanceof TaskClientError)) return { status: "unreachable" };
-    if (error.code === "unauthorized") return { status: "unauthorized" };
-    if (error.code !== "unknown_task" && error.code !== "expired") return { status: "unreachable" };
-    // A server answers the same for a task of another caller.
-    const { expiresAt = Infinity } = call;
-    return { status: error.code === "expired" || expiresAt <= context.io.now() ? "expired" : "unknown" };
-  }
 }

@@ -1,7 +1,7 @@
 import type { OnInput } from "../../client/question/input-request.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
-import type { Context, TaskOptions } from "../context.ts";
+import type { Context, ServerOptions, TaskOptions } from "../context.ts";
 import type { Io } from "../io.ts";
 import type { TaskOrigin } from "../output/task-json.ts";
 import { resolveServer, findServer, type FoundServer } from "../server/find-server.ts";
@@ -93,7 +93,12 @@ function noTaskYet(id: string): string {
   return `The call was never answered, so no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it: ${watchCommand(id)}. To take it off the list, use holdfast forget.`;
 }
 
-async function serverOf(known: KnownTask | undefined, { config }: TaskOptions, io: Io): Promise<FoundServer> {
+/** The server that has the task. */
+export async function serverOf(
+  known: KnownTask | undefined,
+  { config }: ServerOptions,
+  io: Io,
+): Promise<FoundServer> {
   if (known?.server === undefined)
     throw new UsageError(
       "It is not known which server has this task: give the task's whole id and --server.",
@@ -116,7 +121,7 @@ function withMessage({ code, cause, reference, error }: TaskClientError, message
 }
 
 /** A task is visible only in the generation that created it, even if the server speaks a later one now. */
-function protocolFor(known: KnownTask | undefined): ProtocolChoice {
+export function protocolFor(known: KnownTask | undefined): ProtocolChoice {
   const generation = known?.call.generation;
   if (generation === "2025-11-25") return { protocolVersion: generation };
   return generation === "sep-1686" ? { generation } : {};

@@ -5,7 +5,7 @@ import type { TaskReference } from "../../client/task/task-reference.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { describeQuestion } from "../command/describe-question.ts";
-import type { Context, WaitingOptions } from "../context.ts";
+import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
 import type { PrintedHandles } from "../state/printed-handles.ts";
 import { Stopped } from "../errors.ts";
@@ -36,49 +36,49 @@ interface Target {
   readonly onInput?: OnInput | undefined;
 }
 
+/** What the connections of one command share. */
+export interface Workplace {
+  readonly terminal: Terminal;
+  /** Aborts on Ctrl-C and after `--timeout`. */
+  readonly signal: AbortSignal;
+}
+
+interface WorkplaceOptions {
+  /** In seconds. */
+  readonly timeout?: number | undefined;
+  /** Whether a server is a process of this command. */
+  readonly ownsServer: boolean;
+}
+
 /** Connects to the server, runs `work`, and then closes the connection and the display. */
 export async function withServer<Value>(
   context: Context,
-  { server, protocol = {}, onInput }: Target,
+  target: Target,
   options: WaitingOptions,
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
-  const { io, output, state } = context;
-  const terminal = await openTerminal(io, {
-    quiet: output.json,
-    ownsServer: typeof server.target !== "string",
-  });
+  const { timeout } = options;
+  const ownsServer = typeof target.server.target !== "string";
+  return withTerminal(context, { timeout, ownsServer }, async (workplace) =>
+    withConnection(context, { ...target, ...workplace }, options, work),
+  );
+}
+
+/** Runs `work` with a terminal, and with the signals that end the command. */
+export async function withTerminal<Value>(
+  { io, output }: Context,
+  { timeout, ownsServer }: WorkplaceOptions,
+  work: (workplace: Workplace) => Promise<Value>,
+): Promise<Value> {
+  const terminal = await openTerminal(io, { quiet: output.json, ownsServer });
   const { interrupts, display } = terminal;
-  const deadline = options.timeout === undefined ? undefined : systemClock.deadline(options.timeout * 1000);
-  const unanswered = new AbortController();
-  const giveUp = (request: InputRequest): void => unanswered.abort(nobodyAnswers(request, server));
-  const signals = [interrupts.signal, unanswered.signal, ...(deadline ? [deadline.signal] : [])];
-  const signal = AbortSignal.any(signals);
-  const handles = state.handlesFor(server);
+  const deadline = timeout === undefined ? undefined : systemClock.deadline(timeout * 1000);
+  const signal = AbortSignal.any([interrupts.signal, ...(deadline ? [deadline.signal] : [])]);
   try {
-    const more = {
-      handles,
-      logins: state.logins,
-      protocol,
-      onInput: onInput ?? keepQuestionsOpen(terminal.askUser, giveUp),
-    };
-    const { client, explainLoss } = await openServer({
-      server,
-      options,
-      env: io.env,
-      terminal,
-      signal,
-      ...more,
-    });
-    const printed: Session["printed"] = async (ended) => handles.printed(ended);
-    const saw = handles.saw.bind(handles);
-    const session = { client, server, terminal, signal, printed, saw };
-    return await workOn(session, handles, work).catch((error: unknown) => {
-      throw explainLoss(error);
-    });
+    return await work({ terminal, signal });
   } catch (error) {
     // Waits for a task handle their own interruption.
-    if (error !== signal.reason || error instanceof TaskClientError) throw error;
+    if (error !== signal.reason) throw error;
     if (!interrupts.signal.aborted) {
       throw new Stopped(exitCodes.unfinished, "No answer in time: gave up before there was a task");
     }
@@ -89,6 +89,36 @@ export async function withServer<Value>(
     display.end();
     terminal.close();
   }
+}
+
+/** Connects to the server, runs `work`, and then closes the connection. */
+export async function withConnection<Value>(
+  { io, state }: Context,
+  { server, protocol = {}, onInput, terminal, signal: stopped }: Target & Workplace,
+  options: ServerOptions,
+  work: (session: Session) => Promise<Value>,
+): Promise<Value> {
+  const unanswered = new AbortController();
+  const giveUp = (request: InputRequest): void => unanswered.abort(nobodyAnswers(request, server));
+  const signal = AbortSignal.any([stopped, unanswered.signal]);
+  const handles = state.handlesFor(server);
+  const { client, explainLoss } = await openServer({
+    server,
+    options,
+    env: io.env,
+    terminal,
+    signal,
+    handles,
+    logins: state.logins,
+    protocol,
+    onInput: onInput ?? keepQuestionsOpen(terminal.askUser, giveUp),
+  });
+  const printed: Session["printed"] = async (ended) => handles.printed(ended);
+  const saw = handles.saw.bind(handles);
+  const session = { client, server, terminal, signal, printed, saw };
+  return workOn(session, handles, work).catch((error: unknown) => {
+    throw explainLoss(error);
+  });
 }
 
 async function workOn<Value>(

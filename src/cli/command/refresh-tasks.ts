@@ -1,0 +1,132 @@
+import { systemClock } from "../../client/clock.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import type { Context, ServerOptions } from "../context.ts";
+import type { ListedTaskJson } from "../output/json-shapes.ts";
+import type { FoundServer } from "../server/find-server.ts";
+import { withConnection, withTerminal, type Session, type Workplace } from "../server/with-server.ts";
+import type { KnownTask } from "../state/state.ts";
+import { protocolFor, serverOf } from "./with-task.ts";
+
+/** How a task stands at its server. */
+export type Refreshed = Pick<ListedTaskJson, "status" | "statusMessage">;
+
+/** How many servers are asked at a time. */
+const maxServers = 8;
+/** How many tasks a server is asked for at a time. */
+const maxRequests = 8;
+/** How long each server may take, in seconds. */
+const defaultTimeout = 30;
+
+interface RefreshOptions extends ServerOptions {
+  /** In seconds. */
+  readonly timeout?: number;
+}
+
+/**
+ * Asks the servers for the states of these tasks. Connects once to each server, or once for each form of the Tasks
+ * protocol that its tasks have. A server that cannot be reached is a status of its tasks.
+ */
+export async function refreshTasks(
+  context: Context,
+  tasks: readonly KnownTask[],
+  options: RefreshOptions,
+): Promise<ReadonlyMap<KnownTask, Refreshed>> {
+  const refreshed = new Map<KnownTask, Refreshed>();
+  if (tasks.length === 0) return refreshed;
+  const grouped = Map.groupBy(tasks, ({ call, ...task }) =>
+    JSON.stringify([call.server, protocolFor({ call, ...task })]),
+  );
+  const groups = await Promise.all(
+    [...grouped.values()].map(async (ofServer): Promise<Group> => {
+      const server = await serverOf(ofServer[0], options, context.io).catch(() => undefined);
+      return { tasks: ofServer, server };
+    }),
+  );
+  const ownsServer = groups.some(({ server }) => typeof server?.target === "object");
+  await withTerminal(context, { ownsServer }, async (workplace) => {
+    const ends = await inTurn(groups, maxServers, async (group) => {
+      for (const [task, state] of await refreshGroup(context, group, options, workplace))
+        refreshed.set(task, state);
+    });
+    // All connections are closed by now.
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  });
+  return refreshed;
+}
+
+/** Tasks that share a connection. */
+interface Group {
+  readonly tasks: readonly KnownTask[];
+  /** Undefined if it is not known how to reach it. */
+  readonly server: FoundServer | undefined;
+}
+
+async function refreshGroup(
+  context: Context,
+  { tasks, server }: Group,
+  { timeout = defaultTimeout, ...options }: RefreshOptions,
+  { terminal, signal: stopped }: Workplace,
+): Promise<ReadonlyMap<KnownTask, Refreshed>> {
+  const now = context.io.now();
+  const refreshed = new Map<KnownTask, Refreshed>();
+  if (server === undefined) return new Map(tasks.map((task) => [task, { status: "unreachable" }]));
+  const deadline = systemClock.deadline(timeout * 1000);
+  const signal = AbortSignal.any([stopped, deadline.signal]);
+  try {
+    const target = { server, protocol: protocolFor(tasks[0]), terminal, signal };
+    await withConnection(context, target, options, async (session) => {
+      await inTurn(tasks, maxRequests, async (task) => {
+        refreshed.set(task, await stateOf(task, session, now));
+      });
+    });
+  } catch (error) {
+    for (const task of tasks) if (!refreshed.has(task)) refreshed.set(task, explain(error, task, now));
+  } finally {
+    deadline.clear();
+  }
+  stopped.throwIfAborted();
+  return refreshed;
+}
+
+async function stateOf(task: KnownTask, session: Session, now: number): Promise<Refreshed> {
+  const { call } = task;
+  if (call.taskId === null) return {};
+  const { client, signal, saw } = session;
+  try {
+    const handle = await client.resume({ ...call, taskId: call.taskId });
+    const state = await handle.get({ signal });
+    saw(handle.reference, state);
+    const { status, statusMessage } = state;
+    return { status, ...(statusMessage !== undefined && { statusMessage }) };
+  } catch (error) {
+    return explain(error, task, now);
+  }
+}
+
+function explain(error: unknown, { call: { expiresAt = Infinity } }: KnownTask, now: number): Refreshed {
+  if (!(error instanceof TaskClientError)) return { status: "unreachable" };
+  switch (error.code) {
+    case "unauthorized":
+      return { status: "unauthorized" };
+    case "expired":
+      return { status: "expired" };
+    case "unknown_task":
+      // A server answers the same for a task of another caller.
+      return { status: expiresAt <= now ? "expired" : "unknown" };
+    default:
+      return { status: "unreachable" };
+  }
+}
+
+/** Does `work` for each item, so many at a time, and waits for all of them. */
+async function inTurn<Item>(
+  items: readonly Item[],
+  most: number,
+  work: (item: Item) => Promise<void>,
+): Promise<readonly PromiseSettledResult<void>[]> {
+  const queue = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of queue) await work(item);
+  };
+  return Promise.allSettled(Array.from({ length: Math.min(most, items.length) }, worker));
+}
