@@ -1,5 +1,6 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import type { ClientClock } from "../clock.ts";
+import { retryWhileInUse } from "../handles/retry-while-in-use.ts";
 
 /** How often a lock that another process holds is tried again. */
 const tryMs = 50;
@@ -17,7 +18,7 @@ export async function withFileLock<Value>(
   try {
     return await work();
   } finally {
-    if ((await holder(path)) === own) await rm(path, { force: true });
+    if ((await holder(path)) === own) await retryWhileInUse(() => rm(path, { force: true }));
   }
 }
 
@@ -36,7 +37,8 @@ async function take(path: string, own: string, clock: ClientClock): Promise<void
 
 async function create(path: string, own: string): Promise<boolean> {
   try {
-    const file = await open(path, "wx", 0o600);
+    // Windows refuses a name whose file is just being removed.
+    const file = await retryWhileInUse(() => open(path, "wx", 0o600));
     try {
       await file.writeFile(own);
     } finally {
@@ -51,20 +53,20 @@ async function create(path: string, own: string): Promise<boolean> {
 
 /** Who holds the lock: undefined for nobody. Empty: whoever is just writing it. */
 async function holder(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch(() => undefined);
+  return retryWhileInUse(() => readFile(path, "utf8")).catch(() => undefined);
 }
 
 /** Only one process renames a lock away, and it looks whose it was. */
 async function remove(path: string, seen: string): Promise<void> {
   const aside = `${path}.${crypto.randomUUID()}`;
   try {
-    await rename(path, aside);
+    await retryWhileInUse(() => rename(path, aside));
   } catch {
     return; // another process was faster
   }
   // A lock that was taken meanwhile goes back, unless it has been taken again.
   if ((await holder(aside)) !== seen) await create(path, (await holder(aside)) ?? "");
-  await rm(aside, { force: true });
+  await retryWhileInUse(() => rm(aside, { force: true }));
 }
 
 function isAlive(held: string): boolean {

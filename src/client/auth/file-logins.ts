@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { retryWhileInUse } from "../handles/retry-while-in-use.ts";
 import { makeFolder, writeAtomically } from "../handles/write-atomically.ts";
 import { systemClock, type ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
@@ -51,7 +52,7 @@ export function fileLoginsWith(
       await writeAtomically(fileOf(server), sealing === undefined ? text : await sealing.seal(text));
     },
     async delete(server) {
-      await rm(fileOf(server), { force: true });
+      await retryWhileInUse(() => rm(fileOf(server), { force: true }));
     },
     async exclusively(server, work) {
       await makePrivate(folder);
@@ -75,7 +76,7 @@ async function readOwn(path: string): Promise<string | undefined> {
         `Others can read the login in ${path}. Log in again: the token may be known to them`,
       );
     }
-    return await readFile(path, "utf8");
+    return await retryWhileInUse(() => readFile(path, "utf8"));
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

@@ -8,6 +8,7 @@ import type { TaskReference } from "../task/task-reference.ts";
 import { limitConcurrency } from "./limit-concurrency.ts";
 import type { CallName, DamagedEntry, HandleStore, KeptCall, KeptCalls } from "./handle-store.ts";
 import { decodeCall, decodeEntry, encodeEntry } from "./entry-format.ts";
+import { retryWhileInUse } from "./retry-while-in-use.ts";
 import { isTemporaryFile, makeFolder, writeAtomically } from "./write-atomically.ts";
 
 /** A temporary file older than this was left by a process that died. */
@@ -57,7 +58,7 @@ class FileHandles implements HandleStore {
   }
 
   async drop(call: CallName): Promise<void> {
-    await rm(this.#callFile(call), { force: true });
+    await remove(this.#callFile(call));
   }
 
   async dropTask(task: TaskReference): Promise<void> {
@@ -67,7 +68,7 @@ class FileHandles implements HandleStore {
     if (entry !== undefined && !(entry instanceof Error)) await this.drop(entry);
     // The task's file goes last: by it the next process finds what a crash in between has left.
     await rm(this.#answersFolder(task), { recursive: true, force: true, maxRetries: 3 });
-    await rm(file, { force: true });
+    await remove(file);
   }
 
   async list(): Promise<KeptCalls> {
@@ -159,11 +160,15 @@ async function read<Content>(
   decode: (text: string) => Content,
 ): Promise<Content | Error | undefined> {
   try {
-    return decode(await readFile(file, "utf8"));
+    return decode(await retryWhileInUse(() => readFile(file, "utf8")));
   } catch (error) {
     if (isAbsent(error)) return undefined;
     return error instanceof Error ? error : new Error(String(error));
   }
+}
+
+async function remove(file: string): Promise<void> {
+  await retryWhileInUse(() => rm(file, { force: true }));
 }
 
 async function removeOld(file: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { retryWhileInUse } from "./retry-while-in-use.ts";
 
 /** The name of a temporary file. One is left behind if the process dies during a write. */
 const temporaryName = /^\.[0-9a-f-]{36}\.tmp$/;
@@ -23,7 +24,7 @@ export async function writeAtomically(path: string, text: string): Promise<void>
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
+    await retryWhileInUse(() => rename(temporary, path));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;

@@ -1,5 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
+import { win32 } from "node:path";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { ClientClock } from "../clock.ts";
 
 /** The pause between closing stdin, SIGTERM and SIGKILL. */
@@ -101,8 +103,20 @@ function startGuard(pid: number): ChildProcess {
 /** Windows has no signals: `taskkill` ends the process and its descendants. */
 async function killTree({ pid }: ChildProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const child = spawn("taskkill", ["/pid", String(pid), "/t", "/f"], { stdio: "ignore", windowsHide: true });
+  const child = spawn(
+    systemProgram("taskkill.exe", getDefaultEnvironment()),
+    ["/pid", String(pid), "/t", "/f"],
+    {
+      stdio: "ignore",
+      windowsHide: true,
+    },
+  );
   child.on("error", () => resolve());
   child.on("close", () => resolve());
   await promise;
+}
+
+/** Where Windows has a program of its own: a bare name would first be looked for in the working directory, which may be anybody's. */
+export function systemProgram(name: string, env: Readonly<Record<string, string | undefined>>): string {
+  return win32.join(env["SYSTEMROOT"] || "C:\\Windows", "System32", name);
 }

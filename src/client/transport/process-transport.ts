@@ -11,7 +11,7 @@ import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import spawn from "cross-spawn";
 import type { ClientClock } from "../clock.ts";
 import { ProcessGroup } from "./process-group.ts";
-import type { ServerProcess } from "./server-process.ts";
+import { environmentOf, type ServerProcess } from "./server-process.ts";
 
 /** The longest line in bytes. Results come in one line, so this only stops a server that never ends it. */
 const longestLine = 256 * 2 ** 20;
@@ -34,10 +34,10 @@ export class ProcessTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const { command, args = [], env, cwd, stderr = "inherit" } = this.#server;
+    const { command, args = [], env = {}, cwd, stderr = "inherit" } = this.#server;
     const child = spawn(command, args, {
       ...ProcessGroup.spawnOptions,
-      env: { ...getDefaultEnvironment(), ...env },
+      env: environmentOf(env, getDefaultEnvironment()),
       stdio: ["pipe", "pipe", typeof stderr === "function" ? "pipe" : stderr],
       windowsHide: true,
       ...(cwd !== undefined && { cwd }),

@@ -12,6 +12,21 @@ export interface ServerProcess {
   readonly stderr?: "inherit" | "ignore" | Stream | number | ((text: string) => void);
 }
 
+/**
+ * The variables of the process: those given, and the `defaults` beside them. Windows does not tell `Path` from `PATH`, and of two
+ * spellings would take the one that sorts first, be it the default.
+ */
+export function environmentOf(
+  given: Readonly<Record<string, string>>,
+  defaults: Readonly<Record<string, string>>,
+  platform: NodeJS.Platform = process.platform,
+): Record<string, string> {
+  const nameOf = (name: string): string => (platform === "win32" ? name.toUpperCase() : name);
+  const named = new Set(Object.keys(given).map(nameOf));
+  const others = Object.entries(defaults).filter(([name]) => !named.has(nameOf(name)));
+  return { ...Object.fromEntries(others), ...given };
+}
+
 /** The name of the server in task references: equal for equal command lines. */
 export function processName({ command, args = [] }: ServerProcess): string {
   return `stdio:${[command, ...args].map(encodeURIComponent).join("+")}`;
