@@ -184,7 +184,12 @@ export class CoreProtocol implements TaskProtocol {
     };
     const { requester } = this.#services;
     return readReply(
-      await requester.request("tools/call", params, signal, asTask ? { onLateReply } : {}),
+      await requester.request(
+        "tools/call",
+        params,
+        signal,
+        asTask ? { afterAbort: { kind: "goes_on", onReply: onLateReply } } : {},
+      ),
       readCallAnswer,
     );
   }

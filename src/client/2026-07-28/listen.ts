@@ -7,7 +7,7 @@ import { rateLimitAsLost } from "../reply/retry.ts";
 import { Violation, type Reply } from "../reply/reply.ts";
 import type { LineListener, ListenEnd, TaskListener } from "../task-protocol.ts";
 import { retryDelay } from "../task/poll-delays.ts";
-import type { NotificationMatch } from "../transport/pending-requests.ts";
+import type { NotificationMatch } from "../transport/raw-request.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { readTask } from "./read-answers.ts";
 

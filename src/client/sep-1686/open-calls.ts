@@ -50,7 +50,8 @@ export class OpenCalls {
       // Registered before it is sent: a message about it may arrive at once.
       this.#calls.set(taskId, call);
     };
-    this.#requester.request(method, params, drop.signal, { onSent }).then((received) => {
+    const options = { onSent, afterAbort: { kind: "caller" } } as const;
+    this.#requester.request(method, params, drop.signal, options).then((received) => {
       if (call !== undefined && received.kind === "lost") call.lost = received;
       resolve(received);
     }, reject);

@@ -4,47 +4,34 @@ import {
   isJSONRPCNotification,
   isJSONRPCResultResponse,
 } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/json-object.ts";
-import type { Reply } from "../reply/reply.ts";
+import { RawRequest, type RawRequestOptions, type RequestServices } from "./raw-request.ts";
 import { brokenStream } from "./send-failure.ts";
-
-/** Whether a notification belongs to a request (`mine`), ends it (`end`), or has nothing to do with it (`other`). */
-export type NotificationMatch = "other" | "mine" | "end";
-
-export type MatchNotification = (notification: JSONRPCNotification, id: string) => NotificationMatch;
-
-export interface Pending {
-  settle: (reply: Reply<JsonObject>) => void;
-  readonly matchNotification: MatchNotification | undefined;
-  /** The session that it was sent in. */
-  session: number;
-}
 
 /** Requests of `RawRequester` that are not answered yet. The SDK's client never uses their ids. */
 export class PendingRequests {
-  readonly #pending = new Map<string, Pending>();
+  readonly #requests = new Map<string, RawRequest>();
   /** Random, since another process may send requests in the same session. */
   readonly #prefix = `holdfast-${crypto.randomUUID().slice(0, 8)}-`;
+  readonly #services: RequestServices;
   #count = 0;
 
-  add(pending: Pending): string {
+  constructor(services: RequestServices) {
+    this.#services = services;
+  }
+
+  /** Adds a request under an id of its own, until it is over. */
+  add(
+    method: string,
+    params: Record<string, unknown>,
+    options: RawRequestOptions,
+    session: number,
+  ): RawRequest {
     const id = `${this.#prefix}${++this.#count}`;
-    this.#pending.set(id, pending);
-    return id;
-  }
-
-  get(id: string): Pending | undefined {
-    return this.#pending.get(id);
-  }
-
-  /** Passes the answer to `settle` instead. */
-  redirect(id: string, settle: Pending["settle"]): void {
-    const pending = this.#pending.get(id);
-    if (pending !== undefined) pending.settle = settle;
-  }
-
-  delete(id: string): void {
-    this.#pending.delete(id);
+    const message = { jsonrpc: "2.0" as const, id, method, params };
+    const request = new RawRequest(message, options, session, this.#services);
+    this.#requests.set(id, request);
+    request.over.addEventListener("abort", () => this.#requests.delete(id), { once: true });
+    return request;
   }
 
   /**
@@ -56,24 +43,23 @@ export class PendingRequests {
     const isResult = isJSONRPCResultResponse(message);
     if (!isResult && !isJSONRPCErrorResponse(message)) return false;
     if (typeof message.id !== "string" || !message.id.startsWith(this.#prefix)) return false;
-    const pending = this.#pending.get(message.id);
-    pending?.settle(
-      isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error },
-    );
+    this.#requests
+      .get(message.id)
+      ?.settle(isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error });
     return true;
   }
 
   /** Fails the requests of earlier sessions: their streams are gone. */
   failOlderThan(session: number): void {
-    for (const pending of this.#pending.values()) {
-      if (pending.session < session) pending.settle(brokenStream);
+    for (const request of this.#requests.values()) {
+      if (request.session !== undefined && request.session < session) request.settle(brokenStream);
     }
   }
 
   #isMatched(notification: JSONRPCNotification): boolean {
-    for (const [id, { matchNotification, settle }] of this.#pending) {
-      const match = matchNotification?.(notification, id) ?? "other";
-      if (match === "end") settle({ kind: "value", value: {} });
+    for (const [id, request] of this.#requests) {
+      const match = request.options.matchNotification?.(notification, id) ?? "other";
+      if (match === "end") request.settle({ kind: "value", value: {} });
       if (match !== "other") return true;
     }
     return false;

@@ -1,30 +1,137 @@
+import type { JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/json-object.ts";
+import type { ClientClock } from "../clock.ts";
 import type { Reply } from "../reply/reply.ts";
-import type { MatchNotification } from "./pending-requests.ts";
+import { retryAfterHeaderMs } from "../reply/retry.ts";
+import type { ResponseRecords } from "./recording-fetch.ts";
+
+/** Whether a notification belongs to a request (`mine`), ends it (`end`), or has nothing to do with it (`other`). */
+export type NotificationMatch = "other" | "mine" | "end";
+
+export type MatchNotification = (notification: JSONRPCNotification, id: string) => NotificationMatch;
+
+/** What becomes of a request on the server when its signal aborts. */
+export type AfterAbort =
+  /** It is cancelled. */
+  | { readonly kind: "cancel" }
+  /** The caller cancels it, or leaves it. */
+  | { readonly kind: "caller" }
+  /** It goes on, and `onReply` gets its answer. For requests that cannot be cancelled, only the task that they create. */
+  | { readonly kind: "goes_on"; readonly onReply: (reply: Reply<JsonObject>) => void };
 
 export interface RawRequestOptions {
   /** Decides which notifications belong to the request, for requests with a stream of notifications. */
   readonly matchNotification?: MatchNotification;
-  /**
-   * Keeps the request open when the signal aborts, and gets an answer that comes later. For requests that cannot be
-   * cancelled, only the task that they create.
-   */
-  readonly onLateReply?: (reply: Reply<JsonObject>) => void;
+  /** Default: `cancel`. */
+  readonly afterAbort?: AfterAbort;
   /** Headers of this request, over HTTP. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Called for each part of the response that arrives, over HTTP. */
   readonly onActivity?: () => void;
-  /**
-   * Called when the request is sent. The caller then cancels it on the server itself: aborting the signal does not.
-   */
+  /** Called when the request is sent, before any answer. */
   readonly onSent?: (request: SentRequest) => void;
 }
 
 /** A request that was sent. */
 export interface SentRequest {
   readonly id: string;
-  /** The session that it was sent in: its id is unique only there. */
-  readonly session: number;
+  /** The session that it was sent in: its id is unique only there. Undefined while the server refuses it in any. */
+  readonly session: number | undefined;
   /** Whether the server can send messages about the request before it answers. */
   readonly streams: boolean;
+}
+
+type State =
+  | { readonly kind: "waiting"; readonly resolve: (reply: Reply<JsonObject>) => void }
+  /** Its signal has aborted, and it goes on. */
+  | { readonly kind: "abandoned"; readonly onReply: (reply: Reply<JsonObject>) => void }
+  | { readonly kind: "over" };
+
+/** What a request reads of its connection. */
+export interface RequestServices {
+  readonly clock: ClientClock;
+  /** The HTTP response of each request; undefined on other transports. */
+  readonly responses: ResponseRecords | undefined;
+}
+
+/** One request of `RawRequester`, from its sending to its reply. */
+export class RawRequest implements SentRequest {
+  readonly message: JSONRPCRequest & { readonly id: string };
+  readonly options: RawRequestOptions;
+  /** Rejects with the reason of an abort. */
+  readonly reply: Promise<Reply<JsonObject>>;
+  session: number | undefined;
+  readonly #services: RequestServices;
+  readonly #reject: (reason: unknown) => void;
+  readonly #over = new AbortController();
+  #state: State;
+
+  constructor(
+    message: RawRequest["message"],
+    options: RawRequestOptions,
+    session: number,
+    services: RequestServices,
+  ) {
+    const { promise, resolve, reject } = Promise.withResolvers<Reply<JsonObject>>();
+    this.message = message;
+    this.options = options;
+    this.reply = promise;
+    this.session = session;
+    this.#services = services;
+    this.#reject = reject;
+    this.#state = { kind: "waiting", resolve };
+    if (options.onActivity !== undefined) services.responses?.onActivity(message.id, options.onActivity);
+  }
+
+  get id(): string {
+    return this.message.id;
+  }
+
+  /** Aborts when no reply is expected any more. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  get afterAbort(): AfterAbort {
+    return this.options.afterAbort ?? { kind: "cancel" };
+  }
+
+  get streams(): boolean {
+    const { responses } = this.#services;
+    return responses === undefined || responses.get(this.id)?.streams === true;
+  }
+
+  /** The pause that the response asks for, in milliseconds. */
+  get retryAfterMs(): number | undefined {
+    const { responses, clock } = this.#services;
+    return retryAfterHeaderMs(responses?.get(this.id)?.retryAfter ?? null, clock.now());
+  }
+
+  /** Passes on the first reply. */
+  settle(reply: Reply<JsonObject>): void {
+    const state = this.#state;
+    if (state.kind === "over") return;
+    const { retryAfterMs } = this;
+    this.#end();
+    const received =
+      reply.kind === "value" && retryAfterMs !== undefined ? { ...reply, retryAfterMs } : reply;
+    if (state.kind === "waiting") state.resolve(received);
+    else state.onReply(received);
+  }
+
+  /** Its signal has aborted, or the connection has ended. */
+  abort(reason: unknown, hasEnded: boolean): void {
+    if (this.#state.kind !== "waiting") return;
+    const { afterAbort } = this;
+    if (afterAbort.kind === "goes_on" && !hasEnded)
+      this.#state = { kind: "abandoned", onReply: afterAbort.onReply };
+    else this.#end();
+    this.#reject(reason);
+  }
+
+  #end(): void {
+    this.#state = { kind: "over" };
+    this.#services.responses?.delete(this.id);
+    this.#over.abort();
+  }
 }

@@ -2,7 +2,6 @@ import {
   type JSONRPCErrorResponse,
   type JSONRPCMessage,
   type JSONRPCNotification,
-  type JSONRPCRequest,
   type JSONRPCResultResponse,
   type Transport,
   type TransportSendOptions,
@@ -14,10 +13,9 @@ import type { Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
-import { retryAfterHeaderMs } from "../reply/retry.ts";
-import { PendingRequests, type Pending } from "./pending-requests.ts";
+import { PendingRequests } from "./pending-requests.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
-import type { RawRequestOptions, SentRequest } from "./raw-request.ts";
+import type { RawRequest, RawRequestOptions } from "./raw-request.ts";
 import { SessionRenewal } from "./session-renewal.ts";
 import { MessageHandlers } from "./message-handlers.ts";
 
@@ -27,14 +25,6 @@ interface RawRequesterOptions {
   readonly rewriteOutgoing: (message: JSONRPCMessage) => JSONRPCMessage;
   /** Changes each message before the SDK's client gets it. */
   readonly rewriteIncoming: (message: JSONRPCMessage) => JSONRPCMessage;
-}
-
-interface Outgoing {
-  readonly message: JSONRPCRequest & { id: string };
-  readonly headers: Readonly<Record<string, string>>;
-  /** Aborts when the request's stream is no longer needed. */
-  readonly sending: AbortSignal;
-  readonly pending: Pending;
 }
 
 /** How long a handshake may take. */
@@ -56,7 +46,7 @@ export class RawRequester implements Transport {
   isSessionNeeded: () => Promise<boolean> = async () => false;
   readonly #connection: ServerConnection;
   readonly #options: RawRequesterOptions;
-  readonly #pending = new PendingRequests();
+  readonly #pending: PendingRequests;
   readonly #renewal: SessionRenewal;
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
@@ -65,6 +55,7 @@ export class RawRequester implements Transport {
     const { transport } = connection;
     this.#connection = connection;
     this.#options = options;
+    this.#pending = new PendingRequests({ clock: options.clock, responses: connection.responses });
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
       clock: options.clock,
@@ -164,93 +155,63 @@ export class RawRequester implements Transport {
     method: string,
     params: Record<string, unknown>,
     signal: AbortSignal,
-    { matchNotification, onLateReply, onSent, onActivity, headers = {} }: RawRequestOptions = {},
+    options: RawRequestOptions = {},
   ): Promise<Reply<JsonObject>> {
     const either = AbortSignal.any([signal, this.closed]);
-    const ended = new AbortController();
     either.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Reply<JsonObject>>();
-    const pending: Pending = { settle: resolve, matchNotification, session: this.session };
-    const id = this.#pending.add(pending);
-    if (onActivity !== undefined) this.#connection.responses?.onActivity(id, onActivity);
+    const request = this.#pending.add(method, params, options, this.session);
+    const { afterAbort } = request;
     const onAbort = (): void => {
-      reject(either.reason as Error);
-      if (onLateReply === undefined && onSent === undefined) this.#cancelRequest(id, method);
+      request.abort(either.reason, this.closed.aborted);
+      if (afterAbort.kind === "cancel") this.#cancelRequest(request.id, method);
     };
     either.addEventListener("abort", onAbort, { once: true });
-    const finish = (): void => {
-      this.#pending.delete(id);
-      this.#connection.responses?.delete(id);
-      ended.abort();
-    };
+    options.onSent?.(request);
     // Only a stream of notifications may stay open after the answer.
-    const sending =
-      onLateReply !== undefined
-        ? this.closed
-        : matchNotification === undefined
-          ? either
-          : AbortSignal.any([either, ended.signal]);
-    onSent?.(this.#sentRequest(id, pending));
-    this.#send({ message: { jsonrpc: "2.0", id, method, params }, headers, sending, pending }, true);
-    let awaitsLateReply = false;
+    const stream = options.matchNotification === undefined ? either : AbortSignal.any([either, request.over]);
+    this.#send(request, afterAbort.kind === "goes_on" ? this.closed : stream);
     try {
-      const reply = await promise;
-      const retryAfter = this.#connection.responses?.get(id)?.retryAfter ?? null;
-      if (reply.kind !== "value" || retryAfter === null) return reply;
-      return { ...reply, retryAfterMs: retryAfterHeaderMs(retryAfter, this.#options.clock.now()) };
-    } catch (error) {
-      awaitsLateReply = onLateReply !== undefined && !this.closed.aborted;
-      throw error;
+      return await request.reply;
     } finally {
       either.removeEventListener("abort", onAbort);
-      if (awaitsLateReply) this.#pending.redirect(id, (reply) => (finish(), onLateReply?.(reply)));
-      else finish();
     }
   }
 
-  #send(outgoing: Outgoing, first: boolean): void {
-    const { message, headers, sending, pending } = outgoing;
+  /** `stream` aborts when the request's stream is no longer needed. */
+  #send(request: RawRequest, stream: AbortSignal, isFirst = true): void {
     const { responses } = this.#connection;
-    const { id, method } = message;
-    const settle = (reply: Reply<JsonObject>): void => this.#pending.get(id)?.settle(reply);
-    const onRequestStreamEnd = (): void => settle(brokenStream);
     // A shared stream, as over stdio, ignores these. Without our fetch the internal header would reach the server.
     const options = this.hasPerRequestStream && {
-      requestSignal: sending,
-      onRequestStreamEnd,
-      headers: { ...headers, ...(responses !== undefined && { [requestIdHeader]: id }) },
+      requestSignal: stream,
+      onRequestStreamEnd: () => request.settle(brokenStream),
+      headers: {
+        ...request.options.headers,
+        ...(responses !== undefined && { [requestIdHeader]: request.id }),
+      },
     };
-    const { session } = pending;
-    this.#transmit(message, options || {}).then(
+    this.#transmit(request.message, options || {}).then(
       () => {
-        if (responses !== undefined && responses.get(id)?.streams !== true) settle(noAnswer);
+        if (!request.streams) request.settle(noAnswer);
       },
       async (error: unknown) => {
-        const retryAfter = responses?.get(id)?.retryAfter ?? null;
-        pending.session = Infinity; // the server refused it, so it does not fail with its session
-        const renewed =
-          first && method !== "initialize" && !isForOtherSession(headers)
-            ? await this.#renewal.renewAfter(error, session)
-            : undefined;
-        pending.session = this.session;
-        if (renewed?.kind === "value") this.#send(outgoing, false);
-        else if (renewed?.kind === "lost") settle({ ...renewed, notReceived: true });
-        else settle(renewed ?? sendFailure(error, retryAfterHeaderMs(retryAfter, this.#options.clock.now())));
+        const failure = sendFailure(error, request.retryAfterMs);
+        const renewed = isFirst ? await this.#renewFor(request, error) : undefined;
+        if (renewed?.kind === "value") this.#send(request, stream, false);
+        else if (renewed?.kind === "lost") request.settle({ ...renewed, notReceived: true });
+        else request.settle(renewed ?? failure);
       },
     );
   }
 
-  #sentRequest(id: string, pending: Pending): SentRequest {
-    const { responses } = this.#connection;
-    return {
-      id,
-      get session() {
-        return pending.session;
-      },
-      get streams() {
-        return responses === undefined || responses.get(id)?.streams === true;
-      },
-    };
+  /** Begins a new session for a request that the server refused since it has lost the old one. */
+  async #renewFor(request: RawRequest, error: unknown): Promise<Reply<JsonObject> | undefined> {
+    const { message, options, session } = request;
+    if (session === undefined || message.method === "initialize" || isForOtherSession(options.headers))
+      return;
+    request.session = undefined;
+    const renewed = await this.#renewal.renewAfter(error, session);
+    request.session = this.session;
+    return renewed;
   }
 
   /**
@@ -285,6 +246,6 @@ export class RawRequester implements Transport {
 }
 
 /** The failure of a message in another session says nothing about this one. */
-function isForOtherSession(headers: Readonly<Record<string, string>>): boolean {
-  return headers[sessionHeader] !== undefined;
+function isForOtherSession(headers: RawRequestOptions["headers"]): boolean {
+  return headers?.[sessionHeader] !== undefined;
 }
