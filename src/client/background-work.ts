@@ -1,11 +1,25 @@
-/** Work that no caller waits for, so that closing the client can. */
+/** Work that no caller waits for: how long it may go on, and where its errors go. */
 export class BackgroundWork {
+  readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
+  /** Aborts when the client closes or its connection has ended; its reason is the error of all waits. */
+  readonly closing = this.#closing.signal;
+  /** Called with errors that fail no call or wait. */
+  readonly onError: (error: unknown) => void;
 
-  readonly run = (work: Promise<unknown>): void => {
+  constructor(onError: (error: unknown) => void) {
+    this.onError = onError;
+  }
+
+  /** Tracks work, so that closing the client waits for it. */
+  run(work: Promise<unknown>): void {
     const tracked = work.catch(() => undefined).finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
-  };
+  }
+
+  close(reason: unknown): void {
+    this.#closing.abort(reason);
+  }
 
   /** Resolves when nothing is left: work that ends can start further work, such as removing a call from the store. */
   async end(): Promise<void> {

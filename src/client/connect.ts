@@ -146,7 +146,6 @@ export async function connectWith(
     protocol,
     clock,
     callbacks,
-    events,
     pollFloorMs,
     listen,
     progress,

@@ -7,6 +7,8 @@ export type OnProgress = (progress: Progress) => unknown;
 export interface ProgressReports {
   readonly token: string;
   stop(): void;
+  /** The call became a task: they go on until it has ended. */
+  followTask(taskId: string): void;
 }
 
 const tokenPrefix = "holdfast-progress-";
@@ -17,6 +19,8 @@ const tokenPrefix = "holdfast-progress-";
  */
 export class ProgressTokens {
   readonly #callbacks = new Map<string, OnProgress>();
+  /** By task id. */
+  readonly #tokens = new Map<string, string>();
   readonly #onError: (error: unknown) => void;
   #count = 0;
 
@@ -28,7 +32,17 @@ export class ProgressTokens {
   open(onProgress: OnProgress): ProgressReports {
     const token = `${tokenPrefix}${++this.#count}`;
     this.#callbacks.set(token, onProgress);
-    return { token, stop: () => void this.#callbacks.delete(token) };
+    return {
+      token,
+      stop: () => void this.#callbacks.delete(token),
+      followTask: (taskId) => void this.#tokens.set(taskId, token),
+    };
+  }
+
+  taskEnded(taskId: string): void {
+    const token = this.#tokens.get(taskId);
+    this.#tokens.delete(taskId);
+    if (token !== undefined) this.#callbacks.delete(token);
   }
 
   /** Returns whether the notification is about a call of this client, also if it comes late. */

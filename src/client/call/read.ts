@@ -7,6 +7,7 @@ import {
   SdkErrorCode,
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/json-object.ts";
+import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import { sendWithRetries } from "../reply/retry.ts";
 import { replyError } from "../reply/reply.ts";
@@ -21,7 +22,7 @@ import { sendFailure } from "../transport/send-failure.ts";
 export interface ReadServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
-  readonly closing: AbortSignal;
+  readonly background: BackgroundWork;
   /** The handle of a new task. */
   readonly handle: (taskId: string, options: Pick<ReadOptions, "deleteAfterFetch">) => TaskHandle;
   /** Tries to cancel a task, within a few seconds. */
@@ -38,12 +39,12 @@ interface Read<Result> extends Pick<ReadRequest, "method" | "params"> {
 /** Reads a resource or a prompt, as a task if possible, and waits for the result. */
 export async function readInTask<Result>(
   { method, params, toResult, plain }: Read<Result>,
-  { protocol, clock, closing, handle: open, cancel }: ReadServices,
+  { protocol, clock, background, handle: open, cancel }: ReadServices,
   { ttlMs, deleteAfterFetch, ...waiting }: ReadOptions,
 ): Promise<Result> {
   assertMs("ttlMs", ttlMs);
   const { read } = protocol;
-  return withWaitLimit(waiting, { clock, closing }, async (signal) => {
+  return withWaitLimit(waiting, { clock, background }, async (signal) => {
     if (read === undefined) return plainRead(plain, signal);
     const request = { method, params, taskId: makeIdempotencyKey(), keepAliveMs: ttlMs };
     const started = await startRead(request, read, clock, signal);
@@ -54,7 +55,7 @@ export async function readInTask<Result>(
       return toResult(content.length === 0 ? result : { content, ...result });
     } catch (error) {
       // Nobody else knows the task's id.
-      if (signal.aborted && !closing.aborted) await cancel(handle);
+      if (signal.aborted && !background.closing.aborted) await cancel(handle);
       throw error;
     }
   });

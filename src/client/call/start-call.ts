@@ -3,7 +3,7 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { askUser, type UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
-import { failureOf, rpcCodeOf, type ClientEvents, type ClientEventData } from "../client-events.ts";
+import { failureOf, rpcCodeOf, type ClientEventData } from "../client-events.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { sendWithRetries } from "../reply/retry.ts";
 import { type Reply, replyError } from "../reply/reply.ts";
@@ -16,15 +16,14 @@ export interface StartServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
-  readonly events: ClientEvents;
-  readonly pollFloorMs: number;
-  /** When the call was first sent, in epoch milliseconds; undefined for a new call. */
-  readonly firstSentAt: number | undefined;
+  /** How long to wait before a call that the server wants to get again, in milliseconds. */
+  readonly pauseMs: number;
 }
 
 /** The earlier attempts of the same call. */
 interface EarlierAttempt {
-  readonly mayHaveArrived: boolean;
+  /** When the call was first sent, in epoch milliseconds, so that it may have arrived; undefined for a new call. */
+  readonly sentAt: number | undefined;
   /** The answers that it was last sent with. */
   readonly round: AnsweredRound | undefined;
   /** Stores a round before it is sent, so that the next process need not ask again. */
@@ -56,7 +55,7 @@ export async function startCall(
   signal: AbortSignal,
   earlier: EarlierAttempt,
 ): Promise<StartedCall> {
-  const { events } = services;
+  const { events } = services.callbacks;
   const about = { callId: events.nextCallId(), tool: call.name };
   try {
     const started = await untilStarted(call, about, services, signal, earlier);
@@ -78,14 +77,16 @@ async function untilStarted(
   signal: AbortSignal,
   earlier: EarlierAttempt,
 ): Promise<StartedCall> {
-  const { protocol, clock, pollFloorMs, events, callbacks, firstSentAt } = services;
+  const { protocol, clock, pauseMs, callbacks } = services;
+  const { events } = callbacks;
   const recognisedMs = protocol.recognisedMs(call.ttlMs);
-  let { mayHaveArrived, round } = earlier;
-  // Converts to the monotonic clock.
+  const { sentAt: firstSentAt } = earlier;
+  let { round } = earlier;
+  // When the call may have arrived, by the monotonic clock.
   let arrivedAt =
     firstSentAt === undefined ? undefined : clock.elapsed() - Math.max(0, clock.now() - firstSentAt);
   for (let rounds = 0; rounds < maxRounds; rounds++) {
-    let repeat = mayHaveArrived;
+    let repeat = arrivedAt !== undefined;
     let attempt = 0;
     let lostBy: unknown;
     const sent = { ...call, round };
@@ -123,10 +124,9 @@ async function untilStarted(
     events.emit({ type: "call_answered", ...about, ...answerOf(reply.value) });
     if (reply.value.kind !== "questions") return reply.value;
     const { questions, requestState } = reply.value;
-    mayHaveArrived = false;
     arrivedAt = undefined;
     // Without questions the server only wants to be called again.
-    if (questions.size === 0) await clock.sleep(pollFloorMs, signal);
+    if (questions.size === 0) await clock.sleep(pauseMs, signal);
     try {
       const inputResponses =
         questions.size === 0 ? undefined : await askAll(questions, about.callId, callbacks, signal);

@@ -1,4 +1,5 @@
 import { TaskClientError } from "../task-client-error.ts";
+import type { BackgroundWork } from "../background-work.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { expiryTime } from "../task/poll-delays.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
@@ -15,10 +16,7 @@ interface CallJournalOptions {
   readonly now: () => number;
   /** The id of the current session, if there is one. */
   readonly sessionId: () => string | undefined;
-  /** Tracks background work, so that closing the client waits for it. */
-  readonly run: (work: Promise<void>) => void;
-  /** Called with errors of the store that fail no call. */
-  readonly onError: (error: TaskClientError) => void;
+  readonly background: BackgroundWork;
 }
 
 /** How long a task that the server does not know is kept after its expiry: another token may still find it. */
@@ -96,8 +94,8 @@ export class CallJournal {
 
   /** The same for an answer that came after the caller had given up. */
   recordLateTask(call: KeptCall, taskId: string): void {
-    const { run, onError } = this.#options;
-    run(this.recordTask(call, taskId).catch(onError));
+    const { background } = this.#options;
+    background.run(this.recordTask(call, taskId).catch(background.onError));
   }
 
   /** Whether a stored task was created in this session: some servers show it in no other. */
@@ -130,7 +128,7 @@ export class CallJournal {
         if (this.#expiryWrites.get(taskId) === writing) this.#expiryWrites.delete(taskId);
       });
     this.#expiryWrites.set(taskId, writing);
-    this.#options.run(writing);
+    this.#options.background.run(writing);
   }
 
   /** Removes a task whose end was delivered. */
@@ -164,12 +162,14 @@ export class CallJournal {
 
   /** This server's calls, the oldest first. Rejects with `handles`. */
   async list(): Promise<readonly KeptCall[]> {
-    const { server, generation, onError } = this.#options;
+    const { server, generation, background } = this.#options;
     await Promise.all(this.#removals);
     try {
       const { calls, damaged } = await this.#store.list();
       for (const { name, error } of damaged) {
-        onError(new TaskClientError("handles", `The handle store cannot read ${name}`, { cause: error }));
+        background.onError(
+          new TaskClientError("handles", `The handle store cannot read ${name}`, { cause: error }),
+        );
       }
       return calls.filter((call) => call.server === server && call.generation === generation);
     } catch (cause) {
@@ -235,12 +235,12 @@ export class CallJournal {
       )
       .finally(() => this.#removals.delete(removal));
     this.#removals.add(removal);
-    this.#options.run(removal);
+    this.#options.background.run(removal);
     await removal;
   }
 
   #reportError(message: string, cause: unknown, reference?: TaskReference): void {
-    this.#options.onError(new TaskClientError("handles", message, { cause, reference }));
+    this.#options.background.onError(new TaskClientError("handles", message, { cause, reference }));
   }
 }
 

@@ -1,5 +1,6 @@
 import { questionKeyOf } from "../../generation/question-key.ts";
 import { askUser, type UserAnswer, type UserCallbacks } from "./ask-user.ts";
+import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import { rpcCodeOf } from "../client-events.ts";
 import type { InputRequiredTask, OpenQuestion, RemoteTask } from "../task/remote-task.ts";
@@ -16,8 +17,7 @@ interface TaskQuestionsOptions {
   readonly callbacks: UserCallbacks;
   /** Stored answers to questions with lasting keys, perhaps of an earlier process. */
   readonly answers: StoredAnswers;
-  /** Tracks background work, so that closing the client waits for it. */
-  readonly run: (work: Promise<void>) => void;
+  readonly background: BackgroundWork;
   /** Called with what a callback threw. */
   readonly fail: (error: unknown) => void;
 }
@@ -54,7 +54,7 @@ export class TaskQuestions {
       this.#refused.delete(key);
       const controller = new AbortController();
       this.#open.set(key, controller);
-      this.#options.run(this.#settle(key, question, controller.signal));
+      this.#options.background.run(this.#settle(key, question, controller.signal));
     }
   }
 

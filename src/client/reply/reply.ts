@@ -39,6 +39,11 @@ export interface ValueReply<Value> {
 /** The outcome of one request. Its sender decides whether to repeat it. An aborted signal throws instead. */
 export type Reply<Value> = ValueReply<Value> | ErrorReply | LostReply | BadReply;
 
+/** Whether the server does not know the task that the request was about. */
+export function isUnknown(reply: Reply<unknown>): boolean {
+  return reply.kind === "error" && reply.error.code === -32602;
+}
+
 /** Parses the value of a reply by `read`; a violation becomes a bad reply with the code `protocol`. */
 export function readReply<From, To>(reply: Reply<From>, read: (value: From) => To | Violation): Reply<To> {
   if (reply.kind !== "value") return reply;

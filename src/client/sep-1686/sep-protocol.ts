@@ -5,14 +5,13 @@ import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/relate
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
-import { readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
+import { isUnknown, readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
 import { listParams, readTaskPage, readToolResult } from "../session/read-answers.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import { PendingQuestions } from "../session/pending-questions.ts";
 import { TaskInbox, withoutQuestions, type ActiveTask, TaskInboxes } from "../session/task-inbox.ts";
 import { pollInterval } from "../task/poll-delays.ts";
-import { isUnknown } from "../task/poll-loop.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
 import type {

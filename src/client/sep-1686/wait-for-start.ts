@@ -1,8 +1,7 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
-import type { Reply } from "../reply/reply.ts";
+import { isUnknown, type Reply } from "../reply/reply.ts";
 import type { OpenCall } from "./open-calls.ts";
-import { isUnknown } from "../task/poll-loop.ts";
 
 interface StartServices {
   readonly clock: ClientClock;

@@ -1,3 +1,4 @@
+import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import { type ErrorReply, replyError } from "../reply/reply.ts";
@@ -9,18 +10,18 @@ import { withWaitLimit } from "./wait-limit.ts";
 interface ListServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
-  readonly closing: AbortSignal;
+  readonly background: BackgroundWork;
   readonly journal: CallJournal;
 }
 
 /** A page of a server's tasks, each with its reference. */
 export async function listTasks(
-  { protocol, clock, closing, journal }: ListServices,
+  { protocol, clock, background, journal }: ListServices,
   { cursor, ...options }: ListOptions,
 ): Promise<TaskPage<ListedTask>> {
   const reply = await withWaitLimit(
     options,
-    { clock, closing },
+    { clock, background },
     async (signal) => protocol.list?.(cursor, signal) ?? cannotList,
   );
   if (reply.kind !== "value") throw replyError(reply);

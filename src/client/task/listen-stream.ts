@@ -1,3 +1,4 @@
+import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import type { ListenEnd, TaskProtocol } from "../task-protocol.ts";
 import type { ClientEvents } from "../client-events.ts";
@@ -17,8 +18,7 @@ export interface ListenStreamOptions {
   readonly listen: NonNullable<TaskProtocol["listen"]>;
   readonly clock: ClientClock;
   readonly events: ClientEvents;
-  /** Aborts when the client closes. */
-  readonly closing: AbortSignal;
+  readonly background: BackgroundWork;
 }
 
 /** One listen request, from the pause before it to its end. */
@@ -96,7 +96,8 @@ export class ListenStream {
   }
 
   async #listen(pause: number): Promise<{ end: ListenEnd | undefined; openMs: number }> {
-    const { listen, clock, closing, events } = this.#options;
+    const { listen, clock, background, events } = this.#options;
+    const { closing } = background;
     const attempt: ListenAttempt = { stop: new AbortController(), requested: new Map(), reopens: false };
     this.#attempt = attempt;
     const signal = AbortSignal.any([attempt.stop.signal, closing]);
@@ -137,6 +138,7 @@ export class ListenStream {
 
   /** Ends the stream without subscribers, and reopens it for others. Collects changes for a while. */
   #changed(): void {
+    const { clock, background } = this.#options;
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     if (this.#wanted.size === 0) attempt.stop.abort();
@@ -150,9 +152,7 @@ export class ListenStream {
     const soon = Math.max(settleMs, this.#wanted.size * reopenMsPerTask);
     const reopen = (): void => stop.abort();
     // If the stream ends earlier, the next one includes the change.
-    this.#options.clock
-      .sleep(soon, AbortSignal.any([stop.signal, this.#options.closing]))
-      .then(reopen, reopen);
+    clock.sleep(soon, AbortSignal.any([stop.signal, background.closing])).then(reopen, reopen);
   }
 
   #unsubscribeAll(): void {

@@ -8,8 +8,6 @@ export type Unsubscribe = (ended: boolean) => void;
 interface ListenStreamsOptions extends Omit<ListenStreamOptions, "listen"> {
   /** Undefined if the server cannot push. */
   readonly listen: TaskProtocol["listen"] | undefined;
-  /** Tracks background work, so that closing the client waits for it. */
-  readonly run: (work: Promise<void>) => void;
   /** Undefined where nothing is traced. */
   readonly tracing: ClientTracing | undefined;
 }
@@ -65,15 +63,15 @@ export class ListenStreams {
     stream.add(subscription.taskId, subscription.subscriber);
     if (this.#streams.has(stream)) return;
     this.#streams.add(stream);
-    const { run, tracing } = this.#options;
+    const { background, tracing } = this.#options;
     // It serves many waits.
-    run(tracing?.apart(() => this.#run(stream)) ?? this.#run(stream));
+    background.run(tracing?.apart(() => this.#run(stream)) ?? this.#run(stream));
   }
 
   #newStream(): ListenStream | undefined {
-    const { listen, clock, events, closing } = this.#options;
+    const { listen, clock, events, background } = this.#options;
     if (listen === undefined || this.#streams.size >= this.#maxStreams) return undefined;
-    return new ListenStream({ listen, clock, events, closing });
+    return new ListenStream({ listen, clock, events, background });
   }
 
   async #run(stream: ListenStream): Promise<void> {

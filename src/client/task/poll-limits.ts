@@ -56,9 +56,15 @@ const msPerTask = 5;
 
 /** Limits the rate and the concurrency of all polls of one client. */
 export class ClientPollLimit {
+  /** The shortest interval that the client allows, in milliseconds. */
+  readonly floorMs: number;
   readonly #queue = new Set<() => void>();
   #tasks = 0;
   #active = 0;
+
+  constructor(floorMs: number) {
+    this.floorMs = floorMs;
+  }
 
   /** The shortest interval between two polls of one task, given the number of tasks. */
   get intervalMs(): number {

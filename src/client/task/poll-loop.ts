@@ -1,29 +1,35 @@
 import type { ClientClock } from "../clock.ts";
 import type { ClientWaitSpan } from "../client-telemetry.ts";
 import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
+import type { ListenStreams, Unsubscribe } from "./listen-streams.ts";
 import type { TaskPollLimit, ClientPollLimit } from "./poll-limits.ts";
-import { type Reply, replyError } from "../reply/reply.ts";
+import { isUnknown, type Reply, replyError } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
 import { expiryTime, pollDelay, pollInterval, fallbackDelay, retryDelay } from "./poll-delays.ts";
 import type { RemoteTask } from "./remote-task.ts";
-import type { Source, TaskState } from "./task-state.ts";
+import type { Source, TaskState, Verdict } from "./task-state.ts";
 
-interface PollLoopOptions {
-  readonly taskId: string;
+/** What polling needs of the client. */
+export interface PollServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly events: ClientEvents;
-  readonly pollFloorMs: number;
-  readonly taskLimit: TaskPollLimit;
-  readonly clientLimit: ClientPollLimit;
+  readonly limit: ClientPollLimit;
+  readonly listenStreams: ListenStreams;
+}
+
+/** The task that is polled. */
+export interface PolledTask {
+  readonly taskId: string;
+  readonly limit: TaskPollLimit;
   readonly state: TaskState;
   /** The wait that polls are made for, if it is traced. */
   readonly span: () => ClientWaitSpan | undefined;
-  /** Called with each polled state. Throwing ends the polling. */
-  readonly onPolled: (task: RemoteTask, source: Source) => void;
+  /** Called with each polled or pushed state. Throwing at a polled one ends the polling. */
+  readonly onState: (task: RemoteTask, source: Source, from: "poll" | "push") => Verdict;
   /** Called with the pause that the server asks for, in milliseconds. */
-  readonly pauseFor: (retryAfterMs: number) => void;
+  readonly onRetryAfter: (ms: number) => void;
   /** Called if the server does not know the task, which ends the polling. */
   readonly onUnknown: (reply: Reply<unknown>) => void;
 }
@@ -31,86 +37,119 @@ interface PollLoopOptions {
 /** After this many internal errors in a row the wait fails. */
 const maxInternalErrors = 10;
 
-export function isUnknown(reply: Reply<unknown>): boolean {
-  return reply.kind === "error" && reply.error.code === -32602;
-}
+type Updates =
+  /** The server pushes the task's changes, so that polls are only the fallback. */
+  | { readonly kind: "pushed" }
+  /** Polls are spread from `since` on, when pushes stopped: a broken stream makes many tasks due at once. */
+  | { readonly kind: "polled"; readonly since: number };
 
 /**
  * Polls one task, through restarts of the server: at the server's interval, and seldom while its changes are
  * pushed.
  */
 export class PollLoop {
-  readonly #options: PollLoopOptions;
+  readonly #task: PolledTask;
+  readonly #services: PollServices;
   #sleeping: AbortController | undefined;
-  #hasPushes = false;
-  /** When the pushes stopped: polls are spread from then on, since a broken stream makes many tasks due at once. */
-  #unsubscribedAt = -Infinity;
+  #updates: Updates = { kind: "polled", since: -Infinity };
   #isDueNow = false;
   /** The last failure, until a poll succeeds. */
   #failed: { readonly failures: number; readonly at: number; readonly retryAt: number } | undefined;
 
-  constructor(options: PollLoopOptions) {
-    this.#options = options;
-  }
-
-  /** Whether the server pushes the task's changes, so that polls are only the fallback. */
-  set hasPushes(hasPushes: boolean) {
-    if (hasPushes === this.#hasPushes) return;
-    this.#hasPushes = hasPushes;
-    if (!hasPushes) this.#unsubscribedAt = this.#options.clock.elapsed();
-    this.reschedule();
-  }
-
-  /** Polls now, or directly after the current poll. */
-  pollNow(): void {
-    this.#isDueNow = true;
-    this.reschedule();
-  }
-
-  /** Computes again when the next poll is due. */
-  reschedule(): void {
-    this.#sleeping?.abort();
+  constructor(task: PolledTask, services: PollServices) {
+    this.#task = task;
+    this.#services = services;
   }
 
   /** Resolves once the task has ended or is unknown. */
   async run(signal: AbortSignal): Promise<void> {
-    const { onPolled, onUnknown, clientLimit, taskLimit } = this.#options;
-    const unregister = clientLimit.register();
-    taskLimit.onChange = () => this.reschedule();
+    const { limit, state, onUnknown } = this.#task;
+    let unknown: Reply<unknown> | undefined;
+    limit.onChange = () => this.#reschedule();
+    const unsubscribe = this.#subscribe(signal);
+    const unregister = this.#services.limit.register();
     try {
-      for (let internalErrors = 0; ;) {
-        const polled = await this.#poll(signal);
-        if (polled === undefined) return;
-        const { reply, source } = polled;
-        if (reply.kind === "value") {
-          if (this.#failed !== undefined) {
-            const { events, taskId } = this.#options;
-            events.emit({ type: "poll_recovered", taskId });
-          }
-          this.#failed = undefined;
-          internalErrors = 0;
-          onPolled(reply.value, source);
-          continue;
-        }
-        if (isUnknown(reply)) return onUnknown(reply);
-        const isInternal = reply.kind === "error" && reply.error.code === -32603;
-        if (reply.kind !== "lost" && !(isInternal && ++internalErrors < maxInternalErrors)) {
-          throw replyError(reply, this.#options.taskId);
-        }
-        this.#scheduleRetry(reply);
-      }
+      unknown = await this.#untilEnded(signal);
+      if (unknown !== undefined) onUnknown(unknown);
     } finally {
       unregister();
+      unsubscribe(state.hasEnded || unknown !== undefined);
+    }
+  }
+
+  /** Receives what the server sends about the task without being asked, until the returned function is called. */
+  #subscribe(signal: AbortSignal): Unsubscribe {
+    const { taskId, state, onState } = this.#task;
+    const { protocol, clock, listenStreams } = this.#services;
+    const onTask = (task: RemoteTask, source: Source): void => {
+      if (signal.aborted) return; // without a wait no questions are asked
+      if (onState(task, source, "push") === "unclear") this.#pollNow();
+      else this.#reschedule();
+    };
+    let stream = state.source();
+    const unsubscribe = listenStreams.add(taskId, {
+      onRequested: () => (stream = state.source()),
+      onSubscribed: (isPushed) => {
+        if (isPushed === (this.#updates.kind === "pushed")) return;
+        this.#updates = isPushed ? { kind: "pushed" } : { kind: "polled", since: clock.elapsed() };
+        this.#reschedule();
+      },
+      onTask: (task) => onTask(task, stream),
+    });
+    const reported = state.source();
+    const observer = {
+      onTask: (task: RemoteTask): void => onTask(task, reported),
+      onPollNeeded: () => this.#pollNow(),
+    };
+    const stopObserving = protocol.observe?.(taskId, observer, state.task);
+    return (ended) => {
+      stopObserving?.();
+      unsubscribe(ended);
+    };
+  }
+
+  /** Polls now, or directly after the current poll. */
+  #pollNow(): void {
+    this.#isDueNow = true;
+    this.#reschedule();
+  }
+
+  /** Computes again when the next poll is due. */
+  #reschedule(): void {
+    this.#sleeping?.abort();
+  }
+
+  /** Polls until the task has ended, or until the server does not know it; resolves with that reply. */
+  async #untilEnded(signal: AbortSignal): Promise<Reply<unknown> | undefined> {
+    const { taskId, onState } = this.#task;
+    for (let internalErrors = 0; ;) {
+      const polled = await this.#poll(signal);
+      if (polled === undefined) return undefined;
+      const { reply, source } = polled;
+      if (reply.kind === "value") {
+        if (this.#failed !== undefined) this.#services.events.emit({ type: "poll_recovered", taskId });
+        this.#failed = undefined;
+        internalErrors = 0;
+        onState(reply.value, source, "poll");
+        continue;
+      }
+      if (isUnknown(reply)) return reply;
+      const isInternal = reply.kind === "error" && reply.error.code === -32603;
+      if (reply.kind !== "lost" && !(isInternal && ++internalErrors < maxInternalErrors)) {
+        throw replyError(reply, taskId);
+      }
+      this.#scheduleRetry(reply);
     }
   }
 
   /** Polls once when it is due. Resolves with undefined if the task has ended. */
   async #poll(signal: AbortSignal): Promise<{ reply: Reply<RemoteTask>; source: Source } | undefined> {
-    const { taskId, protocol, clock, state, clientLimit, pauseFor, span } = this.#options;
+    const { taskId, state, onRetryAfter, span } = this.#task;
+    const { protocol, clock, limit } = this.#services;
     for (const random = clock.random(); ;) {
       await this.#untilDue(random, signal);
       if (state.hasEnded) return undefined;
-      const release = await clientLimit.acquire(signal);
+      const release = await limit.acquire(signal);
       try {
         if (state.hasEnded) return undefined;
         if (this.#dueAt(random) > clock.elapsed()) continue; // a push has moved it
@@ -122,7 +161,7 @@ export class PollLoop {
         // Ignores an answer that arrives together with the abort: its questions must not be asked.
         signal.throwIfAborted();
         const retryAfterMs = "retryAfterMs" in reply ? reply.retryAfterMs : undefined;
-        if (retryAfterMs !== undefined) pauseFor(retryAfterMs);
+        if (retryAfterMs !== undefined) onRetryAfter(retryAfterMs);
         return state.hasEnded ? undefined : { reply, source };
       } finally {
         release();
@@ -131,7 +170,8 @@ export class PollLoop {
   }
 
   async #untilDue(random: number, signal: AbortSignal): Promise<void> {
-    const { clock, state } = this.#options;
+    const { clock } = this.#services;
+    const { state } = this.#task;
     while (!state.hasEnded) {
       const left = this.#dueAt(random) - clock.elapsed();
       if (left <= 0) return;
@@ -151,41 +191,38 @@ export class PollLoop {
    * Retry-After require.
    */
   #dueAt(random: number): number {
-    const { state, taskLimit } = this.#options;
+    const { state, limit } = this.#task;
     const { task } = state;
     const failed = this.#failed;
     if (failed !== undefined) {
-      const notBefore = Math.max(failed.retryAt, failed.at + this.#delay(random), taskLimit.notBefore);
+      const notBefore = Math.max(failed.retryAt, failed.at + this.#delay(random), limit.notBefore);
       return Math.min(notBefore, this.#expiryTime());
     }
-    if (task === undefined || this.#isDueNow) return taskLimit.notBefore;
+    if (task === undefined || this.#isDueNow) return limit.notBefore;
     const usual = state.contactAt + this.#delay(random);
-    if (this.#hasPushes) return Math.max(usual, taskLimit.notBefore);
-    return Math.max(
-      usual,
-      this.#unsubscribedAt + pollInterval(task, this.#floorMs) * random,
-      taskLimit.notBefore,
-    );
+    if (this.#updates.kind === "pushed") return Math.max(usual, limit.notBefore);
+    const spread = this.#updates.since + pollInterval(task, this.#floorMs) * random;
+    return Math.max(usual, spread, limit.notBefore);
   }
 
   /** Milliseconds between two polls without failures. */
   #delay(random: number): number {
-    const { state, clientLimit } = this.#options;
-    const { task } = state;
+    const { task } = this.#task.state;
     if (task === undefined) return this.#floorMs;
-    if (this.#hasPushes && this.#failed === undefined)
-      return fallbackDelay(task, Math.max(this.#floorMs, 4 * clientLimit.intervalMs), random);
+    if (this.#updates.kind === "pushed" && this.#failed === undefined)
+      return fallbackDelay(task, Math.max(this.#floorMs, 4 * this.#services.limit.intervalMs), random);
     return pollDelay(task, this.#floorMs, random);
   }
 
   get #floorMs(): number {
-    const { pollFloorMs, taskLimit, clientLimit } = this.#options;
-    return Math.max(pollFloorMs, taskLimit.requestedIntervalMs, clientLimit.intervalMs);
+    const { limit } = this.#services;
+    return Math.max(limit.floorMs, this.#task.limit.requestedIntervalMs, limit.intervalMs);
   }
 
   /** Schedules the next try. Throws if the task's ttl has passed without contact. */
   #scheduleRetry(reply: Reply<unknown>): void {
-    const { clock, taskId, events } = this.#options;
+    const { taskId } = this.#task;
+    const { clock, events } = this.#services;
     const lost = reply.kind === "lost" ? reply : undefined;
     const now = clock.elapsed();
     // Ends this wait only: the server may have extended the ttl, which the next wait finds out.
@@ -202,7 +239,7 @@ export class PollLoop {
   }
 
   #expiryTime(): number {
-    const { state } = this.#options;
+    const { state } = this.#task;
     return state.task === undefined ? Infinity : expiryTime(state.task, state.contactAt);
   }
 }

@@ -24,7 +24,7 @@ export class PollRun {
 
   /** Whether a new wait needs another run. */
   get hasEnded(): boolean {
-    return this.signal.aborted || this.#failure !== undefined;
+    return this.signal.aborted;
   }
 
   /** The wait for which polls are made and questions asked: the oldest that goes on. */

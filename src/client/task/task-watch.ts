@@ -1,48 +1,56 @@
+import type { BackgroundWork } from "../background-work.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
-import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import type { ClientWaitSpan } from "../client-telemetry.ts";
-import { failureOf, type ClientEvents, type WaitOutcome } from "../client-events.ts";
-import type { ListenStreams } from "./listen-streams.ts";
-import { TaskPollLimit, type ClientPollLimit } from "./poll-limits.ts";
-import { isUnknown, PollLoop } from "./poll-loop.ts";
+import { failureOf, type WaitOutcome } from "../client-events.ts";
+import { TaskPollLimit } from "./poll-limits.ts";
+import { PollLoop, type PolledTask, type PollServices } from "./poll-loop.ts";
 import { PollRun } from "./poll-run.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
-import { type Reply, replyError } from "../reply/reply.ts";
+import { isUnknown, type Reply, replyError } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import type { TaskProtocol } from "../task-protocol.ts";
+import { unknownTask } from "./task-requests.ts";
 import { TaskState, type Source, type Verdict } from "./task-state.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 
-/** What a watch needs from its client. */
+/** What a watch needs of its client. */
 export interface WatchServices {
-  readonly protocol: TaskProtocol;
-  readonly clock: ClientClock;
+  readonly polling: PollServices;
   readonly callbacks: UserCallbacks;
-  readonly events: ClientEvents;
-  readonly pollFloorMs: number;
-  readonly pollLimit: ClientPollLimit;
-  readonly listenStreams: ListenStreams;
   readonly journal: CallJournal;
-  /** Called with errors that fail no call or wait. */
-  readonly onError: (error: unknown) => void;
-  /** Reads the text of a resource. Rejects with a `TaskClientError`. */
-  readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
-  /** Aborts when the client closes. */
-  readonly closing: AbortSignal;
-  /** Tracks background work, so that closing the client waits for it. */
-  readonly run: (work: Promise<void>) => void;
+  readonly background: BackgroundWork;
+  readonly watches: WatchLifetimes;
+}
+
+/** How long watches live. */
+export interface WatchLifetimes {
   /**
    * Keeps the watch until the task has ended: it has questions and answers, or a Retry-After, that must not be
    * lost.
    */
-  readonly retainWatch: (watch: TaskWatch) => void;
-  /** Called when the task has ended or is unknown. */
-  readonly forget: (taskId: string) => void;
+  retain(watch: TaskWatch): void;
+  /** The task has ended or is unknown. */
+  forget(taskId: string): void;
 }
 
 /** Just created, found in the handle store, or named by the caller. */
-export type TaskOrigin = "created" | "kept" | "named";
+export type TaskOrigin = "created" | "stored" | "named";
+
+/** What is known of a task before it is watched. */
+export interface KnownTask {
+  /** The state in the answer to the call, if it was complete. */
+  readonly task?: RemoteTask | undefined;
+  /** What was called. */
+  readonly tool?: string | undefined;
+}
+
+/** What the server is known to say of the task's existence. */
+type Existence =
+  /** Only the caller has named it. */
+  | { readonly kind: "unconfirmed" }
+  | { readonly kind: "confirmed" }
+  /** The server does not know it; all waits get this error. */
+  | { readonly kind: "unknown"; readonly error: TaskClientError };
 
 /**
  * Watches one task for all waits of this client: polls and listens while there is one, and asks the user the task's
@@ -56,31 +64,22 @@ export class TaskWatch {
   readonly #questions: TaskQuestions;
   readonly #state = new TaskState();
   readonly #pollLimit: TaskPollLimit;
-  /** Whether the task is known to have existed. */
-  #known: boolean;
-  /** The error of all waits after the server said that it does not know the task. */
-  #notFound: TaskClientError | undefined;
+  #existence: Existence;
   #run: PollRun | undefined;
   /** As last reported. */
   #ttlMs: number | null | undefined;
 
-  /** `task` is the state in the answer to the call, if it was complete; `tool` what was called, if that is known. */
-  constructor(
-    taskId: string,
-    origin: TaskOrigin,
-    task: RemoteTask | undefined,
-    services: WatchServices,
-    tool: string | undefined,
-  ) {
+  constructor(taskId: string, origin: TaskOrigin, services: WatchServices, { task, tool }: KnownTask) {
     this.taskId = taskId;
     this.#tool = tool;
     this.#services = services;
-    this.#known = origin !== "named";
-    const { protocol, clock, callbacks, journal, run, events } = services;
+    this.#existence = { kind: origin === "named" ? "unconfirmed" : "confirmed" };
+    const { polling, callbacks, journal, background } = services;
+    const { protocol, clock, events } = polling;
     this.#pollLimit = new TaskPollLimit(clock);
-    const fail = (error: unknown): void => this.#fail(error);
+    const fail = (error: unknown): void => this.#run?.fail(error);
     const answers = journal.answersOf(taskId);
-    this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, run, fail });
+    this.#questions = new TaskQuestions({ taskId, protocol, clock, callbacks, answers, background, fail });
     this.#ttlMs = task?.ttlMs;
     if (origin !== "created") events.emit({ type: "task_resumed", taskId });
     if (task !== undefined) this.#see(task, this.#state.source(), "call");
@@ -111,7 +110,7 @@ export class TaskWatch {
           if (hasEnded(shown)) outcome = shown.status;
           yield shown;
         } else if (shown !== undefined && hasEnded(shown)) return;
-        else if (this.#notFound !== undefined) throw this.#notFound;
+        else if (this.#existence.kind === "unknown") throw this.#existence.error;
         else if (run.failure !== undefined) throw run.failure.error;
         else await run.nextChange(signal);
       }
@@ -121,7 +120,7 @@ export class TaskWatch {
     } finally {
       removeInterval();
       run.removeWait(span);
-      this.#services.events.emit({ type: "wait_ended", taskId, outcome });
+      this.#services.polling.events.emit({ type: "wait_ended", taskId, outcome });
       const isToolError = shown?.status === "completed" && shown.result.isError === true;
       span?.end({ outcome, tool: this.tool, isToolError });
     }
@@ -129,10 +128,10 @@ export class TaskWatch {
 
   /** Reads the task's state once. */
   async get(signal: AbortSignal): Promise<RemoteTask> {
-    const reply = await this.#services.protocol.get(this.taskId, signal);
+    const reply = await this.#services.polling.protocol.get(this.taskId, signal);
     if (reply.kind === "value") {
       // Not stored: this answer may be older than the last poll's.
-      this.#known = true;
+      this.#confirm();
       return reply.value;
     }
     throw isUnknown(reply) ? this.#unknownError(reply) : replyError(reply, this.taskId);
@@ -150,80 +149,58 @@ export class TaskWatch {
       known.addWait(span);
       return known;
     }
-    const run = new PollRun(this.#services.closing);
+    const run = new PollRun(this.#services.background.closing);
     this.#run = run;
     run.addWait(span);
-    if (!ended) this.#services.run(this.#poll(run));
+    if (!ended) this.#services.background.run(this.#poll(run));
     return run;
   }
 
   async #poll(run: PollRun): Promise<void> {
-    const { protocol, listenStreams } = this.#services;
-    const loop = new PollLoop({
-      ...this.#services,
+    const { polling, watches } = this.#services;
+    const task: PolledTask = {
       taskId: this.taskId,
-      taskLimit: this.#pollLimit,
-      clientLimit: this.#services.pollLimit,
+      limit: this.#pollLimit,
       state: this.#state,
       span: () => run.span,
-      onPolled: (task, source) => this.#polled(task, source),
-      pauseFor: (ms) => {
+      onState: (state, source, from) => {
+        const verdict = this.#see(state, source, from);
+        const isNewest = verdict === "updated" || verdict === "same";
+        if (from === "poll" && isNewest) this.#throwRefusal(state);
+        return verdict;
+      },
+      onRetryAfter: (ms) => {
         this.#pollLimit.pauseFor(ms);
-        this.#services.retainWatch(this);
+        watches.retain(this);
       },
       onUnknown: (reply) => this.#end(this.#unknownError(reply)),
-    });
-    let stream = this.#state.source();
-    const unsubscribe = listenStreams.add(this.taskId, {
-      onRequested: () => (stream = this.#state.source()),
-      onSubscribed: (listened) => (loop.hasPushes = listened),
-      onTask: (task) => {
-        if (run.hasEnded) return; // without a wait no questions are asked
-        if (this.#see(task, stream, "push") === "unclear") loop.pollNow();
-        else loop.reschedule();
-      },
-    });
-    const reported = this.#state.source();
-    const observer = {
-      onTask: (task: RemoteTask): void => {
-        if (run.hasEnded) return;
-        if (this.#see(task, reported, "push") === "unclear") loop.pollNow();
-        else loop.reschedule();
-      },
-      onPollNeeded: () => loop.pollNow(),
     };
-    const stopObserving = protocol.observe?.(this.taskId, observer, this.#state.task);
     try {
-      await loop.run(run.signal);
+      await new PollLoop(task, polling).run(run.signal);
     } catch (error) {
       run.fail(error);
-    } finally {
-      stopObserving?.();
-      unsubscribe(this.#isOver);
     }
     run.wake();
   }
 
-  #polled(task: RemoteTask, source: Source): void {
-    const verdict = this.#see(task, source, "poll");
-    if (verdict !== "updated" && verdict !== "same") return;
+  #throwRefusal(task: RemoteTask): void {
     const refusal = task.status === "input_required" ? this.#questions.refusal(task) : undefined;
     if (refusal !== undefined) throw refusal;
   }
 
   /** Handles a polled or pushed state. */
   #see(task: RemoteTask, source: Source, from: "call" | "poll" | "push"): Verdict {
-    this.#known = true;
-    const { events, clock, retainWatch, forget, journal } = this.#services;
+    this.#confirm();
+    const { polling, watches, journal } = this.#services;
     const { taskId } = this;
-    const verdict = this.#state.take(task, source, clock.elapsed());
+    const verdict = this.#state.take(task, source, polling.clock.elapsed());
     if (verdict === "updated") {
-      events.emit({ type: "task_seen", taskId, status: task.status, source: from });
+      polling.events.emit({ type: "task_seen", taskId, status: task.status, source: from });
       this.#run?.wake();
     }
-    if (verdict === "updated" && task.status === "input_required") retainWatch(this);
+    if (verdict === "updated" && task.status === "input_required") watches.retain(this);
     if (verdict === "updated" || verdict === "same") this.#ask(task);
-    if (this.#state.hasEnded) forget(taskId);
+    if (this.#state.hasEnded) watches.forget(taskId);
     else if (verdict === "updated" && task.ttlMs !== this.#ttlMs) {
       this.#ttlMs = task.ttlMs;
       journal.recordExpiry(task);
@@ -238,29 +215,32 @@ export class TaskWatch {
     else span.run(() => this.#questions.see(task));
   }
 
+  #confirm(): void {
+    if (this.#existence.kind === "unconfirmed") this.#existence = { kind: "confirmed" };
+  }
+
   get #isOver(): boolean {
-    return this.#notFound !== undefined || this.#state.hasEnded;
+    return this.#existence.kind === "unknown" || this.#state.hasEnded;
   }
 
   #end(error: TaskClientError): void {
-    this.#notFound = error;
+    this.#existence = { kind: "unknown", error };
     this.#questions.end(error);
-    this.#services.forget(this.taskId);
-  }
-
-  #fail(error: unknown): void {
-    this.#run?.fail(error);
+    this.#services.watches.forget(this.taskId);
   }
 
   #unknownError(reply: Reply<unknown>): TaskClientError {
-    const error = reply.kind === "error" ? { error: reply.error } : {};
-    const options = { ...error, taskId: this.taskId };
-    return this.#known
-      ? new TaskClientError(
-          "expired",
-          "The server no longer knows the task: it expired, or was lost",
-          options,
-        )
-      : new TaskClientError("unknown_task", "The server does not know the task", options);
+    const { taskId } = this;
+    switch (this.#existence.kind) {
+      case "unconfirmed":
+        return unknownTask(reply, taskId);
+      case "confirmed": {
+        const message = "The server no longer knows the task: it expired, or was lost";
+        const error = reply.kind === "error" ? { error: reply.error } : {};
+        return new TaskClientError("expired", message, { ...error, taskId });
+      }
+      case "unknown":
+        return this.#existence.error;
+    }
   }
 }

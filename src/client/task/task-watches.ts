@@ -1,10 +1,18 @@
-import type { TaskWatch } from "./task-watch.ts";
+import {
+  TaskWatch,
+  type KnownTask,
+  type TaskOrigin,
+  type WatchLifetimes,
+  type WatchServices,
+} from "./task-watch.ts";
 
 /**
  * The watches of one client by task id, so that a task with several handles is polled and asked about once. A watch
  * lives as long as a handle or a wait for its task, so a client that only starts calls does not grow.
  */
-export class TaskWatches {
+export class TaskWatches implements WatchLifetimes {
+  readonly #services: Omit<WatchServices, "watches">;
+  readonly #onForget: (taskId: string) => void;
   readonly #byId = new Map<string, WeakRef<TaskWatch>>();
   /** Watches that live without a handle. */
   readonly #retained = new Map<string, TaskWatch>();
@@ -13,16 +21,21 @@ export class TaskWatches {
     if (this.#byId.get(taskId)?.deref() === undefined) this.#byId.delete(taskId);
   });
 
-  get(taskId: string): TaskWatch | undefined {
-    return this.#byId.get(taskId)?.deref();
+  constructor(services: Omit<WatchServices, "watches">, onForget: (taskId: string) => void) {
+    this.#services = services;
+    this.#onForget = onForget;
   }
 
-  add(watch: TaskWatch): void {
-    this.#byId.set(watch.taskId, new WeakRef(watch));
-    this.#collected.register(watch, watch.taskId);
+  /** The watch of a task; a new one starts with what is `known` of the task. */
+  watch(taskId: string, origin: TaskOrigin, known: KnownTask): TaskWatch {
+    const existing = this.#byId.get(taskId)?.deref();
+    if (existing !== undefined) return existing;
+    const watch = new TaskWatch(taskId, origin, { ...this.#services, watches: this }, known);
+    this.#byId.set(taskId, new WeakRef(watch));
+    this.#collected.register(watch, taskId);
+    return watch;
   }
 
-  /** Keeps the watch until its task has ended, even without a handle. */
   retain(watch: TaskWatch): void {
     this.#retained.set(watch.taskId, watch);
   }
@@ -30,6 +43,7 @@ export class TaskWatches {
   forget(taskId: string): void {
     this.#byId.delete(taskId);
     this.#retained.delete(taskId);
+    this.#onForget(taskId);
   }
 
   /** Only retained watches can have open questions. */

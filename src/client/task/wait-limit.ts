@@ -1,3 +1,4 @@
+import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock, Deadline } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { WaitOptions } from "./task-handle.ts";
@@ -19,6 +20,11 @@ export class WaitLimit {
     deadline.signal.addEventListener("abort", () => late.abort(this.#error(timeoutMs)), { once: true });
     this.signal = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
     this.#deadline = deadline;
+  }
+
+  /** Aborts also when the client closes. */
+  or(closing: AbortSignal): AbortSignal {
+    return this.signal === undefined ? closing : AbortSignal.any([this.signal, closing]);
   }
 
   clear(): void {
@@ -46,14 +52,13 @@ export function assertMs(name: string, ms: number | undefined): void {
 /** Runs `work` with a signal that aborts by the caller's options, or when the client closes. */
 export async function withWaitLimit<Value>(
   options: WaitOptions,
-  { clock, closing }: { readonly clock: ClientClock; readonly closing: AbortSignal },
+  { clock, background }: { readonly clock: ClientClock; readonly background: BackgroundWork },
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
   assertWait(options);
   const limit = new WaitLimit(options, clock);
-  const { signal } = limit;
   try {
-    return await work(signal === undefined ? closing : AbortSignal.any([signal, closing]));
+    return await work(limit.or(background.closing));
   } finally {
     limit.clear();
   }

@@ -1,38 +1,46 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { BackgroundWork } from "../background-work.ts";
+import type { ClientClock } from "../clock.ts";
+import type { CallJournal } from "../handles/call-journal.ts";
 import { isExpiredError } from "../../task/expired-error.ts";
-import { sendWithRetries } from "../reply/retry.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
-import { type Reply, replyError } from "../reply/reply.ts";
 import type { LinesOptions, TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { LineList } from "../../task/task-line.ts";
-import { readLines, type LogLine, type OutputPart } from "./task-lines.ts";
+import type { LogLine, OutputPart } from "./task-lines.ts";
+import type { TaskRequests } from "./task-requests.ts";
 import type { TaskReference } from "./task-reference.ts";
 import { assertWait, WaitLimit, withWaitLimit } from "./wait-limit.ts";
-import type { TaskWatch, WatchServices } from "./task-watch.ts";
+import type { TaskWatch } from "./task-watch.ts";
 
 export interface HandleOptions {
   readonly immediateResponse?: string | undefined;
   readonly deleteAfterFetch?: boolean | undefined;
 }
 
-/** The handle for a task on the server. All handles for one task share its watch. */
+export interface HandleServices {
+  readonly clock: ClientClock;
+  readonly journal: CallJournal;
+  readonly background: BackgroundWork;
+  readonly requests: TaskRequests;
+}
+
+/** A caller's handle for a task on the server. All handles for one task share its watch. */
 export class WatchedHandle implements TaskHandle {
   readonly reference: TaskReference;
   readonly immediateResponse: string | undefined;
   readonly #watch: TaskWatch;
-  readonly #services: WatchServices;
+  readonly #services: HandleServices;
   readonly #deletes: boolean;
 
   constructor(
-    reference: TaskReference,
     watch: TaskWatch,
-    services: WatchServices,
+    services: HandleServices,
     { immediateResponse, deleteAfterFetch = false }: HandleOptions,
   ) {
-    this.reference = reference;
+    this.reference = services.journal.referenceTo(watch.taskId);
     this.immediateResponse = immediateResponse;
-    this.#deletes = deleteAfterFetch;
+    this.#deletes = deleteAfterFetch && services.requests.canDelete;
     this.#watch = watch;
     this.#services = services;
   }
@@ -71,11 +79,15 @@ export class WatchedHandle implements TaskHandle {
   }
 
   async cancel(options: WaitOptions = {}): Promise<void> {
-    return this.#withWaitLimit(options, async (signal) => this.#cancel(signal));
+    return this.#withWaitLimit(options, async (signal) =>
+      this.#services.requests.cancel(this.taskId, signal),
+    );
   }
 
   async delete(options: WaitOptions = {}): Promise<void> {
-    return this.#withWaitLimit(options, async (signal) => this.#delete(signal));
+    return this.#withWaitLimit(options, async (signal) =>
+      this.#services.requests.delete(this.taskId, signal),
+    );
   }
 
   async *#updates(options: WaitOptions): AsyncGenerator<RemoteTask, void, undefined> {
@@ -100,24 +112,12 @@ export class WatchedHandle implements TaskHandle {
     list: LineList,
     options: LinesOptions,
   ): AsyncGenerator<Read, void, undefined> {
-    const { clock, readText, closing, protocol, run } = this.#services;
+    const { clock, background, requests } = this.#services;
     const limit = new WaitLimit(options, clock);
-    const signal = limit.signal === undefined ? closing : AbortSignal.any([limit.signal, closing]);
-    const get = (until: AbortSignal): Promise<RemoteTask> => this.#watch.get(until);
+    const signal = limit.or(background.closing);
+    const get = async (until: AbortSignal): Promise<RemoteTask> => this.#watch.get(until);
     try {
-      yield* readLines<Read>(
-        list,
-        {
-          taskId: this.taskId,
-          clock,
-          readText,
-          get,
-          run,
-          follow: options.follow !== false,
-          followLines: protocol.followLines,
-        },
-        signal,
-      );
+      yield* requests.lines<Read>(this.taskId, list, options.follow !== false, get, signal);
     } catch (error) {
       await this.#fail(error, options.signal);
     } finally {
@@ -125,30 +125,9 @@ export class WatchedHandle implements TaskHandle {
     }
   }
 
-  async #cancel(signal: AbortSignal): Promise<void> {
-    const { protocol, clock, events } = this.#services;
-    const { taskId } = this;
-    events.emit({ type: "cancel_requested", taskId });
-    const reply = await sendWithRetries(() => protocol.cancel(taskId, signal), clock, signal);
-    if (reply.kind === "error" && reply.error.code === -32602) {
-      const options = { error: reply.error, taskId };
-      throw new TaskClientError("unknown_task", "The server does not know the task", options);
-    }
-    if (reply.kind !== "value") throw replyError(reply, taskId);
-    events.emit({ type: "cancel_acknowledged", taskId });
-  }
-
-  async #delete(signal: AbortSignal): Promise<void> {
-    const { protocol } = this.#services;
-    const { taskId } = this;
-    const reply = (await protocol.delete?.(taskId, signal)) ?? cannotDelete;
-    if (reply.kind !== "value") throw replyError(reply, taskId);
-  }
-
   /** Reports a failed deletion to `onError`: the caller still gets the result. */
   async #deleteFetched(): Promise<void> {
-    if (this.#services.protocol.delete === undefined) return;
-    await this.delete().catch((error: unknown) => this.#services.onError(error));
+    await this.delete().catch(this.#services.background.onError);
   }
 
   /** Throws the caller's own abort reason unchanged, and all other errors with the task's reference. */
@@ -175,11 +154,6 @@ export class WatchedHandle implements TaskHandle {
 function isUnknownTask({ code, error }: TaskClientError): boolean {
   return error?.code === -32602 && (code === "unknown_task" || code === "expired");
 }
-
-const cannotDelete: Reply<undefined> = {
-  kind: "error",
-  error: { code: -32601, message: "Tasks of this generation cannot be deleted" },
-};
 
 function outcomeOf(task: EndedTask, reference: TaskReference): CallToolResult {
   switch (task.status) {

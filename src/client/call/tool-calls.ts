@@ -1,0 +1,191 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { BackgroundWork } from "../background-work.ts";
+import type { CallJournal } from "../handles/call-journal.ts";
+import type { KeptCall } from "../handles/handle-store.ts";
+import type { CallAndWaitOptions, CallOptions } from "../task-client.ts";
+import { withReference, TaskClientError } from "../task-client-error.ts";
+import type { AnsweredRound } from "../task-protocol.ts";
+import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
+import type { KnownTask, TaskOrigin } from "../task/task-watch.ts";
+import { assertMs, assertWait, WaitLimit } from "../task/wait-limit.ts";
+import type { HandleOptions } from "../task/watched-handle.ts";
+import { directHandle } from "./direct-handle.ts";
+import { makeIdempotencyKey } from "./idempotency.ts";
+import { type PendingCall, pendingCall } from "./pending-call.ts";
+import type { ProgressTokens } from "./progress-tokens.ts";
+import { startCall, type StartedCall, type StartServices } from "./start-call.ts";
+
+export interface ToolCallServices extends StartServices {
+  readonly journal: CallJournal;
+  readonly background: BackgroundWork;
+  readonly progress: ProgressTokens;
+  readonly handle: (
+    taskId: string,
+    origin: TaskOrigin,
+    known: KnownTask,
+    options?: HandleOptions,
+  ) => TaskHandle;
+}
+
+type Sending =
+  /** `findsAgain`: the caller or the next process can find its task, so that it may run on if its answer comes too late. */
+  | { readonly kind: "new"; readonly findsAgain: boolean }
+  /** The call comes from the store, so that it may have been sent before. */
+  | { readonly kind: "again" };
+
+type StartOptions = WaitOptions & Pick<CallOptions, "onProgress" | "deleteAfterFetch">;
+
+const cancelOnAbortMs = 5_000;
+
+/** The tool calls of a client, in its journal from before they are sent until their ends are delivered. */
+export class ToolCalls {
+  readonly #services: ToolCallServices;
+
+  constructor(services: ToolCallServices) {
+    this.#services = services;
+  }
+
+  /** Starts a call and waits for its result. */
+  async call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    { onUpdate, onTask, cancelOnAbort = false, ...options }: CallAndWaitOptions,
+  ): Promise<CallToolResult> {
+    assertWait(options);
+    const limit = new WaitLimit(options, this.#services.clock);
+    const limited = { ...options, signal: limit.signal, timeoutMs: undefined };
+    let handle: TaskHandle | undefined;
+    try {
+      handle = await this.start(name, args, { ...limited, cancelOnAbort });
+      limit.reference = handle.reference ?? undefined;
+      if (handle.reference !== null) await onTask?.(handle.reference);
+      if (handle.reference !== null && onUpdate !== undefined) {
+        for await (const task of handle.updates(limited)) await onUpdate(task);
+        // The task has ended, so return its result even if the time limit has passed meanwhile.
+        return await handle.result();
+      }
+      return await handle.result(limited);
+    } catch (error) {
+      if (cancelOnAbort && options.signal?.aborted === true && handle !== undefined)
+        await this.cancel(handle);
+      throw error;
+    } finally {
+      limit.clear();
+    }
+  }
+
+  async start(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    { idempotencyKey, ttlMs, cancelOnAbort = false, ...options }: CallAndWaitOptions,
+  ): Promise<TaskHandle> {
+    assertMs("ttlMs", ttlMs);
+    assertWait(options);
+    const { clock, journal } = this.#services;
+    const key = idempotencyKey ?? makeIdempotencyKey();
+    const call = journal.entryFor({ key, tool: name, args, ttlMs, startedAt: clock.now() });
+    const findsAgain = idempotencyKey !== undefined || (journal.isPersistent && !cancelOnAbort);
+    return this.#start(call, { kind: "new", findsAgain }, options);
+  }
+
+  /** Calls of this client, or of earlier ones, whose ends were not delivered. */
+  async pending(): Promise<readonly PendingCall[]> {
+    const { journal, clock, protocol, background, handle } = this.#services;
+    background.closing.throwIfAborted();
+    const services = {
+      journal,
+      now: () => clock.now(),
+      protocol,
+      resume: (taskId: string, tool: string) => {
+        background.closing.throwIfAborted();
+        return handle(taskId, "stored", { tool });
+      },
+      sendAgain: async (call: KeptCall, options: WaitOptions) =>
+        this.#start(call, { kind: "again" }, options),
+    };
+    return (await journal.list()).map((call) => pendingCall(call, services));
+  }
+
+  /** Tries to cancel within five seconds, for a caller that has given up the task. */
+  async cancel(handle: TaskHandle): Promise<void> {
+    const { clock, journal } = this.#services;
+    const deadline = clock.deadline(cancelOnAbortMs);
+    try {
+      await handle.cancel({ signal: deadline.signal });
+      // Its outcome will not be delivered.
+      if (handle.taskId !== null) journal.removeTask(handle.taskId);
+    } catch {
+      // The call rejects with the abort's reason instead.
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async #start(
+    call: KeptCall,
+    sending: Sending,
+    { onProgress, deleteAfterFetch, ...waiting }: StartOptions,
+  ): Promise<TaskHandle> {
+    const { background, clock, progress, handle } = this.#services;
+    const limit = new WaitLimit(waiting, clock);
+    const reports = onProgress && progress.open(onProgress);
+    let hasTask = false;
+    try {
+      const starting = this.#send(call, sending, reports?.token, limit.or(background.closing));
+      background.run(starting);
+      const started = await starting;
+      if (started.kind === "result") return directHandle(started.result, clock.now());
+      const { taskId, task, immediateResponse } = started;
+      reports?.followTask(taskId);
+      hasTask = true;
+      const known = { task, tool: call.tool };
+      return handle(taskId, "created", known, { immediateResponse, deleteAfterFetch });
+    } finally {
+      limit.clear();
+      if (!hasTask) reports?.stop();
+    }
+  }
+
+  /**
+   * Sends a call, which is stored before. Stores the task's id before the caller learns it, and removes a call that
+   * has no task. A call without an answer stays stored, since it may have a task.
+   */
+  async #send(
+    entry: KeptCall,
+    sending: Sending,
+    progressToken: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Exclude<StartedCall, { kind: "refused" }>> {
+    const { journal } = this.#services;
+    const isAgain = sending.kind === "again";
+    signal.throwIfAborted();
+    // A call that was sent before under the same key may have a task, even if it fails now.
+    const isNew = !isAgain && (await journal.recordCall(entry));
+    if (signal.aborted && isNew) journal.removeCall(entry); // nothing was sent
+    signal.throwIfAborted();
+    const call = {
+      name: entry.tool,
+      args: entry.args,
+      idempotencyKey: entry.key,
+      ttlMs: entry.ttlMs,
+      progressToken,
+      findsAgain: isAgain || sending.findsAgain,
+      onLateTask: (taskId: string) => journal.recordLateTask(entry, taskId),
+    };
+    const earlier = {
+      sentAt: isAgain ? entry.startedAt : undefined,
+      round: entry.round,
+      recordRound: async (round: AnsweredRound) => journal.recordRound(entry, round),
+    };
+    const started = await startCall(call, this.#services, signal, earlier).catch(async (error: unknown) => {
+      // An invalid answer can still name the task.
+      if (!(error instanceof TaskClientError) || error.taskId === undefined) throw error;
+      await journal.recordTask(entry, error.taskId);
+      throw withReference(error, journal.referenceTo(error.taskId));
+    });
+    if (started.kind === "task") await journal.recordTask(entry, started.taskId, started.task);
+    else if (started.kind === "result" || isNew || isAgain) journal.removeCall(entry);
+    if (started.kind === "refused") throw started.error;
+    return started;
+  }
+}

@@ -1,0 +1,70 @@
+import type { LineList } from "../../task/task-line.ts";
+import type { BackgroundWork } from "../background-work.ts";
+import type { ClientEvents } from "../client-events.ts";
+import type { ClientClock } from "../clock.ts";
+import { isUnknown, type Reply, replyError } from "../reply/reply.ts";
+import { sendWithRetries } from "../reply/retry.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import type { TaskProtocol } from "../task-protocol.ts";
+import { readLines, type LogLine, type OutputPart } from "./task-lines.ts";
+import type { RemoteTask } from "./remote-task.ts";
+
+interface TaskRequestServices {
+  readonly protocol: TaskProtocol;
+  readonly clock: ClientClock;
+  readonly events: ClientEvents;
+  readonly background: BackgroundWork;
+  /** Reads the text of a resource. Rejects with a `TaskClientError`. */
+  readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
+}
+
+/** What callers ask of their tasks, beside the polls that a wait sends. */
+export class TaskRequests {
+  /** Whether tasks can be deleted. */
+  readonly canDelete: boolean;
+  readonly #services: TaskRequestServices;
+
+  constructor(services: TaskRequestServices) {
+    this.canDelete = services.protocol.delete !== undefined;
+    this.#services = services;
+  }
+
+  /** Repeats the request until the server acknowledges it. */
+  async cancel(taskId: string, signal: AbortSignal): Promise<void> {
+    const { protocol, clock, events } = this.#services;
+    events.emit({ type: "cancel_requested", taskId });
+    const reply = await sendWithRetries(() => protocol.cancel(taskId, signal), clock, signal);
+    if (isUnknown(reply)) throw unknownTask(reply, taskId);
+    if (reply.kind !== "value") throw replyError(reply, taskId);
+    events.emit({ type: "cancel_acknowledged", taskId });
+  }
+
+  async delete(taskId: string, signal: AbortSignal): Promise<void> {
+    const reply = (await this.#services.protocol.delete?.(taskId, signal)) ?? cannotDelete;
+    if (reply.kind !== "value") throw replyError(reply, taskId);
+  }
+
+  /** The lines of the task's log or output; `get` reads its state. See `readLines`. */
+  lines<Read extends LogLine | OutputPart>(
+    taskId: string,
+    list: LineList,
+    follow: boolean,
+    get: (signal: AbortSignal) => Promise<RemoteTask>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Read, void, undefined> {
+    const { protocol, clock, background, readText } = this.#services;
+    const { followLines } = protocol;
+    const run = (work: Promise<void>): void => background.run(work);
+    return readLines<Read>(list, { taskId, clock, readText, get, run, follow, followLines }, signal);
+  }
+}
+
+export function unknownTask(reply: Reply<unknown>, taskId: string): TaskClientError {
+  const error = reply.kind === "error" ? { error: reply.error } : {};
+  return new TaskClientError("unknown_task", "The server does not know the task", { ...error, taskId });
+}
+
+const cannotDelete: Reply<undefined> = {
+  kind: "error",
+  error: { code: -32601, message: "Tasks of this generation cannot be deleted" },
+};
