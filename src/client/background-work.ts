@@ -3,7 +3,7 @@ export class BackgroundWork {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   /** Aborts when the client closes or its connection has ended; its reason is the error of all waits. */
-  readonly closing = this.#closing.signal;
+  readonly closing: AbortSignal = this.#closing.signal;
   /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
 

@@ -6,7 +6,7 @@ import type { LineList, LogLevel } from "../../task/task-line.ts";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { LineNews } from "./line-news.ts";
+import { LineUpdates } from "./line-updates.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 
 interface Line {
@@ -44,26 +44,26 @@ export interface LineReader {
   readonly follow: boolean;
 }
 
-/** How long it waits for more where the task says nothing of that, and before it asks again a server that was not reached (ms). */
+/** The pause before reading on if the task has no poll interval, or if the server could not be reached (ms). */
 const pauseMs = 1_000;
 
-/** The lines of a task's list from the first one that is kept on; where it follows also each further one, until the task has ended. */
+/** The lines of a task's list from the first that the server keeps; with `follow` also each further line, until the task has ended. */
 export async function* readLines<Read extends Line>(
   list: LineList,
   { taskId, clock, readText, get, follow, followLines, run }: LineReader,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void, undefined> {
   const uri = taskResourceUri(taskId, list);
-  const news = new LineNews(clock);
-  const left = new AbortController();
+  const updates = new LineUpdates(clock);
+  const finished = new AbortController();
   if (follow && followLines !== undefined) {
-    // Where that fails, it is polled.
-    run(followLines(uri, news, AbortSignal.any([signal, left.signal])).catch(() => undefined));
+    // If that fails, the list is polled.
+    run(followLines(uri, updates, AbortSignal.any([signal, finished.signal])).catch(() => undefined));
   }
   try {
     for (let after = 0; ;) {
       const read = await unlessLost(async () => {
-        // The state first: what has ended has no more lines than are read after that.
+        // The state first: a task that has ended has no lines after those that are read then.
         const task = await get(signal);
         const text = await readText(`${uri}?after=${after}`, signal);
         return { task, lines: linesIn<Read>(text, list, after) };
@@ -75,11 +75,11 @@ export async function* readLines<Read extends Line>(
       if (read === undefined) await clock.sleep(pauseMs, signal);
       else if (read.lines.length === 0) {
         if (!follow || hasEnded(read.task)) return;
-        await news.next(read.task.pollIntervalMs ?? pauseMs, signal);
+        await updates.next(read.task.pollIntervalMs ?? pauseMs, signal);
       }
     }
   } finally {
-    left.abort();
+    finished.abort();
   }
 }
 
@@ -92,7 +92,7 @@ async function unlessLost<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The lines of a list, whose numbers grow from the one after `after` on: a server that does not see to that would be asked without end. */
+/** The lines of a list, with growing numbers after `after`: with others, reading would never end. */
 function linesIn<Read extends Line>(text: string, list: LineList, after: number): readonly Read[] {
   let last = after;
   const lines = text.split("\n").filter((line) => line !== "");

@@ -13,9 +13,8 @@ import type { Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
-import { PendingRequests } from "./pending-requests.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
-import type { RawRequest, RawRequestOptions } from "./raw-request.ts";
+import { PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-request.ts";
 import { SessionRenewal } from "./session-renewal.ts";
 import { MessageHandlers } from "./message-handlers.ts";
 

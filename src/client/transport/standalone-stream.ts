@@ -15,6 +15,14 @@ interface StandaloneStreamOptions {
   readonly authorization: () => Promise<string | undefined>;
 }
 
+/** How one stream ended, with the pause before the next one that the server asks for. */
+type StreamEnd =
+  /** The server offers no stream. */
+  | { readonly kind: "refused" }
+  | { readonly kind: "unavailable"; readonly pauseMs: number | undefined }
+  /** It was open. */
+  | { readonly kind: "broke"; readonly pauseMs: number | undefined };
+
 /** The end of a stream that was open this long is not a failure. */
 const steadyMs = 10_000;
 
@@ -58,54 +66,45 @@ export class StandaloneStream {
       const startedAt = clock.elapsed();
       const end = await this.#open(url, headers, signal);
       signal.throwIfAborted();
-      if (end === "none") {
+      if (end.kind === "refused") {
         if (wasOpen) onLost();
         return;
       }
-      wasOpen ||= end.wasOpen;
+      wasOpen ||= end.kind === "broke";
       failures = clock.elapsed() - startedAt >= steadyMs ? 1 : failures + 1;
       await clock.sleep(retryDelay(failures, clock.random(), end.pauseMs), signal);
     }
   }
 
-  /**
-   * Reads one stream to its end. Resolves with `none` if the server offers no stream, otherwise with the pause
-   * before the next.
-   */
-  async #open(
-    url: string | URL,
-    headers: Headers,
-    signal: AbortSignal,
-  ): Promise<"none" | { readonly wasOpen: boolean; readonly pauseMs: number | undefined }> {
+  /** Reads one stream to its end. */
+  async #open(url: string | URL, headers: Headers, signal: AbortSignal): Promise<StreamEnd> {
     const { fetch: fetchIt, clock, authorization } = this.#options;
-    let wasOpen = false;
-    let pauseMs: number | undefined;
+    let end: Exclude<StreamEnd, { kind: "refused" }> = { kind: "unavailable", pauseMs: undefined };
     try {
       const token = await authorization();
       if (token !== undefined) headers.set("authorization", token);
       const response = await fetchWithinOrigin(fetchIt, url, { headers, signal });
       const { status, body } = response;
       if (response.ok && body !== null && isEventStream(response)) {
-        wasOpen = true;
+        end = { kind: "broke", pauseMs: undefined };
         for await (const event of readEvents(body)) {
-          pauseMs = event.retryMs;
+          end = { kind: "broke", pauseMs: event.retryMs };
           if (event.id !== undefined) headers.set("last-event-id", event.id);
           if (event.data !== "") this.#deliver(event.data);
         }
-        return { wasOpen, pauseMs };
+        return end;
       }
       await body?.cancel();
       if (mayComeBack(status))
-        return { wasOpen, pauseMs: retryAfterHeaderMs(response.headers.get("retry-after"), clock.now()) };
+        return { ...end, pauseMs: retryAfterHeaderMs(response.headers.get("retry-after"), clock.now()) };
       // The server may just not know the event id to resume from.
-      if (!headers.has("last-event-id")) return "none";
+      if (!headers.has("last-event-id")) return { kind: "refused" };
       headers.delete("last-event-id");
-      return { wasOpen, pauseMs };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Error && error.name === "TaskClientError") throw error;
-      return { wasOpen, pauseMs };
     }
+    return end;
   }
 
   #deliver(data: string): void {
